@@ -27,7 +27,7 @@ from benchmarks.machine import cores, held_by, origin, use_cores
 from benchmarks.recording import path_of, record
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
-from webarena_gym.backends.base import follow
+from webarena_gym.backends.base import execute_solution
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
@@ -101,7 +101,7 @@ def follow_solution(episode: Any, task: Task, browser: Browser | None = None) ->
         for site, address in episode["addresses"].items() if argument else ():
             argument = argument.replace(f"http://{HOSTS[site]}", address)
         given.append(Step(replace(step.action, argument=argument), step.thought))
-    follow(browser, given)
+    execute_solution(browser, given)
     last = task.solution[-1].action
     return (last.argument or "") if last.kind is Kind.EXIT else "", browser.page().url
 

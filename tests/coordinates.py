@@ -62,7 +62,7 @@ class CoordinatePlayer:
             return
         element = observe(self.env.page, elements="label").element(action.element)
         place = (self._find(element),)
-        kind = dom.kind(element)
+        kind = dom.element_type(element)
         yield Action(action.kind if action.kind in (Kind.HOVER, Kind.RIGHT_CLICK) else Kind.CLICK, points=place)
         match action.kind:
             case Kind.DRAG:
@@ -84,7 +84,7 @@ class CoordinatePlayer:
                     yield Action(Kind.PRESS, argument="Enter", points=())
             case Kind.SELECT:
                 labels = [dom.option_label(option) for option in element.iter("option") if not dom.is_disabled(option)]
-                wanted = dom.squeeze(argument)
+                wanted = dom.normalize_space(argument)
                 among = [label for label in labels if label == wanted] or [
                     label for label in labels if wanted.lower() in label.lower()
                 ]

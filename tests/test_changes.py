@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from webarena_gym.backends.embedded import Place
+from webarena_gym.backends.embedded import WorldSpec
 from webarena_gym.errors import TaskError
 from webarena_gym.sites import changes
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
@@ -233,7 +233,7 @@ UNSEEN = {
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
-    search = _Search(Place(WORLD, "content", "standard"))
+    search = _Search(WorldSpec(WORLD, "content", "standard"))
     pages = list(search.pages(name))
     assert search.backend.changes() == []
     search._begin()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml.html import fromstring
 
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.backends.base import follow
+from webarena_gym.backends.base import execute_solution
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
@@ -43,7 +43,7 @@ def test_what_was_done_beside_the_browser_is_judged_as_if_it_were_done_in_it(tas
         env.reset()
         browser, cookies = beside(env)
         if is_done:
-            follow(browser, task.solution)
+            execute_solution(browser, task.solution)
         last = task.solution[-1].action
         answer = (last.argument or "") if last.kind is Kind.EXIT and is_done else "no such thing"
         _, reward, terminated, truncated, info = env.conclude(answer, browser.page().url, cookies)

@@ -134,13 +134,13 @@ def test_what_the_tab_key_reaches_can_be_seen_and_used(seed):
     for stop in dom.tab_stops(root):
         assert dom.is_visible(stop)
         assert dom.is_focusable(stop)
-        assert not dom.is_out_of_reach(stop)
+        assert not dom.is_unclickable(stop)
     shown = {node.element for node in observe(browser.page()).nodes.values()}
     for element in root.iter("*"):
-        if element in shown and not dom.is_ticked_by_label(element):
-            assert not dom.is_out_of_sight(element)
+        if element in shown and not dom.is_label_operable(element):
+            assert not dom.is_in_excluded(element)
             assert dom.is_rendered(element)
-        if not dom.is_visible(element) and dom.is_out_of_reach(element):
+        if not dom.is_visible(element) and dom.is_unclickable(element):
             with pytest.raises(ActionError, match="hidden"):
                 browser.click(element)
 
@@ -149,7 +149,7 @@ def test_a_style_is_read_as_it_is_written():
     for style in STYLES:
         (element,) = html.fragment_fromstring(f'<div><button style="{style.replace(chr(34), "")}">B</button></div>')
         hides = style in (*STYLES[:2], STYLES[4], *STYLES[5:8])
-        assert (dom.is_visible(element), dom.is_withheld(element)) == (not hides, hides), style
+        assert (dom.is_visible(element), dom.is_excluded(element)) == (not hides, hides), style
 
 
 @needs.chromium

@@ -275,7 +275,7 @@ def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leave
         env.unwrapped.restore({"task": "t"})
     backend = snapshot.backend._replace(generators="0123-4567")
     other = Snapshot.of(snapshot.episode, backend, snapshot.random_state)
-    with pytest.raises(SnapshotError, match="a world 0 as another version of this package draws it"):
+    with pytest.raises(SnapshotError, match="of world 0 is from a version of webarena-gym that generates different worlds"):
         env.unwrapped.restore(other)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.unwrapped.step("exit()")
@@ -405,7 +405,7 @@ def test_an_unknown_split_or_option_is_refused(env):
         env.reset(options={"task": "nothing"})
     with pytest.raises(TaskError, match="names no world"):
         WebArenaLite(tasks=[Task("1", ("shopping",), "__SHOPPING__", "x", answer(exact_match="x"))]).reset()
-    with pytest.raises(TaskError, match="'books' is none of the embedded sites; give its URL"):
+    with pytest.raises(TaskError, match="'books' is not an embedded site; set its URL"):
         WebArenaLite(tasks=[Task("1", ("books",), "__BOOKS__", "x", answer(exact_match="x"))], world_seed=1).reset()
 
 

@@ -12,9 +12,9 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.browsers.forms import control_value
 from webarena_gym.env import WebArenaLite
-from webarena_gym.observation.writers import HtmlWriter, Walk
+from webarena_gym.observation.writers import HtmlWriter, TreeWalker
 from webarena_gym.pages import dom
-from webarena_gym.pages.reading import MAX_LABEL, Labels, clean
+from webarena_gym.pages.reading import MAX_LABEL, Labels, single_line
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout, Wording, layout_of, table
@@ -73,17 +73,17 @@ def usable(root):
     """Return what can be used on a page, in order, by name."""
     labels = Labels(root)
     found = defaultdict(list)
-    walk = Walk(root, HtmlWriter(None, bbox=False), "label")
-    walk.visit(root)
-    for node in walk.nodes.values():
-        found[labels.of(node.element)].append(signature(node.element))
+    walker = TreeWalker(root, HtmlWriter(None, bbox=False), "label")
+    walker.visit(root)
+    for node in walker.nodes.values():
+        found[labels.name_of(node.element)].append(signature(node.element))
     return dict(found)
 
 
 def sent(root):
     """Return what the forms of a page hold."""
     return sorted(
-        (form.get("action", ""), [(field.get("name") or "", control_value(field)) for field in dom.controls(form)])
+        (form.get("action", ""), [(field.get("name") or "", control_value(field)) for field in dom.form_controls(form)])
         for form in root.iter("form")
     )
 
@@ -111,7 +111,7 @@ def test_a_page_is_rebuilt_once_and_keeps_uses_names_forms_and_texts(pages, seed
         assert rebuilt != page
         assert same.rebuild(page) == same.rebuild(rebuilt) == rebuilt
         other = tree(rebuilt)
-        wanted = {clean(layout.label(name), MAX_LABEL): uses for name, uses in usable(root).items()}
+        wanted = {single_line(layout.label(name), MAX_LABEL): uses for name, uses in usable(root).items()}
         assert usable(other) == wanted, "what can be used does the same, in its order among its namesakes"
         assert sent(other) == sent(root)
         text = squeezed(other)

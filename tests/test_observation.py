@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.pages import page
 from webarena_gym.errors import ActionError
-from webarena_gym.observation import Style, history, observe, scrolled
+from webarena_gym.observation import Style, history, observe, scrolled_top
 from webarena_gym.observation.history import PLACEHOLDER, Turn, as_text, compress
 from webarena_gym.pages.page import Tab
 from webarena_gym.texts import cut
@@ -106,14 +106,14 @@ LONG = "<body>" + "".join(f'<p>Line {number} <a href="/{number}">link</a></p>' f
 def test_a_window_shows_a_part_says_what_is_left_and_scrolls_to_both_ends():
     seen = observe(page(LONG), window=400)
     assert (seen.top, seen.total, len(seen.nodes)) == (0, 100, 100)
-    assert seen.text.endswith(f"[{100 - seen.shown} more lines below]")
+    assert seen.text.endswith(f"[{100 - seen.height} more lines below]")
     assert "Line 99" not in seen.text
-    while (top := scrolled(seen, down=True)) != seen.top:
-        assert top <= seen.top + seen.shown, "no line may be skipped"
+    while (top := scrolled_top(seen, down=True)) != seen.top:
+        assert top <= seen.top + seen.height, "no line may be skipped"
         seen = observe(page(LONG), window=400, top=top)
     assert "Line 99" in seen.text
     assert "more lines above" in seen.text
-    while (top := scrolled(seen, down=False)) != seen.top:
+    while (top := scrolled_top(seen, down=False)) != seen.top:
         seen = observe(page(LONG), window=400, top=top)
     assert seen.top == 0
     assert "word word" in observe(page("<p>" + "word " * 80 + "</p>"), window=10).text  # one line is shown whole

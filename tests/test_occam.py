@@ -19,8 +19,8 @@ from tests.pages import page
 from tests.test_observation import SHOP
 from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
-from webarena_gym.observation import observe, pivotal
-from webarena_gym.observation.history import Turn, compress, rounds
+from webarena_gym.observation import observe, pivotal_text
+from webarena_gym.observation.history import Turn, compress, parse_chat
 from webarena_gym.tasks import Expert, load
 
 OUTLINE = """URL: http://shop.test/
@@ -96,7 +96,7 @@ def test_of_an_earlier_page_the_pivotal_lines_stay_with_what_they_stand_under(bl
     html = "".join(block.format(f"Name {place}", f"more {place}") for place, block in enumerate(blocks))
     shown = observe(page(f"<body>{html}"), style="occam")
     reply = f"REASON: so\nOBSERVATION HIGHLIGHT: {', '.join(map(str, wanted))}\n\nclick [99]"
-    kept, lines = pivotal(shown.text, reply).split("\n"), shown.text.split("\n")
+    kept, lines = pivotal_text(shown.text, reply).split("\n"), shown.text.split("\n")
     assert kept[:2] == lines[:2]
     places = iter(range(len(lines)))
     assert all(any(lines[place] == line for place in places) for line in kept)  # in their order
@@ -104,8 +104,8 @@ def test_of_an_earlier_page_the_pivotal_lines_stay_with_what_they_stand_under(bl
     assert set(named[:1]) <= set(kept)
     assert len(kept) > 2 or not named
     assert all(depth(later) <= depth(earlier) + 1 for earlier, later in pairwise(kept[1:]))
-    assert pivotal("\n".join(kept), reply) == "\n".join(kept)
-    assert pivotal(shown.text, "click [1]") == "\n".join(lines[:2])
+    assert pivotal_text("\n".join(kept), reply) == "\n".join(kept)
+    assert pivotal_text(shown.text, "click [1]") == "\n".join(lines[:2])
 
 
 @pytest.mark.parametrize("reply", [
@@ -113,7 +113,7 @@ def test_of_an_earlier_page_the_pivotal_lines_stay_with_what_they_stand_under(bl
     "**Observation highlight:** [4]", "OBSERVATION HIGHLIGHT:\n- 4\n- 99\n\nREASON: 7", "OBSERVATION HIGHLIGHT: Blue Bag",
 ])  # fmt: skip
 def test_pivotal_nodes_are_read_however_they_are_written(reply):
-    kept = pivotal(OUTLINE.replace("[12]", "[13]"), reply).split("\n")
+    kept = pivotal_text(OUTLINE.replace("[12]", "[13]"), reply).split("\n")
     assert kept == [OUTLINE.split("\n")[place] for place in (0, 1, 4, 6)]
 
 
@@ -122,14 +122,14 @@ def test_a_highlight_changes_no_action_of_any_dialect(dialect):
     for form in dialect.forms:
         reply = f"OBSERVATION HIGHLIGHT: 4, 34\n{dialect.example(form)}"
         assert dialect.parse(reply) == dialect.parse(dialect.example(form))
-        assert "link [4] 'Blue Bag'" in pivotal(OUTLINE, reply)
+        assert "link [4] 'Blue Bag'" in pivotal_text(OUTLINE, reply)
 
 
 def test_a_row_stays_with_the_head_of_its_table_and_many_lines_are_cut():
-    assert pivotal(OUTLINE, "OBSERVATION HIGHLIGHT: 8").split("\n")[3:] == OUTLINE.split("\n")[8:11]
+    assert pivotal_text(OUTLINE, "OBSERVATION HIGHLIGHT: 8").split("\n")[3:] == OUTLINE.split("\n")[8:11]
     rows = "".join(f"<tr><td><a href=/{place}>View</a>" for place in range(50))
     many = observe(page(f"<body><table>{rows}</table>"), style="occam").text
-    kept = pivotal(many, f"OBSERVATION HIGHLIGHT: {', '.join(map(str, range(50)))}").split("\n")
+    kept = pivotal_text(many, f"OBSERVATION HIGHLIGHT: {', '.join(map(str, range(50)))}").split("\n")
     assert kept[-1] == "[20 more lines were highlighted]"
     assert len(kept) == 33
 
@@ -169,9 +169,9 @@ def test_the_history_keeps_what_was_highlighted_and_a_snapshot_carries_it():
         observation, restored = other.restore(env.snapshot())
         assert restored == info
         assert all(f"URL: {url}\n" in observation for url in urls)
-    first, second, third, _ = (turn.page for turn in rounds(info["goal"], info["messages"])[0])
+    first, second, third, _ = (turn.page for turn in parse_chat(info["goal"], info["messages"])[0])
     said = [reply(page) for reply, page in zip(REPLIES[:3], pages, strict=False)]
-    assert (first, second, third) == tuple(map(pivotal, pages, said))
+    assert (first, second, third) == tuple(map(pivotal_text, pages, said))
     assert "'My Account'" in first
     assert "Welcome" in pages[0]
     assert "Welcome" not in first
@@ -293,9 +293,11 @@ def episode(*replies):
     """An episode of the shop's first page, after some replies of the model."""
     turns, page = [], "URL: http://shop.test/\nRootWebArea 'Shop'\n\tlink [0] 'Cart'"
     for reply in replies:
-        info = {"goal": "G", "step": len(turns), "messages": compress("G", turns, page, left=pivotal)}
+        info = {"goal": "G", "step": len(turns), "messages": compress("G", turns, page, summarize=pivotal_text)}
         turns.append(Turn(page, OccamEpisode(info).reply(reply)))
-    return OccamEpisode({"goal": "G", "step": len(turns), "messages": compress("G", turns, page, left=pivotal)}), turns
+    return OccamEpisode(
+        {"goal": "G", "step": len(turns), "messages": compress("G", turns, page, summarize=pivotal_text)}
+    ), turns
 
 
 @pytest.mark.parametrize(("reply", "sent", "noted"), [
@@ -337,9 +339,9 @@ def test_whatever_a_model_says_the_conversation_can_be_read_back(replies):
 
 def test_a_long_conversation_loses_rounds_but_not_its_place():
     turns = [Turn("URL: http://shop.test/\n\tlink [0] 'Cart'", "note [x]" * 12_000) for _ in range(15)]
-    chat = compress("G", turns, "URL: http://shop.test/", left=pivotal)
+    chat = compress("G", turns, "URL: http://shop.test/", summarize=pivotal_text)
     assert "earlier rounds are left out" in chat[0]["content"]
-    read, page = rounds("G", chat)
+    read, page = parse_chat("G", chat)
     assert 0 < len(read) < 15
     assert (read, page) == (turns[15 - len(read) :], "URL: http://shop.test/") or all(
         turn.page.startswith("URL") for turn in read
@@ -353,7 +355,7 @@ WORDS = st.lists(WORD, min_size=1, max_size=4).map("".join)
 
 @given(WORDS, WORDS, st.lists(st.builds(Turn, WORDS, WORDS), max_size=3))
 def test_rounds_are_the_inverse_of_the_history(goal, page, turns):
-    assert rounds(goal, compress(goal, turns, page, "full")) == (turns, page)
+    assert parse_chat(goal, compress(goal, turns, page, "full")) == (turns, page)
 
 
 def test_settings_that_hide_the_plans_are_refused():

@@ -15,7 +15,7 @@ from PIL import Image
 
 from tests import needs
 from tests.documents import ROOT, blocks
-from webarena_gym.observation.pictures import MAX_BOXES, Capture, messages_for, picture_of, with_pictures
+from webarena_gym.observation.pictures import MAX_BOXES, Capture, attach_pictures, messages_for, picture_of
 from webarena_gym.spaces import picture_space
 
 TASK = "shopping.checkout/1000/0"
@@ -67,7 +67,7 @@ def test_more_elements_than_there_are_boxes_for_are_left_out():
 
 def test_pictures_go_to_the_newest_messages_in_the_shape_of_each_vendor():
     urls = ["data:image/png;base64,AA==", "data:image/jpeg;base64,BB=="]
-    one, two = with_pictures(CHAT, urls[1:]), with_pictures(CHAT, urls)
+    one, two = attach_pictures(CHAT, urls[1:]), attach_pictures(CHAT, urls)
     assert [len(message["content"]) for message in one if message["role"] == "user"] == [1, 2]
     assert two[1]["content"] == [{"type": "text", "text": "Round 0"}, {"type": "image_url", "image_url": {"url": urls[0]}}]
     assert [two[0], two[2]] == [CHAT[0], CHAT[2]]
@@ -75,7 +75,7 @@ def test_pictures_go_to_the_newest_messages_in_the_shape_of_each_vendor():
     assert messages_for("qwen", two)[3]["content"][1] == {"type": "image", "image": urls[1]}
     source = {"type": "base64", "media_type": "image/jpeg", "data": "BB=="}
     assert messages_for("anthropic", two)[3]["content"][1] == {"type": "image", "source": source}
-    assert with_pictures(CHAT[3:], urls)[0]["content"][1]["image_url"]["url"] == urls[1]
+    assert attach_pictures(CHAT[3:], urls)[0]["content"][1]["image_url"]["url"] == urls[1]
 
 
 def make(opened, **options):

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import pytest
 
-from webarena_gym.backends.base import outcome
+from webarena_gym.backends.base import build_outcome
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError
@@ -116,7 +116,7 @@ def ends_there(backend, url, reference):
     """Return whether an episode that ends at an address earns the reference."""
     backend.browser.goto(url)
     block = {"eval_types": ["url_match"], "reference_url": reference}
-    return all(verdict.passed for verdict in evaluate(block, "", outcome(backend, "", {})))
+    return all(verdict.passed for verdict in evaluate(block, "", build_outcome(backend, "", {})))
 
 
 @cache

@@ -76,7 +76,7 @@ def test_a_page_read_back_has_the_controls_of_the_env_and_what_the_expert_does_c
         shown = {
             address: node.element.tag
             for address, node in env.observation.nodes.items()
-            if top <= node.line < top + env.observation.shown
+            if top <= node.line < top + env.observation.height
         }
         assert [control.address for control in page.controls] == list(shown)
         for control in page.controls:

@@ -12,7 +12,7 @@ import pytest
 from webarena_gym import env as env_module
 from webarena_gym import tasks as suite
 from webarena_gym.actions import DIALECTS
-from webarena_gym.backends.embedded import _replayed
+from webarena_gym.backends.embedded import _solution_changes
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluators.outcome import Verdict
@@ -69,7 +69,9 @@ def test_of_added_rows_the_most_different_one_is_told_and_solutions_of_questions
     tasks = [task for task in suite.load("test") if "state" not in task.eval_types]
     assert len(tasks) > 80
     for task in tasks:
-        assert list(_replayed(task.solution, task.start_url, task.sites, task.world_seed, "content")) == [], task.task_id
+        assert list(_solution_changes(task.solution, task.start_url, task.sites, task.world_seed, "content")) == [], (
+            task.task_id
+        )
 
 
 def task_of(name, world_seed=1000):
@@ -251,12 +253,12 @@ def test_solutions_with_something_else_beside_them_earn_nothing_and_detours_what
 
 def test_every_process_finds_the_same_deeds():
     code = (
-        "import pickle, sys; from webarena_gym.tools.audit.side_effects import Place, _Search; search = _Search(Place(1000, 'layout', 'standard'));"
+        "import pickle, sys; from webarena_gym.tools.audit.side_effects import WorldSpec, _Search; search = _Search(WorldSpec(1000, 'layout', 'standard'));"
         " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    search = side_effects._Search(side_effects.Place(1000, "layout", "standard"))  # with the hashes of this process
+    search = side_effects._Search(side_effects.WorldSpec(1000, "layout", "standard"))  # with the hashes of this process
     found = list(search.deeds("map", list(search.pages("map"))))
     assert pickle.loads(run.stdout) == found
     assert len(found) > 10

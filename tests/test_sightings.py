@@ -7,7 +7,7 @@ import pytest
 
 from tests.pages import page
 from webarena_gym.errors import TaskError
-from webarena_gym.pages.reading import MAX_LABEL, clean
+from webarena_gym.pages.reading import MAX_LABEL, single_line
 from webarena_gym.tasks import draw, parse_task, templates
 from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
 from webarena_gym.tasks.task import Task
@@ -39,7 +39,7 @@ def test_steps_name_labels_as_pages_cut_them(monkeypatch, variation):
     monkeypatch.setitem(templates(), "shopping.wordy", Template("shopping.wordy", ("shopping",), "Do it.", wordy))
     (task,) = draw(["shopping.wordy"], world_seed=WORLD, count=1, variation=variation)
     first, second, _ = (step.action.element for step in task.solution)
-    assert first == clean(label, MAX_LABEL) != label
+    assert first == single_line(label, MAX_LABEL) != label
     assert second == f"{first} [2]"
 
 

@@ -13,7 +13,7 @@ from tests.serving import outcome_of
 from tests.tracker import ANN, LOGIN, tracking
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.backends.servers import ServerBackend
-from webarena_gym.browsers.base import do
+from webarena_gym.browsers.base import perform_action
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -80,7 +80,7 @@ def play(browser, urls, actions):
         seen.append(observation.text)
         parsed = DIALECTS["webrl"].parse(action)
         assert parsed.kind is not Kind.EXIT
-        do(browser, parsed, None if parsed.element is None else observation.element(parsed.element))
+        perform_action(browser, parsed, None if parsed.element is None else observation.element(parsed.element))
     return [*seen, observe(browser.page(), elements="label").text]
 
 

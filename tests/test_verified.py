@@ -19,7 +19,7 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import Outcome, check, evaluate
 from webarena_gym.evaluators.kinds.verified import har_entries
-from webarena_gym.pages.page import LIMIT, UNANSWERED, Network, Traffic
+from webarena_gym.pages.page import MAX_TRAFFIC_BYTES, NO_RESPONSE, Network, Traffic
 from webarena_gym.servers.addresses import placeholders
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import read_tasks
@@ -55,7 +55,7 @@ def traffic(*exchanges):
     record = Traffic()
     for method, url, *rest in exchanges:
         headers, body, status, answered, content = (*rest, *(PAGE, b"", 200, [], b"")[len(rest) :])
-        record.answer(record.ask(method, url, headers, body), status, answered, content)
+        record.record_response(record.record_request(method, url, headers, body), status, answered, content)
     return record
 
 
@@ -190,13 +190,13 @@ def test_an_exchange_becomes_an_entry_in_the_order_of_requests_and_not_with_what
     assert entry["response"]["status"] == 201
     assert entry["response"]["content"] == {"mimeType": "application/json; charset=utf-8", "text": "{}"}
     record = Traffic()
-    first, second = (record.ask("GET", f"http://a.test/{name}", {}, b"") for name in "ab")
-    record.answer(second, 302, [("Location", "/c")], b"<p>page")  # which no rule reads
+    first, second = (record.record_request("GET", f"http://a.test/{name}", {}, b"") for name in "ab")
+    record.record_response(second, 302, [("Location", "/c")], b"<p>page")  # which no rule reads
     assert record.exchanges == (first, second)
-    assert [(exchange.status, exchange.answer_body) for exchange in record.exchanges] == [(UNANSWERED, b""), (302, b"")]
+    assert [(exchange.status, exchange.response_body) for exchange in record.exchanges] == [(NO_RESPONSE, b""), (302, b"")]
     assert har_entries(record)[1]["response"]["redirectURL"] == "http://a.test/c"
-    record.answer(record.ask("POST", "http://a.test/", {}, b"x" * LIMIT), 200, [], b"")
-    assert (len(record.exchanges), record.is_whole) == (2, False)
+    record.record_response(record.record_request("POST", "http://a.test/", {}, b"x" * MAX_TRAFFIC_BYTES), 200, [], b"")
+    assert (len(record.exchanges), record.is_complete) == (2, False)
     with pytest.raises(EvaluationError, match="too much"):
         har_entries(record)
     assert InProcessBrowser(Network({})).traffic is None
@@ -256,14 +256,14 @@ def test_a_session_is_recorded_from_its_start_on(address):
         ("POST", "/user/MarvelsGrantMan136/edit_biography", 302),
         ("GET", "/saved", 200),
         ("GET", "/saved", 200),  # not 304
-        ("GET", "http://nowhere.test/x", UNANSWERED),
+        ("GET", "http://nowhere.test/x", NO_RESPONSE),
     ]
     page, items, post = found[:3]
     assert page.headers["accept"].startswith("text/html")
-    assert page.answer_body == b""
-    assert json.loads(items.answer_body) == {"n": 1, "encoding": "identity"}
+    assert page.response_body == b""
+    assert json.loads(items.response_body) == {"n": 1, "encoding": "identity"}
     assert (post.body, post.headers["content-type"]) == (b"user_biography%5Bbiography%5D=", FORM["content-type"])
-    assert ("location", "/saved") in post.answer_headers
+    assert ("location", "/saved") in post.response_headers
 
 
 @needs_package

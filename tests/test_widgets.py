@@ -40,7 +40,7 @@ def visit():
             return shown(environ, start_response)
 
         network = Network({"app.test": site})
-        network.clock, network.shown = clock, shown
+        network.clock, network.ready_selector = clock, shown
         browser = ChromiumBrowser(network, **options) if kind == "chromium" else InProcessBrowser(network)
         opened.append(browser)
         browser.start([HOME], {})
@@ -517,7 +517,7 @@ def test_events_of_a_server_arrive_while_it_goes_on_sending(records):
             assert "Second" not in seen(browser)
             if records:
                 (asked,) = [each for each in browser.traffic.exchanges if each.url.endswith("/events")]
-                assert (asked.status, asked.answer_body) == (200, b"")
+                assert (asked.status, asked.response_body) == (200, b"")
             browser.start([url], {})  # which ends the first stream
         finally:
             go_on.set()

@@ -82,9 +82,9 @@ def find_candidates(observation: Observation, goal: str, size: int) -> list[Cand
     if observation.nodes and list(observation.nodes) == [str(number) for number in range(len(observation.nodes))]:
         raise ValueError(f"elements are named 0 to {len(observation.nodes) - 1}; expected an env with elements='label'")
     shown = observation.text.split("\n")
-    if observation.top + observation.shown < observation.total:
+    if observation.top + observation.height < observation.total:
         shown.pop()  # the note on what is hidden
-    lines = dict(enumerate(shown[len(shown) - observation.shown :], observation.top))  # by their number in the page
+    lines = dict(enumerate(shown[len(shown) - observation.height :], observation.top))  # by their number in the page
     strings = find_strings(goal)
     controls = [
         candidate

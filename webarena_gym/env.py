@@ -22,17 +22,25 @@ from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.applications.application import Application
 from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.application import ApplicationBackend
-from webarena_gym.backends.base import Backend, judge_side_effects, outcome
+from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.servers import ServerBackend
-from webarena_gym.browsers.base import Browser, do
+from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.evaluators import check, evaluate, judge_injection
-from webarena_gym.observation import Observation, headlines, observe, pivotal, scrolled
+from webarena_gym.observation import Observation, header_lines, observe, pivotal_text, scrolled_top
 from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
-from webarena_gym.observation.pictures import MAX_BOXES, SCREENSHOT, Picture, marks_of, numbered, picture_of, with_pictures
+from webarena_gym.observation.pictures import (
+    MAX_BOXES,
+    SCREENSHOT,
+    Picture,
+    attach_pictures,
+    elements_by_number,
+    marks_of,
+    picture_of,
+)
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.servers.addresses import read_addresses
@@ -272,7 +280,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         try:
             goal = self._backend.enter(task)
         except BrowserError:  # it may have died since; a new one is worth one try
-            self._backend.abandon()
+            self._backend.discard_browser()
             goal = self._backend.enter(task)
         self._outer_limit = _outer_limit(self)
         budget = None
@@ -471,11 +479,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         )
         text, picture = seen.text, None
         if options.has_pictures:
-            captured = self._backend.browser.capture(numbered(seen), options.picture_format)
+            captured = self._backend.browser.capture(elements_by_number(seen), options.picture_format)
             picture = picture_of(captured, options.picture_format, marks=style == "marks", cursor=options.cursor)
             if style != "text+pixels":
                 marks = marks_of(page, (box[0] for box in captured.boxes[:MAX_BOXES])) if style == "marks" else ""
-                text = "\n".join([*(headlines(page) if options.header else ()), *([marks] if marks else ())])
+                text = "\n".join([*(header_lines(page) if options.header else ()), *([marks] if marks else ())])
         text = f"Action error: {action_error}\n{text}" if action_error else text
         return Seen(page, seen, cut(within_charset(text), MAX_PAGE), picture)
 
@@ -487,9 +495,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _tell(self, episode: Episode, seen: Seen) -> Told:
         """Return the observation and the info of this moment."""
         options = self.options
-        text_left = pivotal if options.observation == "occam" else placeholder
+        text_left = pivotal_text if options.observation == "occam" else placeholder
         left = (lambda *_: SCREENSHOT) if seen.picture else text_left  # of an earlier page
-        chat = compress(episode.goal, episode.turns, seen.text, options.history, thoughts=options.thoughts, left=left)
+        chat = compress(episode.goal, episode.turns, seen.text, options.history, thoughts=options.thoughts, summarize=left)
         messages: list[Message] = [{"role": "system", "content": self.system_prompt}, *chat]
         info: Info = {
             "goal": episode.goal,
@@ -508,7 +516,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             info["site_errors"] = [*self._backend.site_errors]
         if seen.picture is None:
             return as_text(chat), dict(info)
-        info["messages"] = with_pictures(messages, [*episode.pictures, seen.picture.url])
+        info["messages"] = attach_pictures(messages, [*episode.pictures, seen.picture.url])
         goal, (pixels, boxes, _) = within_charset(cut(episode.goal, MAX_GOAL)), seen.picture
         return {"goal": goal, "text": as_text(chat), "screenshot": pixels, "boxes": boxes}, dict(info)
 
@@ -535,7 +543,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             else:
                 element = None if action.element is None else observation.element(action.element)
                 target = observation.element(action.argument or "") if action.kind is Kind.DRAG else None
-                do(self._backend.browser, action, element, target)
+                perform_action(self._backend.browser, action, element, target)
                 after = self._backend.browser.page()
                 if (after.url, after.active_tab) != (page.url, page.active_tab):
                     episode.top = 0
@@ -553,12 +561,12 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             browser.scroll(down=down)
         if self._shows_layout:
             return
-        top = scrolled(observation, down=down)
+        top = scrolled_top(observation, down=down)
         if top == episode.top:
             browser.scroll(down=down, to_end=True)
             now = self._show(episode.top, "").observation
             if down and now.total > observation.total:
-                top = scrolled(now, down=True)
+                top = scrolled_top(now, down=True)
             if top == episode.top:
                 episode.action_error = f"the page {'ends' if down else 'begins'} here: there is nothing more to scroll {'down' if down else 'up'} to"
         episode.top = top
@@ -601,7 +609,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         """Judge an episode that is over; returns what its info says of that. Raises BrowserError where a site may be to blame."""
         assert self._episode is not None
         task = self._episode.task
-        ended = outcome(self._backend, answer, self.options.accounts or {})
+        ended = build_outcome(self._backend, answer, self.options.accounts or {})
         verdicts = evaluate(task.eval, task.intent, ended, self.options.judge, self.options.rules)
         if task.injection and self._backend.is_embedded and self.options.rules == "native":
             verdicts.append(judge_injection(task.injection, task.intent, ended))
@@ -619,7 +627,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> Stepped:
         """End an episode whose browser or site has failed: truncated, not judged, with the last page that was seen."""
         self._episode, self._seen, self._lost = None, None, last
-        self._backend.abandon()
+        self._backend.discard_browser()
         if self.options.on_failure == "raise":
             raise error
         text, info = self._tell(episode, last)

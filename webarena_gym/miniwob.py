@@ -99,7 +99,7 @@ _IS_OVER = "window.WOB_DONE_GLOBAL === true || !window.core?.ept0"
 class MiniWobBackend(Backend):
     """The pages as the only site, and a browser with scripts on them."""
 
-    not_saved = "the pages of MiniWoB++ cannot be saved, as their state is in their scripts; reset by task id instead"
+    snapshot_error = "the pages of MiniWoB++ cannot be saved, as their state is in their scripts; reset by task id instead"
 
     def __init__(self, make_browser: Callable[[Network], Browser], data_mode: DataMode) -> None:
         self._make_browser = make_browser

@@ -334,7 +334,7 @@ def check_backend(backend: Backend, task: Task) -> None:
         backend.restore(snapshot)
         _expect_equal("the page of a restored snapshot", begun, _text(backend.browser))
         _expect_raised("restoring what is no snapshot", SnapshotError, lambda: backend.restore(None))
-    for what in ("enter", "abandon", "close"):
+    for what in ("enter", "discard_browser", "close"):
         if what != "enter":
             getattr(backend, what)()
         _expect_equal("the goal of the same task", goal, backend.enter(task))

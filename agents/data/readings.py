@@ -120,8 +120,8 @@ def read(page: Page, observation: Observation, shown: str) -> Reading:
     whole = observe(page, elements="label", header=False, window=_EVERYTHING)
     lines = whole.text.split("\n")
     if whole.total == observation.total:
-        lines = lines[observation.top : observation.top + observation.shown]
-    below = observation.total - observation.top - observation.shown
+        lines = lines[observation.top : observation.top + observation.height]
+    below = observation.total - observation.top - observation.height
     return Reading(page.url, shown, tuple(lines), below)
 
 

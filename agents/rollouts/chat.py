@@ -19,8 +19,8 @@ from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.errors import ServerError
-from webarena_gym.observation import HIGHLIGHT, pivotal
-from webarena_gym.observation.history import rounds
+from webarena_gym.observation import HIGHLIGHT, pivotal_text
+from webarena_gym.observation.history import parse_chat
 from webarena_gym.servers.chat import ChatModel, is_too_long
 from webarena_gym.servers.rest import RefusedError
 from webarena_gym.sites.catalogue import URLS
@@ -165,7 +165,7 @@ class OccamEpisode:
     """An episode so far, with its plans, as the conversation in the info of an env tells it."""
 
     def __init__(self, info: Mapping[str, Any]) -> None:
-        turns, self.page = rounds(info["goal"], info["messages"])
+        turns, self.page = parse_chat(info["goal"], info["messages"])
         self.info, self.turns = info, list(turns)
         for number, turn in enumerate(turns):
             if turn.reply.startswith(_THOUGHT):  # what the model said is in the reply that was sent to the env
@@ -235,7 +235,7 @@ class OccamEpisode:
         turn = self.turns[step - int(self.info["step"]) + len(self.turns)]
         parts, _, _ = read_reply(turn.reply)
         latest = step in self.tree.active.steps[-_WHOLE:]
-        shown = pivotal(turn.page, turn.reply) if latest else parts.get("OBSERVATION DESCRIPTION", "")
+        shown = pivotal_text(turn.page, turn.reply) if latest else parts.get("OBSERVATION DESCRIPTION", "")
         told = {"OBSERVATION": shown, "REASON": parts.get("REASON", ""), "ACTION": parts["ACTION"]}
         return "\n".join([f"Step {step + 1}", *(f"{title}: {text}" for title, text in told.items() if text)])
 

@@ -1,1 +1,1 @@
-"""The places where tasks are done: the embedded sites, and real servers."""
+"""Backends: the sites of a task and the browser on them (embedded sites, a web application, or real servers)."""

@@ -1,4 +1,4 @@
-"""A web application of one's own as the backend of an env: each episode has its own copy of the application and of its state."""
+"""The backend of your web application: each episode has its own instance of the application and a copy of its state."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import Copy, Launcher, launcher_of
-from webarena_gym.backends.base import Backend, changes_of, first_pages, opening
+from webarena_gym.backends.base import Backend, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
@@ -23,16 +23,16 @@ class ApplicationSnapshot(NamedTuple):
     """The state of an application and the browser on it."""
 
     application: str
-    changed: state.Difference
+    difference: state.Difference
     browser: Any
 
 
 class ApplicationBackend(Backend):
-    """A copy of an application for each episode, and a browser that can reach it and nothing else.
+    """An instance of an application per episode, and a browser that can reach only this instance.
 
     Args:
         make_browser: makes a browser on the network of an episode.
-        application: the application.
+        application: definition of the application.
 
     """
 
@@ -40,46 +40,48 @@ class ApplicationBackend(Backend):
         self._make_browser = make_browser
         self._application = application
         self.urls = {f"__{application.name.upper()}__": application.url}
-        self.not_saved = f"{application.name} keeps state in memory, so its episodes cannot be saved"
+        self.snapshot_error = f"{application.name} keeps state in memory, so its episodes cannot be saved"
         folder = Path(application.folder, application.uploads)
         files = sorted(path for path in folder.iterdir() if path.is_file()) if application.uploads else []
         self._network = Network(
-            {application.host: self._answer}, {path.name: path.read_bytes() for path in files}, lambda: self._running().address
+            {application.host: self._serve}, {path.name: path.read_bytes() for path in files}, lambda: self._instance().address
         )
-        self._network.shown = application.shown
+        self._network.ready_selector = application.shown
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
         self._copy: Copy | None = None
-        self._opened: list[sqlite3.Connection] = []
+        self._connections: list[sqlite3.Connection] = []
 
     def enter(self, task: Task) -> str:
         unknown = [site for site in task.sites if site != self._application.name]
         if unknown:
-            raise TaskError(f"task {task.task_id}: {unknown[0]!r} is not the application {self._application.name}")
-        with opening(task):
-            self.begin(task.start_url, signed_in=task.require_login)
+            raise TaskError(f"task {task.task_id}: the site {unknown[0]!r} is not the application {self._application.name}")
+        with start_page_errors(task):
+            self.start_episode(task.start_url, signed_in=task.require_login)
         if self.browser.has_failed:
-            raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where {self._application.name} is not")
+            raise TaskError(
+                f"the task {task.task_id} begins at {task.start_url!r}, which is not a page of {self._application.name}"
+            )
         return task.intent
 
-    def begin(self, start_url: str, *, signed_in: bool) -> None:
-        """Start a copy of the application in its base state and open pages on it. Raises ApplicationError."""
+    def start_episode(self, start_url: str, *, signed_in: bool) -> None:
+        """Start an instance of the application in its base state and open the start pages. Raises ApplicationError."""
         launcher = self._launcher()
-        self._take(launcher.start())
+        self._use_instance(launcher.start())
         self.cookies, storage = (launcher.cookies or {}, launcher.storage) if signed_in else ({}, NO_STORAGE)
         if signed_in and self._application.in_memory:
             self.cookies, storage = self._sign_in()
-        self.browser.start(first_pages(start_url, self.urls), self.cookies, storage=storage)
+        self.browser.start(start_urls(start_url, self.urls), self.cookies, storage=storage)
         launcher.go_on()
 
     def _launcher(self) -> Launcher:
-        """Return the launcher of the application, with a base state in which one is signed in."""
+        """Return the launcher of the application, whose base state includes a login."""
         launcher = launcher_of(self._application)
 
         def sign_in(copy: Copy) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
             if self._application.in_memory:
                 return {}, NO_STORAGE
-            self._take(copy)
+            self._use_instance(copy)
             return self._sign_in()
 
         launcher.prepare(sign_in)
@@ -92,41 +94,41 @@ class ApplicationBackend(Backend):
         self.browser.start([], {})
         if is_signed_in(self.browser, application.login, application.url, application.account):
             raise ApplicationError(
-                f"login: the page of proof {application.login.proof!r} shows itself to who is not signed in as well"
+                f"login: the proof page {application.login.proof!r} also opens without a login: choose one that requires it"
             )
         log_in(self.browser, application.login, application.url, application.account)
         cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
         return {application.host: cookies}, self.browser.storage()
 
-    def _take(self, copy: Copy) -> None:
-        """Let the episode go on with a copy."""
-        if left := self._leave():
-            launcher_of(self._application).end(left)
+    def _use_instance(self, copy: Copy) -> None:
+        """Replace the current instance of the episode."""
+        if old := self._release_instance():
+            launcher_of(self._application).end(old)
         self._copy = copy
         self._network.errors.clear()
         if self._browser is None:
             self._browser = self._make_browser(self._network)
 
-    def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        copy = self._running()
+    def _serve(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        copy = self._instance()
         try:
             return copy.wsgi(environ, start_response)
         except ApplicationError:
             if copy is self._copy:
                 raise
-            raise HostUnknownError("asked in an episode that is over") from None
+            raise HostUnknownError("the request belongs to an episode that has ended") from None
 
     @property
     def site_errors(self) -> Sequence[str]:  # type: ignore[override]  # the base has an attribute
-        """The errors of this episode; the death of the application is found out also where a page only waits for its news."""
+        """Errors of the current episode. A crash of the application is detected without a request, as pages may only listen."""
         errors = self._network.errors
         if not errors and self._copy is not None and not self._copy.is_alive:
             errors.append(f"{self._application.name} has died: {self._copy.tail()}")
         return errors
 
-    def _running(self) -> Copy:
+    def _instance(self) -> Copy:
         if self._copy is None:
-            raise LookupError("no task has been entered")
+            raise LookupError("the application is not running yet: call enter(task) first")
         return self._copy
 
     @property
@@ -138,27 +140,29 @@ class ApplicationBackend(Backend):
         path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self._application.name) else None)
         if path is None:
             raise KeyError(site)
-        self._opened.append(state.open_database(self._at_rest() / path))
-        return self._opened[-1]
+        self._connections.append(state.open_database(self._saved_state() / path))
+        return self._connections[-1]
 
     @property
     def files(self) -> Path | None:
-        return self._at_rest()
+        return self._saved_state()
 
-    def _at_rest(self) -> Path:
-        """Return the folder of the state, with what the application keeps outside of it."""
-        self._running().save()
-        return self._running().state
+    def _saved_state(self) -> Path:
+        """Save state that the application keeps elsewhere, such as in a database server, and return the state folder."""
+        self._instance().save()
+        return self._instance().state
 
     def changes(self) -> list[Change]:
         application, launcher = self._application, launcher_of(self._application)
-        return state.changes(application.name, launcher.base, self._at_rest(), application.databases, application.incidental)
+        return state.changes(
+            application.name, launcher.base, self._saved_state(), application.databases, application.incidental
+        )
 
     def snapshot(self) -> ApplicationSnapshot:
         if self._application.in_memory:
-            raise SnapshotError(self.not_saved)
-        changed = state.difference(launcher_of(self._application).base, self._at_rest())
-        return ApplicationSnapshot(self._application.name, changed, self.browser.snapshot())
+            raise SnapshotError(self.snapshot_error)
+        difference = state.difference(launcher_of(self._application).base, self._saved_state())
+        return ApplicationSnapshot(self._application.name, difference, self.browser.snapshot())
 
     def restore(self, snapshot: Any) -> None:
         if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self._application.name:
@@ -166,25 +170,25 @@ class ApplicationBackend(Backend):
                 f"expected a snapshot of {self._application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
             )
         launcher = self._launcher()
-        self._take(launcher.start(snapshot.changed))
+        self._use_instance(launcher.start(snapshot.difference))
         self.browser.restore(snapshot.browser)
         launcher.go_on()
 
-    def replay(self, task: Task) -> Sequence[Change] | str:
-        """Return what the reference solution of a task changes, in a copy of its own, or why it cannot be replayed."""
+    def reference_changes(self, task: Task) -> Sequence[Change] | str:
+        """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""
         backend = ApplicationBackend(self._make_browser, self._application)
-        begin = partial(backend.begin, task.start_url, signed_in=task.require_login)
-        return changes_of(backend, begin, task.solution, self._application.name)
+        start_episode = partial(backend.start_episode, task.start_url, signed_in=task.require_login)
+        return replay_solution(backend, start_episode, task.solution, self._application.name)
 
-    def _leave(self) -> Copy | None:
-        """Return the copy of the episode, which is over."""
-        for connection in self._opened:
+    def _release_instance(self) -> Copy | None:
+        """Close the connections to the current instance and return it; None if there is none."""
+        for connection in self._connections:
             connection.close()
-        self._opened.clear()
-        left, self._copy = self._copy, None
-        return left
+        self._connections.clear()
+        copy, self._copy = self._copy, None
+        return copy
 
     def close(self) -> None:
-        self.abandon()
-        if left := self._leave():
-            left.close()
+        self.discard_browser()
+        if copy := self._release_instance():
+            copy.close()

@@ -1,6 +1,7 @@
-"""A backend brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
+"""The base class of backends and the functions that evaluate an episode in one.
 
-There are four: the embedded sites (`backends.embedded`), an application of one's own (`backends.application`), real servers
+A backend resets sites and browser to the initial state of a task. The env acts through it, and evaluators read its state.
+There are four: the embedded sites (`backends.embedded`), your web application (`backends.application`), real servers
 (`backends.servers`) and MiniWoB's pages (`webarena_gym.miniwob`).
 """
 
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import Kind
-from webarena_gym.browsers.base import Browser, do
+from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, SnapshotError, TaskError
@@ -24,84 +25,84 @@ from webarena_gym.servers.logins import Account
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
 
-_MOMENT = "new Promise((done) => setTimeout(done, 100))"
+_PAUSE_SCRIPT = "new Promise((done) => setTimeout(done, 100))"
 
 
 class Backend:
-    """Sites and a browser, brought to the beginning of one task after the other. The base of all backends: without databases or snapshots."""
+    """The sites and the browser of an env. This base class has no databases and no snapshots."""
 
     is_embedded = False
-    """True if the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
+    """True for the sites of this package: their pages identify themselves and never change on their own."""
     site_errors: Sequence[str] = ()
-    """The errors that sites of this process have raised in the current episode."""
+    """Errors that in-process sites have raised in the current episode."""
     cookies: Mapping[str, Mapping[str, str]] = {}
-    """The cookies with which the browser has begun the current episode: by host, then by name."""
+    """Initial cookies of the current episode: host to name to value."""
     urls: Mapping[str, str] = {}
-    """Placeholders such as __SHOPPING__, and the base URLs that they stand for."""
-    not_saved = "the episodes of this backend cannot be saved"
-    """The message to one who wants a snapshot of what cannot be saved."""
+    """Base URL by placeholder, such as `__SHOPPING__`."""
+    snapshot_error = "episodes of this backend cannot be saved"
+    """Message of the SnapshotError of a backend without snapshots."""
     _browser: Browser | None = None
 
     @property
     def files(self) -> Path | None:
-        """The folder of an application's state, for checks of files; None where there is none."""
+        """Folder with the state of an application, for checks of files; None if the backend has none."""
         return None
 
     @property
     def browser(self) -> Browser:
         """The browser of the current episode. Raises LookupError before the first."""
         if self._browser is None:
-            raise LookupError("no task has been entered")
+            raise LookupError("the backend has no browser yet: call enter(task) first")
         return self._browser
 
     def enter(self, task: Task) -> str:
-        """Bring everything to the beginning of a task, open its pages, and return the goal that the agent is told."""
+        """Reset sites and browser to the initial state of a task, open its start pages and return its goal."""
         raise NotImplementedError
 
     def database(self, site: str) -> sqlite3.Connection:
-        """Return the database behind a site. Raises KeyError when it cannot be read."""
+        """Return a connection to the database of a site. Raises KeyError if it cannot be read."""
         raise KeyError(site)
 
     def snapshot(self) -> Any:
-        """Return a small picklable value that holds the state of sites and browser. Raises SnapshotError if that cannot be."""
-        raise SnapshotError(self.not_saved)
+        """Return the state of sites and browser as a small picklable value. Raises SnapshotError if it cannot be saved."""
+        raise SnapshotError(self.snapshot_error)
 
     def restore(self, snapshot: Any) -> None:
-        """Bring sites and browser to the state of a snapshot of this kind of backend. Raises SnapshotError."""
-        raise SnapshotError(f"{self.not_saved}, so a {type(snapshot).__name__} cannot be restored either")
+        """Set sites and browser to a snapshot of the same type of backend. Raises SnapshotError for any other value."""
+        raise SnapshotError(f"{self.snapshot_error}, so a {type(snapshot).__name__} cannot be restored either")
 
     @property
     def network(self) -> Network:
-        """The sites of the current task, to be called beside the browser. Raises LookupError where they are no part of this process."""
-        raise LookupError("the databases of real servers cannot be seen")
+        """In-process sites of the current task, for requests that bypass the browser. Raises LookupError for real servers."""
+        raise LookupError("the databases of real servers cannot be read")
 
     def changes(self) -> list[Change]:
-        """Return what differs from the beginning of the current task, row by row. Raises LookupError where it cannot be seen."""
-        raise LookupError("the databases of real servers cannot be seen")
+        """Return the row-level changes since the start of the current task. Raises LookupError for real servers."""
+        raise LookupError("the databases of real servers cannot be read")
 
-    def replay(self, task: Task) -> Sequence[Change] | str:
-        """Return what the reference solution of a task changes, or why it cannot be replayed."""
-        raise LookupError(f"{task.task_id}: the databases of real servers cannot be seen")
+    def reference_changes(self, task: Task) -> Sequence[Change] | str:
+        """Return the changes made by a task's reference solution, or the reason why it cannot be replayed."""
+        raise LookupError(f"{task.task_id}: the databases of real servers cannot be read")
 
-    def abandon(self) -> None:
-        """Give up a browser that has failed; `enter` makes a new one."""
+    def discard_browser(self) -> None:
+        """Close a browser that has failed. The next `enter` makes a new one."""
         if self._browser is not None:
             self._browser.close()
         self._browser = None
 
     def close(self) -> None:
-        """Free everything; `enter` opens it again."""
-        self.abandon()
+        """Free all resources. The next `enter` acquires them again."""
+        self.discard_browser()
 
 
-def first_pages(start_url: str, urls: Mapping[str, str]) -> list[str]:
-    """Return the addresses at which a task begins."""
+def start_urls(start_url: str, urls: Mapping[str, str]) -> list[str]:
+    """Return the start URLs of a task: `start_url` split at "|AND|", with placeholders resolved by `urls`."""
     return [resolve(url.strip(), urls) for url in start_url.split("|AND|")]
 
 
 @contextmanager
-def opening(task: Task) -> Iterator[None]:
-    """Turn what a browser says of an address that it cannot open into a TaskError."""
+def start_page_errors(task: Task) -> Iterator[None]:
+    """Raise an ActionError of the block as a TaskError about the task's start URL."""
     try:
         yield
     except ActionError as error:
@@ -109,49 +110,72 @@ def opening(task: Task) -> Iterator[None]:
 
 
 def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:
-    """Say whether the episode in a backend, whose other checks have passed, changed nothing beyond its task, and what it did.
+    """Compare the changes of an episode with those of the task's reference solution.
 
-    Where nobody knows what the task needs to change, since it has no solution, it passes.
+    Call it after the other checks have passed. A task without a reference solution passes, since its required changes are
+    unknown.
+
+    Args:
+        task: the task of the episode.
+        backend: the backend in the final state of the episode.
+        is_forbidden: whether unrequired changes fail the verdict.
+
+    Returns:
+        The verdict and the changes that the task does not require, as texts.
+
     """
-    done = backend.changes()
-    needed: Sequence[Change] | str = ()
-    if done and task.solution:
-        needed = backend.replay(task)
-    elif done and any(eval_kinds()[name].looks_at != "answer" for name in task.eval_types):
-        needed = "the task has no reference solution, so what it may change is not known"
-    if isinstance(needed, str):
-        return side_effects.unknown(needed), []
-    difference = side_effects.compare(done, needed)
+    changes = backend.changes()
+    required: Sequence[Change] | str = ()
+    if changes and task.solution:
+        required = backend.reference_changes(task)
+    elif changes and any(eval_kinds()[name].looks_at != "answer" for name in task.eval_types):
+        required = "the task has no reference solution, so what it may change is not known"
+    if isinstance(required, str):
+        return side_effects.unknown(required), []
+    difference = side_effects.compare(changes, required)
     return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
 
 
-def follow(browser: Browser, solution: Iterable[Step]) -> None:
-    """Do the steps of a solution in a browser, up to leaving. Raises ActionError where one cannot be done."""
+def execute_solution(browser: Browser, solution: Iterable[Step]) -> None:
+    """Execute the steps of a solution before its exit action. Raises ActionError if a step is impossible."""
     for action in (step.action for step in solution):
         if action.kind is Kind.EXIT:
             break
-        found = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
-        do(browser, action, found)
+        element = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
+        perform_action(browser, action, element)
 
 
-def changes_of(backend: Backend, begin: Callable[[], None], solution: Iterable[Step], name: str) -> Sequence[Change] | str:
-    """Return what a reference solution changes in a backend, which `begin` starts, or why it cannot be replayed; the backend is closed then.
+def replay_solution(
+    backend: Backend, start_episode: Callable[[], None], solution: Iterable[Step], name: str
+) -> Sequence[Change] | str:
+    """Replay a reference solution in a separate backend, close the backend and return the changes.
 
-    Raises EvaluationError where a site failed; `name` is how it is called.
+    Args:
+        backend: the backend.
+        start_episode: starts the episode in it.
+        solution: the steps of the solution.
+        name: name of the sites in the error message.
+
+    Returns:
+        The changes, or the reason why the solution cannot be replayed.
+
+    Raises:
+        EvaluationError: if a site raised an exception.
+
     """
     with closing(backend):
         try:
-            begin()
-            follow(backend.browser, solution)
+            start_episode()
+            execute_solution(backend.browser, solution)
         except ActionError as error:
             return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"
         if backend.site_errors:
-            raise EvaluationError(f"{name} failed where the reference solution was replayed: {backend.site_errors[0]}")
+            raise EvaluationError(f"{name} raised an error in the replay of the reference solution: {backend.site_errors[0]}")
         return backend.changes()
 
 
-def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> Outcome:
-    """Return how the current episode ended, for evaluators to look at; see `Outcome` for the arguments."""
+def build_outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> Outcome:
+    """Return the final state of the current episode for the evaluators; see `Outcome` for its fields."""
     browser, is_embedded = backend.browser, backend.is_embedded
 
     has_scripts = not isinstance(browser, InProcessBrowser)
@@ -164,12 +188,12 @@ def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> O
 
     def later() -> View:
         try:
-            browser.run_script(_MOMENT)
-        except ScriptError:  # what leads the page elsewhere ends the script that waits
+            browser.run_script(_PAUSE_SCRIPT)
+        except ScriptError:  # a navigation ends the waiting script
             browser.wait()
         try:
             return view()._replace(later=later)
-        except BrowserError:  # it left while it was read; a browser that has failed fails again
+        except BrowserError:  # the page navigated while it was read; a browser that has failed fails again
             browser.wait()
             return view()._replace(later=later)
 
@@ -178,7 +202,7 @@ def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> O
         try:
             browser.new_tab(url)
         except ActionError as error:
-            raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
+            raise EvaluationError(f"a check needs the page {url!r}, which no browser can open: {error}") from error
         try:
             yield view()._replace(later=later) if has_scripts and not is_embedded else view()
         finally:

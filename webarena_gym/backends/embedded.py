@@ -1,7 +1,7 @@
-"""The embedded sites as the backend of an env, and the database changes that a task needs.
+"""The backend of the embedded sites, and the database changes that a task requires.
 
-Each task begins in its own copy of a world, which can be saved and restored. The changes that a task needs are those of its reference
-solution, which is replayed in the same world when first asked for.
+Each task starts in its own copy of a world, which can be saved and restored. The required changes of a task are those of its
+reference solution, which is replayed in the same world on first use.
 """
 
 import sqlite3
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from webarena_gym.backends.base import Backend, changes_of, first_pages, opening
+from webarena_gym.backends.base import Backend, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
@@ -38,8 +38,8 @@ class EmbeddedSnapshot(NamedTuple):
     site_errors: tuple[str, ...] = ()
 
 
-class Place(NamedTuple):
-    """The world in which a task is done, and the layout of its sites."""
+class WorldSpec(NamedTuple):
+    """World and site layout of a task."""
 
     world_seed: int
     variation: Variation
@@ -47,7 +47,15 @@ class Place(NamedTuple):
 
 
 class EmbeddedBackend(Backend):
-    """The sites that ship with the package, in a world of one's own; `world_seed` and `scale` are of tasks that name no world."""
+    """The bundled sites in a private copy of a world.
+
+    Args:
+        make_browser: makes a browser on the network of an episode.
+        world_seed: world of tasks that name none; if None, such tasks raise TaskError.
+        variation: how the pages are varied: "content" keeps the standard layout.
+        scale: size of the world `world_seed`.
+
+    """
 
     is_embedded = True
     urls = URLS
@@ -63,47 +71,47 @@ class EmbeddedBackend(Backend):
         self._world_seed = world_seed
         self._variation: Variation = variation
         self._scale: Scale = scale
-        self._built: Variation = variation  # how the sites of the world that is open are built
-        self._opened: tuple[World, Databases, Network] | None = None
+        self._current_variation: Variation = variation  # of the open world; a restored snapshot may have another one
+        self._open_world: tuple[World, Databases, Network] | None = None
         self._planted: tuple[Planted, ...] = ()
 
     def enter(self, task: Task) -> str:
         seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
         if seed is None:
-            raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
+            raise TaskError(f"the task {task.task_id} names no world: set world_seed=, or sites= for tasks of real servers")
         unknown = [site for site in task.sites if site not in SITES]
         if unknown:
-            raise TaskError(f"task {task.task_id}: {unknown[0]!r} is none of the embedded sites; give its URL in sites=")
-        with opening(task):
-            self.begin(seed, task.start_url, task.sites if task.require_login else (), task.setup, scale)
+            raise TaskError(f"task {task.task_id}: {unknown[0]!r} is not an embedded site; set its URL in sites=")
+        with start_page_errors(task):
+            self.start_episode(seed, task.start_url, task.sites if task.require_login else (), task.setup, scale)
         if self.browser.has_failed:
-            raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where no site is")
+            raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, which is not a page of a site")
         return task.intent
 
-    def begin(
+    def start_episode(
         self, world_seed: int, start_url: str, sites: Iterable[str], planted: Sequence[Planted] = (), scale: Scale | None = None
     ) -> None:
-        """Bring a world to its beginning, with planted rows, and open pages on it, signed in to some sites."""
+        """Reset a world to its initial state with planted rows, and open the start pages, signed in to `sites`."""
         world, databases = self._open(world_seed, self._variation, scale or self._scale)
         self._planted = tuple(planted)
         if planted:
             databases.reset(planted)
         self.cookies = world.cookies(sites)
-        self.browser.start(first_pages(start_url, self.urls), self.cookies)
+        self.browser.start(start_urls(start_url, self.urls), self.cookies)
 
     @property
-    def world(self) -> Place:
-        """The current world, and how its sites are built. Raises LookupError before the first task."""
+    def world(self) -> WorldSpec:
+        """Seed, layout and scale of the current world. Raises LookupError before the first task."""
         world, *_ = self._entered()
-        return Place(world.seed, self._built, world.scale)
+        return WorldSpec(world.seed, self._current_variation, world.scale)
 
     @property
     def network(self) -> Network:
-        """The sites of the current task, to be called beside the browser. Raises LookupError before the first task."""
+        """In-process sites of the current task, for requests that bypass the browser. Raises LookupError before the first task."""
         return self._entered()[2]
 
     def changes(self) -> list[Change]:
-        """Return what differs from the beginning of the current task by its meaning, row by row."""
+        """Return the row-level changes since the start of the current task, with rows matched by their meaning."""
         return self._entered()[1].changes()
 
     def database(self, site: str) -> sqlite3.Connection:
@@ -111,48 +119,51 @@ class EmbeddedBackend(Backend):
 
     def snapshot(self) -> EmbeddedSnapshot:
         world, databases, _ = self._entered()
-        saved = databases.snapshot(), self.browser.snapshot()
+        states = databases.snapshot(), self.browser.snapshot()
         return EmbeddedSnapshot(
-            world.seed, generators(), self._built, *saved, world.scale, self._planted, tuple(self.site_errors)
+            world.seed, generators(), self._current_variation, *states, world.scale, self._planted, tuple(self.site_errors)
         )
 
     def restore(self, snapshot: Any) -> None:
         if not isinstance(snapshot, EmbeddedSnapshot):
             raise SnapshotError(f"expected a snapshot of the embedded sites, got {type(snapshot).__name__}")
         if snapshot.generators != generators():
-            raise SnapshotError(f"the snapshot is of a world {snapshot.world_seed} as another version of this package draws it")
+            raise SnapshotError(
+                f"the snapshot of world {snapshot.world_seed} is from a version of webarena-gym that generates different worlds: "
+                "restore it with that version"
+            )
         _, databases = self._open(snapshot.world_seed, snapshot.variation, snapshot.scale)
         self._planted = snapshot.planted
         databases.restore(snapshot.databases, snapshot.planted)
         self.network.errors[:] = snapshot.site_errors
         self.browser.restore(snapshot.browser)
 
-    def replay(self, task: Task) -> Sequence[Change] | str:
+    def reference_changes(self, task: Task) -> Sequence[Change] | str:
         sites = task.sites if task.require_login else ()
-        return _replayed(task.solution, task.start_url, sites, *self.world, task.setup)
+        return _solution_changes(task.solution, task.start_url, sites, *self.world, task.setup)
 
     def close(self) -> None:
-        self.abandon()
-        if self._opened is not None:
-            self._opened[1].close()
-        self._opened, self.site_errors = None, ()
+        self.discard_browser()
+        if self._open_world is not None:
+            self._open_world[1].close()
+        self._open_world, self.site_errors = None, ()
 
     def _entered(self) -> tuple[World, Databases, Network]:
-        if self._opened is None:
-            raise LookupError("no task has been entered")
-        return self._opened
+        if self._open_world is None:
+            raise LookupError("the backend has no world yet: call enter(task) first")
+        return self._open_world
 
     def _open(self, seed: int, variation: Variation, scale: Scale) -> tuple[World, Databases]:
-        """Open a world, good as new, its sites built as the variation says, and a browser on it."""
-        if self._opened is None or self.world != (seed, variation, scale):
+        """Open a world in its initial state with the layout of `variation`, and a browser on it."""
+        if self._open_world is None or self.world != (seed, variation, scale):
             self.close()
             world = load_world(seed, scale)
             databases = world.open()
-            self._built = variation
+            self._current_variation = variation
             network = connect(databases, layout_of(seed, variation))
-            self._opened, self.site_errors = (world, databases, network), network.errors
+            self._open_world, self.site_errors = (world, databases, network), network.errors
         else:
-            world, databases, network = self._opened
+            world, databases, network = self._open_world
             databases.reset()
         network.errors.clear()
         if self._browser is None:
@@ -161,10 +172,10 @@ class EmbeddedBackend(Backend):
 
 
 @lru_cache(maxsize=1024)
-def _replayed(
+def _solution_changes(
     solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation,
     scale: Scale = "standard", setup: tuple[Planted, ...] = (),
 ) -> Sequence[Change] | str:  # fmt: skip
-    """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
+    """Return the net changes of a solution replayed with logins to `sites`, or the reason why it cannot be replayed."""
     backend = EmbeddedBackend(InProcessBrowser, variation=variation, scale=scale)
-    return changes_of(backend, partial(backend.begin, world_seed, start_url, sites, setup), solution, "a site")
+    return replay_solution(backend, partial(backend.start_episode, world_seed, start_url, sites, setup), solution, "a site")

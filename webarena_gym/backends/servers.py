@@ -1,13 +1,13 @@
-"""Real servers as a backend of an env: each task begins signed in, at its first pages, on servers that others may use as well.
+"""The backend of real servers: each task starts signed in on its start pages. Other users may use the servers at the same time.
 
-What an episode changes there stays changed: resetting is the servers' own business. So there are no databases, and no snapshots.
+Changes of an episode persist, since the env cannot reset the servers. So there are no databases and no snapshots.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from webarena_gym.backends.base import Backend, first_pages, opening
+from webarena_gym.backends.base import Backend, start_page_errors, start_urls
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.addresses import hosts, placeholders, resolve
 from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions, login_sites
@@ -18,9 +18,18 @@ if TYPE_CHECKING:
 
 
 class ServerBackend(Backend):
-    """Servers by their base URLs, by site, and a browser that can reach them, host by host and port, and nothing else."""
+    """Real servers and a browser that can reach only them.
 
-    not_saved = "real servers cannot be saved; snapshots need the embedded sites (sites=None)"
+    Args:
+        make_browser: makes a browser that can reach these hosts, each "name" or "name:port".
+        addresses: base URL by site.
+        accounts: account by site, for tasks that require a login.
+        logins: login form by site.
+        folder: folder of saved sessions (storage states).
+
+    """
+
+    snapshot_error = "real servers cannot be saved; snapshots need the embedded sites (sites=None)"
     _browser: "ChromiumBrowser | None" = None
 
     def __init__(
@@ -39,14 +48,14 @@ class ServerBackend(Backend):
         self._sessions = Sessions(addresses, accounts=accounts, logins=logins, folder=folder)
 
     def enter(self, task: Task) -> str:
-        """Sign in where the task wants it, open its first pages, and return its goal. Raises ServerError."""
+        """Sign in as the task requires, open its start pages and return its goal. Raises ServerError."""
         missing = [site for site in task.sites if site not in self._addresses]
         if missing:
             raise ServerError(f"the task {task.task_id} needs {missing[0]}, but sites= names only {', '.join(self._addresses)}")
         if self._browser is None:
             self._browser = self._make_browser(self._hosts)
-        begun = login_sites(task.sites, task.storage_state, require_login=task.require_login)
-        stored = self._sessions.cookies(self._browser, begun)
-        with opening(task):
-            self._browser.start(first_pages(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
+        sites = login_sites(task.sites, task.storage_state, require_login=task.require_login)
+        stored = self._sessions.cookies(self._browser, sites)
+        with start_page_errors(task):
+            self._browser.start(start_urls(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)

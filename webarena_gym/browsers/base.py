@@ -129,7 +129,7 @@ class Browser(Protocol):
         """Free everything; further calls raise BrowserError."""
 
 
-def do(browser: Browser, action: Action, element: HtmlElement | None, target: HtmlElement | None = None) -> None:  # noqa: C901 - one line a kind of action
+def perform_action(browser: Browser, action: Action, element: HtmlElement | None, target: HtmlElement | None = None) -> None:  # noqa: C901 - one line a kind of action
     """Do one action, of any kind but scrolling and leaving; `element` and `target` are what it names on the page.
 
     Raises ActionError for what the page does not allow.

@@ -62,13 +62,13 @@ class Source:
         self.root = root
         self._html = html
         self._first = first  # the page as it was sent, where a person has changed it since
-        self.readings: dict[Hashable, Any] = {}
+        self.cache: dict[Hashable, Any] = {}
         """A cache of what readers of the page have made of it."""
 
     @cached_property
     def title(self) -> str:
         """The text of the first `title`."""
-        return dom.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+        return dom.normalize_space(next((title.text_content() for title in self.root.iter("title")), ""))
 
     @cached_property
     def base(self) -> str:
@@ -110,7 +110,7 @@ class Source:
             reasons += dict.fromkeys(_script_marks(self.root))
         more = f" and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
         note = (f"{NEEDS_SCRIPTS}: {'; '.join(reasons[:_REASONS])}{more}",) if reasons else ()
-        return note, any(dom.kind(field) == "file" for field in self.root.iter("input"))
+        return note, any(dom.element_type(field) == "file" for field in self.root.iter("input"))
 
     @cached_property
     def is_too_deep(self) -> bool:
@@ -137,17 +137,19 @@ def _script_marks(root: HtmlElement) -> Iterator[str]:
     for form in root.iter("form"):
         if _HELD_BACK.search(form.get("onsubmit", "")) or not ("action" in form.attrib or "method" in form.attrib):
             yield "a form that a script sends"
-        for control in dom.controls(form):
-            what, name, is_sent = dom.kind(control), control.get("name"), form.get("method", "").lower() == "post"
-            hidden = what == "hidden" or (what in dom.TYPEABLE_KINDS and not dom.is_visible(control))
+        for control in dom.form_controls(form):
+            what, name, is_sent = dom.element_type(control), control.get("name"), form.get("method", "").lower() == "post"
+            hidden = what == "hidden" or (what in dom.TYPEABLE_TYPES and not dom.is_visible(control))
             if hidden and name and is_sent and not dom.field_value(control):
                 yield f'a form sends its hidden field "{name}" empty unless a script fills it'
-            elif not name and what in dom.TYPEABLE_KINDS and not hidden:
+            elif not name and what in dom.TYPEABLE_TYPES and not hidden:
                 yield "a field without a name, which only a script sends"
     for control in root.iter(*dom.CONTROL_TAGS):
         if any(name.startswith("on") for name in control.keys()):  # noqa: SIM118 - of lxml
             yield "a control that a script listens to"
-        elif dom.kind(control) == "button" or (dom.owner(control) is None and dom.kind(control) != "hidden"):
+        elif dom.element_type(control) == "button" or (
+            dom.form_owner(control) is None and dom.element_type(control) != "hidden"
+        ):
             yield "a control without a form"
     if next((part for part in _ALIVE(root) if part.get("role") not in _DUMB_ROLES), None) is not None:
         yield "parts that only scripts bring to life"
@@ -344,10 +346,10 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
         elif control.tag == "select":
             if "multiple" not in control.attrib:
                 _select_one(control)
-        elif "value" in control.attrib and dom.kind(control) == "file":
+        elif "value" in control.attrib and dom.element_type(control) == "file":
             del control.attrib["value"]  # which only a person gives it
-        elif "checked" in control.attrib and dom.kind(control) == "radio" and control.get("name"):
-            earlier = ticked.get(group := (dom.owner(control), control.get("name")))
+        elif "checked" in control.attrib and dom.element_type(control) == "radio" and control.get("name"):
+            earlier = ticked.get(group := (dom.form_owner(control), control.get("name")))
             if earlier is not None:
                 del earlier.attrib["checked"]
             ticked[group] = control

@@ -26,9 +26,9 @@ from webarena_gym.pages.reading import Labels
 
 def is_forgotten(element: HtmlElement) -> bool:
     """Return whether what was done to an element is lost when its page is left, and does not come back with it."""
-    form = dom.owner(element)
+    form = dom.form_owner(element)
     completes = element.get("autocomplete", "" if form is None else form.get("autocomplete", "")).strip().lower()
-    return element.tag == "details" or dom.kind(element) == "password" or completes == "off"
+    return element.tag == "details" or dom.element_type(element) == "password" or completes == "off"
 
 
 def click_target(element: HtmlElement) -> HtmlElement | None:
@@ -45,7 +45,7 @@ def click_target(element: HtmlElement) -> HtmlElement | None:
 
 def check_shown(element: HtmlElement) -> None:
     """Raise ActionError when an element is hidden, and no label of it is shown."""
-    if dom.is_out_of_reach(element):
+    if dom.is_unclickable(element):
         raise ActionError(f"{describe(element)} is hidden")
 
 
@@ -72,7 +72,7 @@ def focusable_near(element: HtmlElement) -> HtmlElement | None:
 def check_form(form: HtmlElement, button: HtmlElement | None) -> None:
     """Raise ActionError for what a browser would only say in a bubble: that a form is not filled in rightly."""
     checks = "novalidate" not in form.attrib and (button is None or "formnovalidate" not in button.attrib)
-    for control in dom.controls(form) if checks else ():
+    for control in dom.form_controls(form) if checks else ():
         if problem := control_problem(control):
             raise ActionError(f"the form was not sent: {describe(control)} {problem}")
 
@@ -95,7 +95,7 @@ def find_option(select: HtmlElement, wanted: str) -> HtmlElement:
     if select.tag != "select":
         raise ActionError(f"cannot select in {describe(select)}: it is no select")
     check_enabled(select)
-    wanted = dom.squeeze(wanted)
+    wanted = dom.normalize_space(wanted)
     options = list(select.iter("option"))
     found = [option for option in options if dom.option_label(option) == wanted]
     if not found and wanted:
@@ -140,20 +140,20 @@ def control_value(control: HtmlElement) -> str:
     """Return what a control holds, in one string."""
     if control.tag == "select":
         return next(map(dom.option_value, dom.selected_options(control)), "")
-    if control.tag == "input" and dom.kind(control) == "submit":
+    if control.tag == "input" and dom.element_type(control) == "submit":
         return str(control.get("value", "Submit"))
     return dom.field_value(control)
 
 
 def describe(element: HtmlElement) -> str:
     """Return a short name of an element for a message: its tag, and in quotes the name that observations give it."""
-    name = Labels(element.getroottree().getroot()).of(element)
+    name = Labels(element.getroottree().getroot()).name_of(element)
     return str(element.tag) if name == element.tag else f'{element.tag} "{name[:60]}"'
 
 
 def default_button(form: HtmlElement) -> HtmlElement | None:
     """Return the button that Enter in a field presses: the form's first submit button, disabled or not."""
-    return next((control for control in dom.controls(form) if dom.kind(control) in dom.SUBMIT_KINDS), None)
+    return next((control for control in dom.form_controls(form) if dom.element_type(control) in dom.SUBMIT_TYPES), None)
 
 
 _NUMBER = re.compile(r"-?(\d{1,400}(\.\d{1,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?", re.ASCII)  # a browser's have 309 digits
@@ -185,8 +185,8 @@ def format_problem(what: str, text: str) -> str:
 
 def entered_text(element: HtmlElement, text: str) -> str:
     """Return what a field holds after `text` was typed into it. Raises ActionError for what takes no such text."""
-    what = dom.kind(element)
-    if what not in dom.TYPEABLE_KINDS:
+    what = dom.element_type(element)
+    if what not in dom.TYPEABLE_TYPES:
         reason = "it is no text field" if what == element.tag else f"its type is {what}"
         raise ActionError(f"cannot type into {describe(element)}: {reason}")
     if dom.is_disabled(element):
@@ -206,15 +206,15 @@ def entered_text(element: HtmlElement, text: str) -> str:
 
 def control_problem(control: HtmlElement) -> str:
     """Return why a form with this control would not be sent; "" if nothing is wrong with it."""
-    what = dom.kind(control)
-    if what in dom.BUTTON_KINDS or what == "hidden" or dom.is_disabled(control):
+    what = dom.element_type(control)
+    if what in dom.BUTTON_TYPES or what == "hidden" or dom.is_disabled(control):
         return ""
-    if what in dom.TYPEABLE_KINDS and "readonly" in control.attrib:
+    if what in dom.TYPEABLE_TYPES and "readonly" in control.attrib:
         return ""
     if "required" in control.attrib and _is_missing(control, what):
-        return "must be ticked" if what in dom.TICK_KINDS else "must be filled in"
+        return "must be ticked" if what in dom.CHECKABLE_TYPES else "must be filled in"
     text = control_value(control)
-    if not text or what not in dom.TYPEABLE_KINDS:
+    if not text or what not in dom.TYPEABLE_TYPES:
         return ""
     if what in _EXAMPLES:
         return format_problem(what, text) or _range_problem(control, what, text)
@@ -325,8 +325,8 @@ def form_entries(
     """Return what a form sends when `submitter` is pressed, in document order."""
     return [
         entry
-        for control in dom.controls(form)
-        if (control is submitter or dom.kind(control) not in dom.BUTTON_KINDS)
+        for control in dom.form_controls(form)
+        if (control is submitter or dom.element_type(control) not in dom.BUTTON_TYPES)
         and not dom.is_disabled(control)
         and next(control.iterancestors("datalist"), None) is None
         for entry in _control_entries(control, files)
@@ -334,13 +334,13 @@ def form_entries(
 
 
 def _control_entries(control: HtmlElement, files: Mapping[str, bytes]) -> list[FormEntry]:
-    name, what = control.get("name", ""), dom.kind(control)
+    name, what = control.get("name", ""), dom.element_type(control)
     if what == "image":
         prefix = f"{name}." if name else ""
         return [FormEntry(f"{prefix}x", "0"), FormEntry(f"{prefix}y", "0")]
     if not name:
         return []
-    if what in dom.TICK_KINDS:
+    if what in dom.CHECKABLE_TYPES:
         return [FormEntry(name, control.get("value", "on"))] if "checked" in control.attrib else []
     if what == "select":
         return [
@@ -420,7 +420,7 @@ def picked_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
         return None
     if focused.tag == "select":
         return _option(key, focused)
-    if dom.kind(focused) == "radio" and key in _FORWARD | _BACKWARD:
+    if dom.element_type(focused) == "radio" and key in _FORWARD | _BACKWARD:
         group = dom.radio_group(focused)
         radios = [each for each in group if each is focused or (dom.is_visible(each) and not dom.is_disabled(each))]
         other = radios[(radios.index(focused) + (1 if key in _FORWARD else -1)) % len(radios)]
@@ -434,22 +434,22 @@ def expect_effect(key: str, focused: HtmlElement | None) -> None:
         return
     if focused is None:
         raise ActionError(f'the key "{key}" does nothing here: no element has the focus')
-    if len(key) == 1 and (problem := format_problem(dom.kind(focused), control_value(focused) + key)):
+    if len(key) == 1 and (problem := format_problem(dom.element_type(focused), control_value(focused) + key)):
         raise ActionError(f"{describe(focused)} {problem}")
     if not _has_effect(key, focused):
         raise ActionError(f'the key "{key}" does nothing in {describe(focused)}{_instead(key, focused)}')
 
 
 def _has_effect(key: str, focused: HtmlElement) -> bool:
-    what = dom.kind(focused)
-    presses = what in dom.BUTTON_KINDS or dom.is_summary(focused)
+    what = dom.element_type(focused)
+    presses = what in dom.BUTTON_TYPES or dom.is_summary(focused)
     if key == "Enter":
         if what == "textarea" or presses or dom.is_link(focused):
             return True
-        return focused.tag == "input" and what not in _PICKERS and _sends(dom.owner(focused))
-    if key in _SPACE and (presses or what in dom.TICK_KINDS):
+        return focused.tag == "input" and what not in _PICKERS and _sends(dom.form_owner(focused))
+    if key in _SPACE and (presses or what in dom.CHECKABLE_TYPES):
         return what != "radio" or "checked" not in focused.attrib
-    if what not in dom.TYPEABLE_KINDS - {"range", "color"} or "readonly" in focused.attrib:
+    if what not in dom.TYPEABLE_TYPES - {"range", "color"} or "readonly" in focused.attrib:
         return False
     writes = len(key) == 1 or key in _SPACE or (key.startswith("Shift+") and len(key) == len("Shift+") + 1)
     return writes or (key in _ERASING and control_value(focused) != "")
@@ -460,10 +460,10 @@ def _instead(key: str, focused: HtmlElement) -> str:
     if focused.tag == "select":
         return ": choose an option by its text"
     if key == "Enter":
-        return ": a form is sent by its button" if dom.owner(focused) is not None else ""
+        return ": a form is sent by its button" if dom.form_owner(focused) is not None else ""
     if "readonly" in focused.attrib:
         return ": it is read-only"
-    return ": type its whole text" if dom.kind(focused) in dom.TYPEABLE_KINDS else ""
+    return ": type its whole text" if dom.element_type(focused) in dom.TYPEABLE_TYPES else ""
 
 
 def _sends(form: HtmlElement | None) -> bool:
@@ -473,7 +473,7 @@ def _sends(form: HtmlElement | None) -> bool:
     button = default_button(form)
     if button is not None:
         return not dom.is_disabled(button)
-    return sum(dom.kind(control) in dom.SINGLE_LINE_KINDS for control in dom.controls(form)) <= 1
+    return sum(dom.element_type(control) in dom.SINGLE_LINE_TYPES for control in dom.form_controls(form)) <= 1
 
 
 def _option(key: str, select: HtmlElement) -> HtmlElement | None:

@@ -22,7 +22,7 @@ from lxml.html import HTMLParser, document_fromstring
 
 from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import HostUnknownError, Network, Response
-from webarena_gym.pages.reading import clean
+from webarena_gym.pages.reading import single_line
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
@@ -314,7 +314,7 @@ def told_of_download(name: str, content: bytes, downloads: dict[str, bytes]) -> 
         return f"Download not kept: {name}, {len(content)} bytes"
     downloads[name] = content
     text = content[: 4 * _SHOWN_OF_FILE].decode("utf-8", "replace")
-    shown = f": {clean(text, _SHOWN_OF_FILE)}" if b"\0" not in content and "\ufffd" not in text[:-1] else ""
+    shown = f": {single_line(text, _SHOWN_OF_FILE)}" if b"\0" not in content and "\ufffd" not in text[:-1] else ""
     return f"Downloaded {name}, {len(content)} bytes{shown}"
 
 

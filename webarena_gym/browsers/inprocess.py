@@ -77,7 +77,7 @@ class InProcessBrowser:
             active_tab=self._active,
             focused=entry.document.focused,
             notices=(*self._client.notices, *notes, *told),
-            readings=entry.document.source.readings,
+            cache=entry.document.source.cache,
         )
 
     @property
@@ -185,7 +185,7 @@ class InProcessBrowser:
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check(element)
-        if dom.kind(element) == "file":
+        if dom.element_type(element) == "file":
             self._choose_file(element, text)
             return
         self._fill(element, text)
@@ -194,7 +194,7 @@ class InProcessBrowser:
 
     def select(self, element: HtmlElement, option: str) -> None:
         self._check(element)
-        if dom.kind(element) == "file":
+        if dom.element_type(element) == "file":
             self._choose_file(element, option, beside=True)
             return
         self._choose(element, forms.find_option(element, option))
@@ -212,19 +212,19 @@ class InProcessBrowser:
             self._click(picked)
         elif key in {"Tab", "Shift+Tab"}:
             document = self._document
-            document.focus(dom.next_stop(document.root, document.start, backwards=key != "Tab"), selected=True)
+            document.focus(dom.next_tab_stop(document.root, document.start, backwards=key != "Tab"), selected=True)
         elif focused is None:
             return
         elif key != "Enter":
-            if dom.kind(focused) in dom.TYPEABLE_KINDS:
+            if dom.element_type(focused) in dom.TYPEABLE_TYPES:
                 self._edit(focused, key)
             elif key in {" ", "Space"}:
                 self._click(focused)
-        elif dom.kind(focused) == "textarea":
+        elif dom.element_type(focused) == "textarea":
             self._fill(focused, self._held(focused) + "\n")
-        elif focused.tag != "input" or dom.kind(focused) in dom.BUTTON_KINDS:
+        elif focused.tag != "input" or dom.element_type(focused) in dom.BUTTON_TYPES:
             self._click(focused)
-        elif (form := dom.owner(focused)) is not None:
+        elif (form := dom.form_owner(focused)) is not None:
             self._submit(form, forms.default_button(form))
 
     def _edit(self, field: HtmlElement, key: str) -> None:
@@ -262,21 +262,21 @@ class InProcessBrowser:
             self._use(target)
 
     def _use(self, control: HtmlElement) -> None:
-        what = dom.kind(control)
+        what = dom.element_type(control)
         if what == "checkbox":
             self._document.write((control, "checked", None if "checked" in control.attrib else "checked"))
         elif what == "radio":
             group = dom.radio_group(control)
             self._document.write(*((radio, "checked", "checked" if radio is control else None) for radio in group))
-        elif what in dom.BUTTON_KINDS and (form := dom.owner(control)) is not None:
-            if what in dom.SUBMIT_KINDS:
+        elif what in dom.BUTTON_TYPES and (form := dom.form_owner(control)) is not None:
+            if what in dom.SUBMIT_TYPES:
                 self._submit(form, control)
             elif what == "reset":
-                reset = {each for part in dom.controls(form) for each in (part, *part.iter("option"))}
+                reset = {each for part in dom.form_controls(form) for each in (part, *part.iter("option"))}
                 self._document.write_defaults(reset.__contains__)
             else:
                 self._expect_no_scripts(control)
-        elif what in dom.BUTTON_KINDS:
+        elif what in dom.BUTTON_TYPES:
             self._expect_no_scripts(control)
 
     def _choose_file(self, field: HtmlElement, name: str, *, beside: bool = False) -> None:

@@ -1,8 +1,8 @@
-"""Pages as text: simplified HTML, an accessibility tree or AgentOccam's outline, with the interactive elements numbered or named by their labels.
+"""Observations: a page as text in the style "html" (simplified HTML), "axtree" (accessibility tree) or "occam" (AgentOccam's outline).
 
-A pure function of a `Page`. One walk over the tree finds what can be read and what can be used; a small writer for each
-style puts it down. Elements are addressed by their number in document order (`elements="id"`) or by their visible label
-(`elements="label"`), where the second of a name is `Name [2]`.
+An observation is a pure function of a `Page`. One tree walk collects texts and interactive elements; each style has a writer
+for them. Elements are addressed by their number in document order (`elements="id"`) or by their accessible name
+(`elements="label"`), where the second element with the same name is `Name [2]`.
 """
 
 import difflib
@@ -17,10 +17,10 @@ from lxml.html import HtmlElement
 from webarena_gym.errors import ActionError
 from webarena_gym.observation.occam import HIGHLIGHT as HIGHLIGHT
 from webarena_gym.observation.occam import OccamWriter
-from webarena_gym.observation.occam import pivotal as pivotal
-from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node, Walk, Writer
+from webarena_gym.observation.occam import pivotal_text as pivotal_text
+from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node, TreeWalker, Writer
 from webarena_gym.observation.writers import Elements as Elements
-from webarena_gym.pages.dom import DEEPEST, is_too_deep
+from webarena_gym.pages.dom import MAX_DEPTH, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.reading import SPACE
@@ -29,35 +29,47 @@ from webarena_gym.texts import cut
 
 Style = Literal["html", "axtree", "occam"]
 
-_MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
+_MAX_HEADER_LINE = 1_000  # characters of a URL or a dialog's text above the page
 _MAX_NOTICES = 10
-_MAX_ADDRESS = 200  # characters of an address of an element that labels are compared with
+_MAX_ADDRESS = 200  # characters of an agent's element address that are compared with labels
 _SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A page as an agent sees it.
+    """A window of a page as text, and the addresses of all its elements.
 
-    `text` is what a window of the page shows; `nodes` maps every address of the whole page, id or label, to its element.
-    `top` is the first line of the window, `shown` the number of lines in it, `total` that of the whole page.
+    Attributes:
+        text: header and visible lines of the window.
+        nodes: element and line by address (id or label), for the whole page.
+        top: index of the first visible line of the page.
+        height: number of visible lines.
+        total: number of lines of the whole page.
+
     """
 
     text: str
     nodes: dict[str, Node]
     top: int
-    shown: int
+    height: int
     total: int
 
     def element(self, address: str) -> HtmlElement:
-        """Return the element with that id or label. Raises ActionError that names the nearest labels."""
-        wanted = SPACE.sub(" ", address.strip())
-        node = self.nodes.get(wanted) or self._resembling(wanted)
+        """Return the element with this id or label.
+
+        Labels match without case, and by a part of a label that no other label contains.
+
+        Raises:
+            ActionError: if no element or several match; the message lists the nearest labels.
+
+        """
+        address = SPACE.sub(" ", address.strip())
+        node = self.nodes.get(address) or self._similar_node(address)
         return node.element
 
-    def _resembling(self, wanted: str) -> Node:
-        """Find an address that differs in case only, or that `wanted` is a unique part of."""
-        lowered = wanted.lower()
+    def _similar_node(self, query: str) -> Node:
+        """Return the node whose address equals `query` except for case, or the only one whose address contains it."""
+        lowered = query.lower()
         first = _SUFFIX.fullmatch(lowered)
         if first and first.group(2) == "1":
             lowered = first.group(1)
@@ -65,18 +77,18 @@ class Observation:
         if same:
             return self.nodes[same[0]]
         if not self.nodes:
-            raise ActionError(f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; the page has no interactive elements")
+            raise ActionError(f"there is no element {cut(query, _MAX_ADDRESS)!r}; the page has no interactive elements")
         if all(address.isdigit() for address in self.nodes):
-            kind = "" if wanted.isdigit() else "elements are named by their ids, and "
+            hint = "" if query.isdigit() else "elements are named by their ids, and "
             raise ActionError(
-                f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; {kind}the ids on this page are 0 to {len(self.nodes) - 1}"
+                f"there is no element {cut(query, _MAX_ADDRESS)!r}; {hint}the ids on this page are 0 to {len(self.nodes) - 1}"
             )
         containing = [address for address in self.nodes if lowered and lowered in address.lower()]
         if len(containing) == 1:
             return self.nodes[containing[0]]
-        wanted = cut(wanted, _MAX_ADDRESS)
-        problem = f"the label {wanted!r} is ambiguous" if containing else f"there is no element {wanted!r}"
-        nearest = containing[:5] or difflib.get_close_matches(wanted, self.nodes, n=5, cutoff=0.3) or list(self.nodes)[:5]
+        query = cut(query, _MAX_ADDRESS)
+        problem = f"the label {query!r} is ambiguous" if containing else f"there is no element {query!r}"
+        nearest = containing[:5] or difflib.get_close_matches(query, self.nodes, n=5, cutoff=0.3) or list(self.nodes)[:5]
         raise ActionError(f"{problem}; the nearest labels are {', '.join(map(repr, nearest))}")
 
 
@@ -92,41 +104,47 @@ def observe(
 ) -> Observation:
     """Return a page as text.
 
-    `window` is the number of characters that one view of the page may hold; the view starts at line `top`, which is moved by
-    `scrolled`. `header` puts the URL, and the tabs when there are several, before the page. `bbox` writes the `data-bbox` that
-    a browser with layout has stamped on the elements.
+    Args:
+        page: the page.
+        elements: address elements by "id" or by "label".
+        style: format of the text.
+        bbox: write the attribute `data-bbox` that a browser with layout sets on elements; style "html" only.
+        header: put the URL, the list of several tabs and the browser's notices before the page.
+        window: maximum number of characters of the page in one observation; at least one line is shown.
+        top: index of the first visible line; see `scrolled_top`.
+
     """
-    lines, nodes, ends = _written(page, style, elements, bbox)
+    lines, nodes, ends = _render(page, style, elements, bbox)
     top = max(0, min(top, len(lines) - 1))
     above = ends[top - 1] if top else 0
-    shown = max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
-    parts = headlines(page, style) if header else []
+    height = max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
+    parts = header_lines(page, style) if header else []
     if top:
         parts.append(f"[{top} more lines above]")
-    parts += lines[top : top + shown]
-    below = len(lines) - top - shown
+    parts += lines[top : top + height]
+    below = len(lines) - top - height
     if below:
         parts.append(f"[{below} more lines below]")
-    return Observation("\n".join(parts), nodes, top, shown, len(lines))
+    return Observation("\n".join(parts), nodes, top, height, len(lines))
 
 
-def scrolled(observation: Observation, *, down: bool) -> int:
-    """Return the `top` of the view after scrolling by two thirds of what is shown.
-
-    The last line is never scrolled past; at either end the view stays where it is.
-    """
-    distance = max(1, observation.shown * 2 // 3)
+def scrolled_top(observation: Observation, *, down: bool) -> int:
+    """Return the `top` of the window after scrolling by two thirds of its height; unchanged at either end of the page."""
+    distance = max(1, observation.height * 2 // 3)
     if down:
-        at_end = observation.top + observation.shown >= observation.total
+        at_end = observation.top + observation.height >= observation.total
         return observation.top if at_end else observation.top + distance
     return max(0, observation.top - distance)
 
 
-def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node], list[int]]:
-    """Return the lines of a whole page, its elements, and of each line the characters up to its end; once for each of its readings."""
+def _render(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node], list[int]]:
+    """Return the lines of a whole page, its nodes, and the cumulative number of characters up to the end of each line.
+
+    The result is kept in the page's cache.
+    """
     key = ("observation", style, elements, bbox, page.focused)
-    if key not in page.readings:
-        lines, nodes = [f"[This page cannot be shown: its elements are nested more than {DEEPEST} deep.]"], dict[str, Node]()
+    if key not in page.cache:
+        lines, nodes = [f"[This page cannot be shown: its elements are nested more than {MAX_DEPTH} deep.]"], dict[str, Node]()
         if not is_too_deep(page.root):
             writer: Writer
             match style:
@@ -136,17 +154,17 @@ def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[
                     writer = AxTreeWriter(page.focused)
                 case "occam":
                     writer = OccamWriter()
-            walk = Walk(page.root, writer, elements)
-            walk.visit(page.root)
+            walker = TreeWalker(page.root, writer, elements)
+            walker.visit(page.root)
             writer.flush()
-            lines, nodes = writer.lines, walk.nodes
-        page.readings[key] = lines, nodes, list(accumulate(len(line) + 1 for line in lines))
-    written: tuple[list[str], dict[str, Node], list[int]] = page.readings[key]
-    return written
+            lines, nodes = writer.lines, walker.nodes
+        page.cache[key] = lines, nodes, list(accumulate(len(line) + 1 for line in lines))
+    result: tuple[list[str], dict[str, Node], list[int]] = page.cache[key]
+    return result
 
 
-def headlines(page: Page, style: Style = "html") -> list[str]:
-    """Return the lines above a page: its URL, several tabs, and what the browser had to say."""
+def header_lines(page: Page, style: Style = "html") -> list[str]:
+    """Return the lines above a page: its URL, the tabs if there are several, the browser's notices and the root node."""
     parts = [f"URL: {page.url}"]
     if len(page.tabs) > 1:
         marks = ("*" if index == page.active_tab else "" for index in range(len(page.tabs)))
@@ -157,4 +175,4 @@ def headlines(page: Page, style: Style = "html") -> list[str]:
         parts.append(f"Browser: {len(page.notices) - _MAX_NOTICES} more notices")
     if style != "html":
         parts.append(f"RootWebArea '{page.title}'")
-    return [cut(part, _MAX_HEAD) for part in parts]
+    return [cut(part, _MAX_HEADER_LINE) for part in parts]

@@ -1,8 +1,8 @@
-"""Dynamic context compression: the chat messages that tell an agent of its earlier steps.
+"""Dynamic context compression: the chat history of an episode with summaries of earlier pages.
 
-The paper's history is h_t = (s'_1, a_1, s'_2, a_2, ..., s_t): all actions are kept, every page but the newest gives way to a
-placeholder (WebAgent-R1, section 3.2 and its released prompts), or to what another observation keeps of it. Pure functions; token ids
-are the policy's business.
+The history of WebAgent-R1 (section 3.2 and its released prompts) is h_t = (s'_1, a_1, s'_2, a_2, ..., s_t): all actions are
+kept, and every page except the newest is replaced by a placeholder or a summary. The functions are pure and work on text; the
+policy tokenizes it.
 """
 
 import re
@@ -16,7 +16,7 @@ History = Literal["compressed", "none", "full"]
 PLACEHOLDER = "** Simplified html **"
 _BREAK = "\n\n"
 _ROUND = re.compile(r"(?:\n\n\[\d+ earlier rounds are left out\]\n\n|\n\n)?Round \d+\n\n")
-_HEAD = 100  # characters of a message besides goal and page, and of what parts it from the next, at most
+_MESSAGE_OVERHEAD = 100  # maximum number of characters of a message besides goal and page, including its separator
 
 
 class Message(TypedDict):
@@ -27,14 +27,14 @@ class Message(TypedDict):
 
 
 class Turn(NamedTuple):
-    """One past step: the page as the agent saw it, and its whole reply."""
+    """One past step: the observation text and the agent's complete reply."""
 
     page: str
     reply: str
 
 
-def placeholder(page: str, reply: str) -> str:  # noqa: ARG001 - other observations keep something of the page
-    """Return what stands for an earlier page of which nothing is kept."""
+def placeholder(page: str, reply: str) -> str:  # noqa: ARG001 - the signature of `summarize` in `compress`
+    """Return the summary of an earlier page of which nothing is kept."""
     return PLACEHOLDER
 
 
@@ -45,57 +45,65 @@ def compress(
     mode: History = "compressed",
     *,
     thoughts: bool = True,
-    left: Callable[[str, str], str] = placeholder,
+    summarize: Callable[[str, str], str] = placeholder,
 ) -> list[Message]:
-    r"""Return the chat that leads to the next reply; the last message holds the newest page whole.
+    r"""Return the chat messages of an episode up to the next reply. The last message contains the complete newest page.
 
-    `mode` is "compressed" (what `left` returns of each earlier page and the reply to it), "full" (earlier pages whole) or "none" (the newest page alone).
-    Without `thoughts`, past replies keep only the part that holds the action. As one text, the chat has at most MAX_OBSERVATION characters:
-    a goal, a page or a reply that is too long is cut and says so, and the first message says how many of the earliest rounds found
-    no room.
+    As one text, the chat has at most MAX_OBSERVATION characters. A goal, page or reply that is too long is cut and marked as
+    cut. If rounds must be dropped, the earliest are, and the first message contains their number.
 
-    >>> chat = compress("Buy milk", [Turn("<a>Milk</a>", 'do(action="Click", element="Milk")')], "<h1>Milk</h1>")
-    >>> [message["content"] for message in chat]  # doctest: +NORMALIZE_WHITESPACE
-    ['Task Instruction: Buy milk\n\nRound 0\n\n** Simplified html **', 'do(action="Click", element="Milk")',
-     'Round 1\n\n<h1>Milk</h1>']
+    Args:
+        goal: the goal of the task.
+        turns: the past steps, the oldest first.
+        page: the newest observation text.
+        mode: "compressed" replaces each earlier page with its summary, "full" keeps it, "none" drops all earlier rounds.
+        thoughts: if False, past replies keep only the part with the action.
+        summarize: returns the summary of an earlier page, given the page and the reply to it.
+
+    Example:
+        >>> chat = compress("Buy milk", [Turn("<a>Milk</a>", 'do(action="Click", element="Milk")')], "<h1>Milk</h1>")
+        >>> [message["content"] for message in chat]  # doctest: +NORMALIZE_WHITESPACE
+        ['Task Instruction: Buy milk\n\nRound 0\n\n** Simplified html **', 'do(action="Click", element="Milk")',
+         'Round 1\n\n<h1>Milk</h1>']
+
     """
     instruction, newest = f"Task Instruction: {cut(goal, MAX_GOAL)}", cut(page, MAX_PAGE)
-    room = MAX_OBSERVATION - len(instruction) - len(newest) - 2 * _HEAD
-    rounds: list[tuple[str, str]] = []  # what was shown and said, the latest first
+    budget = MAX_OBSERVATION - len(instruction) - len(newest) - 2 * _MESSAGE_OVERHEAD
+    rounds: list[tuple[str, str]] = []  # (page or summary, reply), the latest first
     for turn in reversed(turns if mode != "none" else ()):
-        shown = cut(turn.page, MAX_PAGE) if mode == "full" else left(turn.page, turn.reply)
+        content = cut(turn.page, MAX_PAGE) if mode == "full" else summarize(turn.page, turn.reply)
         reply = cut(turn.reply if thoughts else answer_part(turn.reply), MAX_REPLY)
-        room -= len(shown) + len(reply) + _HEAD
-        if room < 0:
+        budget -= len(content) + len(reply) + _MESSAGE_OVERHEAD
+        if budget < 0:
             break
-        rounds.append((shown, reply))
+        rounds.append((content, reply))
     missing = len(turns) - len(rounds) if mode != "none" else 0
     if missing:
         instruction += f"{_BREAK}[{missing} earlier rounds are left out]"
     messages: list[Message] = []
-    for number, (shown, reply) in enumerate(reversed(rounds), missing):
-        messages.append({"role": "user", "content": f"Round {number}{_BREAK}{shown}"})
+    for number, (content, reply) in enumerate(reversed(rounds), missing):
+        messages.append({"role": "user", "content": f"Round {number}{_BREAK}{content}"})
         messages.append({"role": "assistant", "content": reply})
     messages.append({"role": "user", "content": f"Round {len(turns)}{_BREAK}{newest}"})
     messages[0] = {"role": "user", "content": f"{instruction}{_BREAK}{messages[0]['content']}"}
     return messages
 
 
-def rounds(goal: str, messages: Sequence[Mapping[str, Any]]) -> tuple[list[Turn], str]:
-    """Return the earlier turns that a chat of `compress` tells of, with what it shows of their pages, and the newest page.
+def parse_chat(goal: str, messages: Sequence[Mapping[str, Any]]) -> tuple[list[Turn], str]:
+    """Return the turns in a chat made by `compress` and the newest page. Earlier pages are as in the chat: complete or summaries.
 
-    >>> rounds("Buy milk", compress("Buy milk", [Turn("<h1>Shop</h1>", "go_back")], "<h1>Milk</h1>", "full"))
+    >>> parse_chat("Buy milk", compress("Buy milk", [Turn("<h1>Shop</h1>", "go_back")], "<h1>Milk</h1>", "full"))
     ([Turn(page='<h1>Shop</h1>', reply='go_back')], '<h1>Milk</h1>')
     """
-    told = [message["content"] for message in messages if message["role"] == "user"]
-    told[0] = told[0].removeprefix(f"Task Instruction: {cut(goal, MAX_GOAL)}")
-    pages = [_ROUND.sub("", text, 1) if _ROUND.match(text) else text for text in told]
+    texts = [message["content"] for message in messages if message["role"] == "user"]
+    texts[0] = texts[0].removeprefix(f"Task Instruction: {cut(goal, MAX_GOAL)}")
+    pages = [_ROUND.sub("", text, 1) if _ROUND.match(text) else text for text in texts]
     replies = [message["content"] for message in messages if message["role"] == "assistant"]
     return [Turn(page, reply) for page, reply in zip(pages[:-1], replies, strict=True)], pages[-1]
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    r"""Write a chat as one text, for agents that read plain observations; without what a system message says.
+    r"""Return a chat as one text, without system messages, for agents that take plain text.
 
     >>> as_text([{"role": "user", "content": "Round 0"}, {"role": "assistant", "content": "go_backward()"}])
     'Round 0\n\ngo_backward()'

@@ -1,8 +1,10 @@
-"""Pages as AgentOccam shows them (Yang et al., arXiv 2410.13825, section 3), and what is kept of the pages that an agent has left.
+"""The observation style of AgentOccam (Yang et al., arXiv 2410.13825, section 3) and its summaries of earlier pages.
 
-A page is an outline: one block a line, indented by the headings above it. Adjacent texts are merged, a text that only repeats the name of
-an element beside it is dropped, and so are images; tables are Markdown. An agent names the elements of a page that will matter, its pivotal
-nodes, after the words `OBSERVATION HIGHLIGHT:` in its reply. Of an earlier page these stay, with what they stand under and beside.
+A page is an outline: one block per line, indented by the headings above it. Adjacent texts are merged. Images, and texts
+that repeat the name of a neighbouring element, are dropped. Tables are written as Markdown.
+
+In its reply, an agent lists the relevant elements of a page, its pivotal nodes, after `OBSERVATION HIGHLIGHT:`. Earlier pages
+in the history are reduced to their pivotal nodes with ancestors, siblings and descendants.
 """
 
 import re
@@ -12,18 +14,18 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.writers import Walk, Writer, described
-from webarena_gym.pages.dom import is_withheld
-from webarena_gym.pages.reading import MAX_TEXT, SPACE, clean, controls, is_control, order_of, visible_text
+from webarena_gym.observation.writers import TreeWalker, Writer, role_and_properties
+from webarena_gym.pages.dom import is_excluded
+from webarena_gym.pages.reading import MAX_TEXT, SPACE, inner_controls, is_control, single_line, sort_order, visible_text
 from webarena_gym.texts import cut
 
 HIGHLIGHT = "OBSERVATION HIGHLIGHT:"
-"""Stands before the numbers or labels of pivotal nodes in a reply."""
+"""Marker before the numbers or labels of pivotal nodes in a reply."""
 
-_DROPPED = ("expanded: ", "pressed: ", "value: ''")  # beside an element's name; the first as in the paper's code
-_MAX_PIVOTS = 100  # numbers and labels that are read in a reply
-_MAX_LINES = 30  # of an earlier page, as the reference keeps at most so many nodes
-_MAX_KEPT = 4_000  # characters of an earlier page
+_OMITTED_PROPERTIES = ("expanded: ", "pressed: ", "value: ''")  # prefixes; the first is omitted by the paper's code, too
+_MAX_PIVOTS = 100  # numbers and labels read from a reply
+_MAX_LINES = 30  # lines of an earlier page; the paper's code keeps at most 30 nodes
+_MAX_SUMMARY = 4_000  # characters of an earlier page
 _ADDRESSED = re.compile(r"(?<=[\w-]) \[(\d+)\] '")
 _HEADERS = ("URL: ", "Tabs: ", "RootWebArea ")
 _HIGHLIGHTED = re.compile(rf"{HIGHLIGHT}\**", re.IGNORECASE)
@@ -33,7 +35,7 @@ _SECTION = re.compile(r"[*#]*[A-Z][A-Z ]*:|<|```")
 class _Piece(NamedTuple):
     """A part of a block: a text, or an element with its name."""
 
-    written: str
+    text: str
     name: str = ""
     is_text: bool = False
 
@@ -43,8 +45,8 @@ class OccamWriter(Writer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pieces: list[_Piece] = []  # of the block to come
-        self._levels: list[int] = []  # of the headings that the block stands under
+        self._pieces: list[_Piece] = []  # of the current block
+        self._levels: list[int] = []  # heading levels above the current block
 
     def text(self, text: str) -> None:
         if len(text) > MAX_TEXT:
@@ -55,21 +57,21 @@ class OccamWriter(Writer):
         """Write nothing."""
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
-        role, properties = described(element)
+        role, properties = role_and_properties(element)
         mark = "" if number is None else f" [{number}]"
-        said = [each for each in properties if not each.startswith(_DROPPED)]
-        self._pieces.append(_Piece(" ".join([f"{role}{mark} '{name}'", *said]), name))
+        relevant = [text for text in properties if not text.startswith(_OMITTED_PROPERTIES)]
+        self._pieces.append(_Piece(" ".join([f"{role}{mark} '{name}'", *relevant]), name))
 
-    def heading(self, element: HtmlElement, walk: Walk) -> None:
+    def heading(self, element: HtmlElement, walker: TreeWalker) -> None:
         if self.depth:
-            walk.enter(element)
+            walker.visit_children(element)
             return
         self.flush()
-        own = clean(visible_text(element))
-        for control in controls(element):
-            walk.use(control)
-        if own and own not in [piece.name for piece in self._pieces]:
-            self._pieces.insert(0, _Piece(f"heading '{own}'"))
+        title = single_line(visible_text(element))
+        for control in inner_controls(element):
+            walker.write_control(control)
+        if title and title not in [piece.name for piece in self._pieces]:
+            self._pieces.insert(0, _Piece(f"heading '{title}'"))
         if self._pieces:
             level = int(element.tag[1])
             while self._levels and self._levels[-1] >= level:
@@ -77,21 +79,21 @@ class OccamWriter(Writer):
             self.flush()
             self._levels.append(level)
 
-    def row(self, element: HtmlElement, walk: Walk) -> None:
+    def row(self, element: HtmlElement, walker: TreeWalker) -> None:
         self.flush()
         self.depth = 1
         cells, tags = list[str](), set[str]()
         for cell in element:
             is_cell = cell.tag in ("td", "th")
-            if is_cell and is_withheld(cell):
+            if is_cell and is_excluded(cell):
                 continue
             if not is_cell or is_control(cell):
-                walk.visit(cell)
+                walker.visit(cell)
             else:
-                walk.enter(cell)
-            if cell.tag == "th" and (order := order_of(cell)):
-                self.text(f" (sorted: {clean(order)})")
-            text = self._taken(is_cell=True)
+                walker.visit_children(cell)
+            if cell.tag == "th" and (order := sort_order(cell)):
+                self.text(f" (sorted: {single_line(order)})")
+            text = self._pop_block(is_cell=True)
             if is_cell or text:
                 cells.append(text)
                 tags.add(cell.tag)
@@ -104,54 +106,66 @@ class OccamWriter(Writer):
     def flush(self) -> None:
         if self.depth:
             self.text(" ")
-        elif self._pieces and (written := self._taken()):
-            self._write(written)
+        elif self._pieces and (text := self._pop_block()):
+            self._write(text)
 
-    def _taken(self, *, is_cell: bool = False) -> str:
-        """Return the pieces of the block as one text, and begin another."""
+    def _pop_block(self, *, is_cell: bool = False) -> str:
+        """Return the current block as one line and start a new block."""
         pieces, self._pieces = self._pieces, []
-        names = {_bare(piece.name) for piece in pieces if not piece.is_text}
-        written = []
+        names = {_normalized(piece.name) for piece in pieces if not piece.is_text}
+        parts = []
         for is_text, group in groupby(pieces, lambda piece: piece.is_text):
             if not is_text:
-                written += [piece.written for piece in group]
-            elif (text := SPACE.sub(" ", "".join(piece.written for piece in group)).strip()) and _bare(text) not in names:
-                written.append(text if is_cell else f"text '{text}'")
-        line = " ".join(written)
+                parts += [piece.text for piece in group]
+            elif (text := SPACE.sub(" ", "".join(piece.text for piece in group)).strip()) and _normalized(text) not in names:
+                parts.append(text if is_cell else f"text '{text}'")
+        line = " ".join(parts)
         return line.replace("|", "\\|") if is_cell else line
 
     def _write(self, line: str) -> None:
         self.lines.append("\t" * (len(self._levels) + 1) + line)
 
 
-def pivotal(page: str, reply: str) -> str:
-    r"""Return what is kept of an earlier page after a reply: where it is, and the pivotal nodes that the reply names.
+def pivotal_text(page: str, reply: str) -> str:
+    r"""Return the summary of an earlier page: its header and the pivotal nodes named in the reply.
 
-    `page` is the text of an observation in this style. A line with a pivotal node is kept with all that stands under it, with the headings
-    above it, and in a table with the table's head: descendants, siblings (which are in the line) and ancestors.
+    A line with a pivotal node is kept with its descendants (the lines indented below it), its siblings (the rest of the line),
+    its ancestors (the headings above it) and, in a table, the header row.
 
-    >>> page = "URL: http://shop.test/\n\theading 'Bags'\n\t\tlink [4] 'Blue Bag' text '$3.00'\n\t\tlink [5] 'Red Bag' text '$4.00'"
-    >>> pivotal(page, "OBSERVATION HIGHLIGHT: 5\nclick [5]").split("\n")
-    ['URL: http://shop.test/', "\theading 'Bags'", "\t\tlink [5] 'Red Bag' text '$4.00'"]
+    Args:
+        page: observation text in the style "occam".
+        reply: the agent's reply to it.
+
+    Returns:
+        At most 30 lines and 4,000 characters of the page, in page order, after its URL, tabs and title.
+
+    Example:
+        >>> page = "URL: http://shop.test/\n\theading 'Bags'\n\t\tlink [4] 'Blue Bag' text '$3.00'\n\t\tlink [5] 'Red Bag' text '$4.00'"
+        >>> pivotal_text(page, "OBSERVATION HIGHLIGHT: 5\nclick [5]").split("\n")
+        ['URL: http://shop.test/', "\theading 'Bags'", "\t\tlink [5] 'Red Bag' text '$4.00'"]
+
     """
     lines = page.split("\n")
-    start = next((place for place, line in enumerate(lines) if line.startswith("\t")), len(lines))
+    start = next((index for index, line in enumerate(lines) if line.startswith("\t")), len(lines))
     head = [line for line in lines[:start] if line.startswith(_HEADERS)]
-    wanted = _wanted(reply)
-    kept = sorted(_around(lines, start, wanted)) if wanted else []
-    shown = cut("\n".join(lines[place] for place in kept[:_MAX_LINES]), _MAX_KEPT)
-    left_out = [f"[{len(kept) - _MAX_LINES} more lines were highlighted]"] if len(kept) > _MAX_LINES else []
-    return "\n".join([*head, *([shown] if shown else []), *left_out])
+    names = _pivotal_names(reply)
+    indices = sorted(_related_lines(lines, start, names)) if names else []
+    summary = cut("\n".join(lines[index] for index in indices[:_MAX_LINES]), _MAX_SUMMARY)
+    omission = [f"[{len(indices) - _MAX_LINES} more lines were highlighted]"] if len(indices) > _MAX_LINES else []
+    return "\n".join([*head, *([summary] if summary else []), *omission])
 
 
-def _wanted(reply: str) -> frozenset[str]:
-    """Return the first _MAX_PIVOTS numbers and labels that a reply names as pivotal, on the line of HIGHLIGHT or else on those after it."""
+def _pivotal_names(reply: str) -> frozenset[str]:
+    """Return the first _MAX_PIVOTS numbers and labels after the last HIGHLIGHT of a reply.
+
+    They are on the same line or, if that is empty after the marker, on the lines up to the next blank line or section.
+    """
     *_, last = [None, *_HIGHLIGHTED.finditer(reply)]
     if last is None:
         return frozenset()
     lines = [line.strip() for line in reply[last.end() :].split("\n", _MAX_PIVOTS)]
     if not lines[0]:
-        ends = (place for place, line in enumerate(lines) if place and (not line or _SECTION.match(line)))
+        ends = (index for index, line in enumerate(lines) if index and (not line or _SECTION.match(line)))
         lines = lines[1 : next(ends, len(lines))]
     else:
         lines = lines[:1]
@@ -159,39 +173,39 @@ def _wanted(reply: str) -> frozenset[str]:
     return frozenset(islice(filter(None, parts), _MAX_PIVOTS))
 
 
-def _around(lines: Sequence[str], start: int, wanted: frozenset[str]) -> Iterator[int]:
-    """Yield the places of lines that hold one of the wanted nodes, and of the lines that they belong with; each at most once."""
-    seen = set[int]()
-    above: list[tuple[int, int]] = []  # depth and place of the lines that the present one stands under
-    head: list[int] = []  # of the table that the present line belongs to
-    under = -1  # the depth of the pivotal line that this one may stand under; -1: none
-    for place in range(start, len(lines)):
-        line = lines[place]
+def _related_lines(lines: Sequence[str], start: int, names: frozenset[str]) -> Iterator[int]:
+    """Yield, without duplicates, the indices of lines that contain one of the nodes `names`, and of their related lines."""
+    yielded = set[int]()
+    above: list[tuple[int, int]] = []  # (depth, index) of the ancestors of the current line
+    head: list[int] = []  # header lines of the current table
+    under = -1  # depth of the pivotal line whose descendants are being kept; -1 if none
+    for index in range(start, len(lines)):
+        line = lines[index]
         depth = len(line) - len(line.lstrip("\t"))
         while above and above[-1][0] >= depth:
             above.pop()
         if not line.startswith("|", depth):
             head = []
-        elif place + 1 < len(lines) and lines[place + 1].startswith("| ---", depth):
-            head = [place, place + 1]
+        elif index + 1 < len(lines) and lines[index + 1].startswith("| ---", depth):
+            head = [index, index + 1]
         if depth <= under:
             under = -1
         if under >= 0:
-            found = [place]
-        elif _holds(line, wanted):
-            found, under = [*(each for _, each in above), *head, place], depth
+            related = [index]
+        elif _contains_node(line, names):
+            related, under = [*(ancestor for _, ancestor in above), *head, index], depth
         else:
-            found = []
-        yield from (each for each in found if each not in seen)
-        seen.update(found)
-        above.append((depth, place))
+            related = []
+        yield from (number for number in related if number not in yielded)
+        yielded.update(related)
+        above.append((depth, index))
 
 
-def _holds(line: str, wanted: frozenset[str]) -> bool:
-    """Say whether a line holds an element with one of these numbers or labels."""
-    numbers = {found[1] for found in _ADDRESSED.finditer(line)}
-    return any(each in numbers if each.isdigit() else f"'{each}'" in line for each in wanted)
+def _contains_node(line: str, names: frozenset[str]) -> bool:
+    """Return True if a line contains an element with one of these numbers or labels."""
+    numbers = {match[1] for match in _ADDRESSED.finditer(line)}
+    return any(name in numbers if name.isdigit() else f"'{name}'" in line for name in names)
 
 
-def _bare(text: str) -> str:
+def _normalized(text: str) -> str:
     return text.casefold().rstrip(" :*")

@@ -1,6 +1,6 @@
-"""Pictures of the browser's window: arrays, boxes of elements, marks and a mouse cursor drawn on them, and chats that hold them.
+"""Screenshots as observations: arrays, element boxes, set-of-marks and mouse cursor, and multimodal chats.
 
-Pure functions of what a browser has captured. They draw on the picture; nothing is ever drawn into the page.
+Pure functions of a browser's `Capture`. Marks and cursor are drawn on the picture, never into the page.
 """
 
 from base64 import b64encode
@@ -20,19 +20,19 @@ PictureFormat = Literal["jpeg", "png"]
 Vendor = Literal["openai", "anthropic", "qwen"]
 Array = numpy.ndarray[Any, Any]
 Box = tuple[int, int, int, int, int]
-"""The number of an element, and the left, top, right and bottom edges of its box in pixels of the window."""
+"""An element's number and the left, top, right and bottom edges of its box in pixels of the window."""
 
 MAX_BOXES = 256
-"""Boxes of an observation; further elements of a window, in the order of the page, have none."""
+"""Maximum number of boxes in an observation. Further elements, in page order, get none."""
 SCREENSHOT = "** Screenshot **"
-"""The line that stands for an earlier page in the history, with its picture behind it where that is kept."""
-QUALITY = 90  # of a JPEG, of 100
+"""The summary of an earlier page in the history, followed by its picture if that is kept."""
+QUALITY = 90  # JPEG quality, 0 to 100
 _COLOURS = ("#c8102e", "#0057b8", "#00713d", "#7a1fa2", "#a34700", "#00626b")
-_CURSOR = ((0, 0), (0, 17), (4, 13), (7, 19), (10, 18), (7, 12), (12, 12))  # the outline of an arrow, from its tip
+_CURSOR = ((0, 0), (0, 17), (4, 13), (7, 19), (10, 18), (7, 12), (12, 12))  # outline of an arrow relative to its tip
 
 
 class Capture(NamedTuple):
-    """A picture of the window as a browser has taken it, encoded, with the boxes in it and the place of the mouse, if it has one."""
+    """A screenshot of the window as PNG or JPEG, with element boxes and the mouse position in pixels (None before it moves)."""
 
     content: bytes
     boxes: Sequence[Box] = ()
@@ -40,10 +40,13 @@ class Capture(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture as an agent sees it.
+    """A picture observation.
 
-    `pixels` is uint8, height x width x 3. `boxes` is int32, MAX_BOXES x 5; rows behind the last box are -1. `url` is the same picture as
-    a data URL, for chats.
+    Attributes:
+        pixels: RGB image, uint8 of shape (height, width, 3).
+        boxes: element boxes, int32 of shape (MAX_BOXES, 5); see `Box`. Unused rows are -1.
+        url: the same image as a data URL, for chats.
+
     """
 
     pixels: Array
@@ -51,73 +54,83 @@ class Picture(NamedTuple):
     url: str
 
 
-def picture_of(capture: Capture, kind: PictureFormat, *, marks: bool = False, cursor: bool = False) -> Picture:
-    """Return a capture with what is to be drawn on it: numbered boxes around its elements, and the mouse cursor."""
-    from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
+def picture_of(capture: Capture, picture_format: PictureFormat, *, marks: bool = False, cursor: bool = False) -> Picture:
+    """Return a capture as a picture observation.
+
+    Args:
+        capture: the screenshot of a browser.
+        picture_format: format of a picture with marks or cursor; otherwise the capture's format is kept.
+        marks: draw a numbered box around each element.
+        cursor: draw the mouse cursor.
+
+    """
+    from PIL import Image  # noqa: PLC0415 - optional dependency of pictures
 
     content = capture.content
     boxes = numpy.full((MAX_BOXES, 5), -1, numpy.int32)
-    kept = capture.boxes[:MAX_BOXES]
-    boxes[: len(kept)] = numpy.array(kept, numpy.int32).reshape(-1, 5)
-    with Image.open(BytesIO(content)) as opened:
-        image = opened.convert("RGB")
+    first_boxes = capture.boxes[:MAX_BOXES]
+    boxes[: len(first_boxes)] = numpy.array(first_boxes, numpy.int32).reshape(-1, 5)
+    with Image.open(BytesIO(content)) as file:
+        image = file.convert("RGB")
     if marks or (cursor and capture.mouse):
-        _draw(image, kept if marks else (), capture.mouse if cursor else None)
-        written = BytesIO()
-        image.save(written, kind, **({"quality": QUALITY} if kind == "jpeg" else {"compress_level": 1}))
-        content = written.getvalue()
-        with Image.open(BytesIO(content)) as opened:  # the array shows what the chat does
-            image = opened.convert("RGB")
+        _draw(image, first_boxes if marks else (), capture.mouse if cursor else None)
+        buffer = BytesIO()
+        image.save(buffer, picture_format, **({"quality": QUALITY} if picture_format == "jpeg" else {"compress_level": 1}))
+        content = buffer.getvalue()
+        with Image.open(BytesIO(content)) as file:  # decode again, so that array and data URL show the same pixels
+            image = file.convert("RGB")
     encoded = "png" if content.startswith(b"\x89PNG") else "jpeg"
     return Picture(numpy.asarray(image), boxes, f"data:image/{encoded};base64,{b64encode(content).decode()}")
 
 
 def marks_of(page: Page, numbers: Iterable[int]) -> str:
-    """Return a line for each of the elements that have these numbers, such as `[7] button 'Search'`."""
+    """Return one line for each element with one of these numbers, such as `[7] button 'Search'`."""
     tree = observe(page, style="axtree", header=False, window=10**9)
     lines, nodes = tree.text.split("\n"), tree.nodes
     return "\n".join(lines[nodes[str(number)].line].strip() for number in numbers if str(number) in nodes)
 
 
-def numbered(observation: Observation) -> dict[int, Any]:
-    """Return the elements of a page by their numbers, which are those of `elements="id"`."""
+def elements_by_number(observation: Observation) -> dict[int, Any]:
+    """Return the elements of a page by number in document order, the ids of `elements="id"`."""
     return {number: node.element for number, node in enumerate(observation.nodes.values())}
 
 
-def with_pictures(messages: Sequence[Message], urls: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a chat in OpenAI's multimodal shape, with pictures given as data URLs, the newest last, in its last messages of the user.
+def attach_pictures(messages: Sequence[Message], urls: Sequence[str]) -> list[dict[str, Any]]:
+    """Return a chat in OpenAI's multimodal format with a picture in each of the last `len(urls)` user messages.
 
-    >>> with_pictures([{"role": "user", "content": "Round 0"}], ["data:image/png;base64,AA=="])[0]["content"][1]
+    `urls` are data URLs, the newest last.
+
+    >>> attach_pictures([{"role": "user", "content": "Round 0"}], ["data:image/png;base64,AA=="])[0]["content"][1]
     {'type': 'image_url', 'image_url': {'url': 'data:image/png;base64,AA=='}}
     """
-    left, chat = [*urls], []
+    remaining, chat = [*urls], []
     for message in reversed(messages):
         content: Any = message["content"]
         if message["role"] == "user":
             content = [{"type": "text", "text": content}]
-            if left:
-                content.append({"type": "image_url", "image_url": {"url": left.pop()}})
+            if remaining:
+                content.append({"type": "image_url", "image_url": {"url": remaining.pop()}})
         chat.append({"role": message["role"], "content": content})
     return chat[::-1]
 
 
 def messages_for(vendor: Vendor, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the chat of `info["messages"]` in the shape of a vendor: OpenAI's chats, Anthropic's messages, or Qwen's chat templates.
+    """Return the chat of `info["messages"]` in the format of a vendor: OpenAI, Anthropic or Qwen (chat templates).
 
-    Anthropic's API takes the text of the first message, the system's, as its argument `system`, and the others as `messages`.
+    With Anthropic's API, pass the system message as the argument `system` and the other messages as `messages`.
 
     >>> url = "data:image/png;base64,AA=="
-    >>> chat = with_pictures([{"role": "user", "content": "Round 0"}], [url])
+    >>> chat = attach_pictures([{"role": "user", "content": "Round 0"}], [url])
     >>> messages_for("anthropic", chat)[0]["content"][1]
     {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': 'AA=='}}
     >>> messages_for("qwen", chat)[0]["content"][1]
     {'type': 'image', 'image': 'data:image/png;base64,AA=='}
     """
 
-    def part(given: Mapping[str, Any]) -> Mapping[str, Any]:
-        if given["type"] != "image_url" or vendor == "openai":
-            return given
-        url = given["image_url"]["url"]
+    def convert(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        if part["type"] != "image_url" or vendor == "openai":
+            return part
+        url = part["image_url"]["url"]
         if vendor == "qwen":
             return {"type": "image", "image": url}
         head, _, data = url.partition(",")
@@ -127,20 +140,20 @@ def messages_for(vendor: Vendor, messages: Sequence[Mapping[str, Any]]) -> list[
     chat = []
     for message in messages:
         content = message["content"]
-        told = content if isinstance(content, str) else [*map(part, content)]
-        chat.append({"role": message["role"], "content": told})
+        converted = content if isinstance(content, str) else [*map(convert, content)]
+        chat.append({"role": message["role"], "content": converted})
     return chat
 
 
 @cache
 def _font() -> Any:
-    from PIL import ImageFont  # noqa: PLC0415 - comes with the extra that makes pictures
+    from PIL import ImageFont  # noqa: PLC0415 - optional dependency of pictures
 
     return ImageFont.load_default(11)
 
 
 def _draw(image: Any, boxes: Iterable[Box], mouse: tuple[int, int] | None) -> None:
-    from PIL import ImageDraw  # noqa: PLC0415 - comes with the extra that makes pictures
+    from PIL import ImageDraw  # noqa: PLC0415 - optional dependency of pictures
 
     draw = ImageDraw.Draw(image)
     for number, left, top, right, bottom in boxes:

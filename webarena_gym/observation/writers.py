@@ -1,4 +1,4 @@
-"""The walk over the tree of a page, which tells a `Writer` of texts and controls in document order, and the writers of both plain styles."""
+"""The tree walk that passes the texts and controls of a page to a `Writer`, and the writers of the HTML and axtree styles."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -6,52 +6,60 @@ from typing import Literal, NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.pages.dom import BUTTON_KINDS, FIELDS, TICK_KINDS, field_value, is_closed, is_withheld, kind
+from webarena_gym.pages.dom import (
+    BUTTON_TYPES,
+    CHECKABLE_TYPES,
+    FIELD_TAGS,
+    element_type,
+    field_value,
+    is_closed_details,
+    is_excluded,
+)
 from webarena_gym.pages.reading import (
-    BLOCKS,
-    HEADINGS,
+    BLOCK_TAGS,
+    HEADING_TAGS,
     MAX_LABEL,
     MAX_TEXT,
     MAX_VALUE,
-    NAMING,
-    SKIPPED,
+    NAMING_ATTRIBUTES,
+    SKIPPED_TAGS,
     SPACE,
     Labels,
-    clean,
-    controls,
+    displayed_field_value,
+    displayed_value,
+    inner_controls,
     is_control,
     is_editor,
-    is_loose,
-    is_plain,
+    is_plain_container,
     is_plain_link,
+    is_untyped_control,
     options,
-    order_of,
-    value_beside,
+    single_line,
+    sort_order,
     visible_text,
-    written_value,
 )
 
 Elements = Literal["id", "label"]
 
-_BLOCKS = BLOCKS | {"tr", "td", "th"}
+_BLOCKS = BLOCK_TAGS | {"tr", "td", "th"}
 
 
 class Node(NamedTuple):
-    """An interactive element of an observation, and the line of the whole page that it stands on."""
+    """An interactive element of an observation and its line number in the whole page text."""
 
     element: HtmlElement
     line: int
 
 
 class Writer(ABC):
-    """Puts the pieces of a page down in lines. Headings and rows hold more pieces, for which it sends the walk on."""
+    """Writes the texts and controls of a page as lines. For headings and table rows it calls back into the walker."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.depth = 0  # of rows of tables and headings around what comes next
+        self.depth = 0  # number of table rows and headings around the current position
 
     def reserve_line(self) -> int:
-        """Make room for a control, which comes next; return the number of its line."""
+        """Return the line number of the control that is written next."""
         return len(self.lines)
 
     @abstractmethod
@@ -62,21 +70,24 @@ class Writer(ABC):
 
     @abstractmethod
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
-        """Write an interactive element with its name, and its number where it is addressed by that."""
+        """Write an interactive element with its name, and with its number if elements are addressed by number."""
 
     @abstractmethod
-    def heading(self, element: HtmlElement, walk: "Walk") -> None: ...
+    def heading(self, element: HtmlElement, walker: "TreeWalker") -> None: ...
 
     @abstractmethod
-    def row(self, element: HtmlElement, walk: "Walk") -> None: ...
+    def row(self, element: HtmlElement, walker: "TreeWalker") -> None: ...
 
     @abstractmethod
     def flush(self) -> None:
         """End the current line."""
 
 
-class Walk:
-    """Visits the elements of a document, tells a writer of what it finds, and gives controls their addresses."""
+class TreeWalker:
+    """Visits the elements of a document in order, calls a writer for each text and control, and assigns addresses to controls.
+
+    After `visit(root)`, `nodes` maps each address (number or label) to its element and line.
+    """
 
     def __init__(self, root: HtmlElement, writer: Writer, elements: Elements) -> None:
         self.nodes: dict[str, Node] = {}
@@ -84,50 +95,50 @@ class Walk:
         self._by_label = elements == "label"
         self._labels = Labels(root)
         self._counts: Counter[str] = Counter()
-        self._stood_in: set[HtmlElement] = set()
+        self._written_hidden_controls: set[HtmlElement] = set()
 
     def visit(self, element: HtmlElement) -> None:
-        """Write an element and all that is in it, but not what follows it."""
+        """Write an element with its descendants, without its tail text."""
         tag = element.tag
-        if tag in SKIPPED or not isinstance(tag, str):
+        if tag in SKIPPED_TAGS or not isinstance(tag, str):
             return
-        if is_plain(tag, names := element.keys()):
-            self.enter(element)
+        if is_plain_container(tag, names := element.keys()):
+            self.visit_children(element)
             return
         if tag == "a" and is_plain_link(element, names):
-            self.use(element)
+            self.write_control(element)
             return
-        if is_withheld(element):
+        if is_excluded(element):
             return
         if tag == "label" and (hidden := self._labels.hidden_control_of(element)) is not None:
-            self._stand_in(element, hidden)
+            self._write_hidden_control(element, hidden)
         elif is_control(element):
-            self.use(element)
-            is_unnamed = is_loose(element) or (is_editor(element) and NAMING.isdisjoint(names))
-            if is_unnamed and len(visible_text(element)) > MAX_LABEL:  # more than its name tells
-                self.enter(element)
-        elif tag in HEADINGS:
+            self.write_control(element)
+            is_unnamed = is_untyped_control(element) or (is_editor(element) and NAMING_ATTRIBUTES.isdisjoint(names))
+            if is_unnamed and len(visible_text(element)) > MAX_LABEL:  # its name is cut, so the text is written, too
+                self.visit_children(element)
+        elif tag in HEADING_TAGS:
             self._writer.heading(element, self)
         elif tag == "tr" and not self._writer.depth and element.find(".//table") is None:
             self._writer.row(element, self)
-        elif tag == "label" and self._labels.is_shown_by_its_control(element):
-            for control in controls(element):
-                self.use(control)
+        elif tag == "label" and self._labels.is_shown_by_control(element):
+            for control in inner_controls(element):
+                self.write_control(control)
         elif tag == "img":
-            if alt := clean(element.get("alt", "")):
+            if alt := single_line(element.get("alt", "")):
                 self._writer.image(alt)
         else:
             if tag == "iframe":
                 self._writer.text("[frame] ")
-            self.enter(element)
+            self.visit_children(element)
 
-    def enter(self, element: HtmlElement) -> None:
-        """Write what is in an element, in lines of its own if it is a block."""
+    def visit_children(self, element: HtmlElement) -> None:
+        """Write the content of an element, on separate lines if it is a block."""
         writer = self._writer
         block = element.tag in _BLOCKS
         if block:
             writer.flush()
-        if is_closed(element):
+        if is_closed_details(element):
             for summary in element.findall("summary")[:1]:
                 self.visit(summary)
         else:
@@ -143,20 +154,20 @@ class Walk:
         if block:
             writer.flush()
 
-    def _stand_in(self, label: HtmlElement, hidden: HtmlElement) -> None:
-        """Write a hidden control in the place of its label, by which it is used; once, if it has several."""
-        if hidden not in self._stood_in:
-            self._stood_in.add(hidden)
-            self.use(hidden)
-        for control in controls(label):
-            self.use(control)
+    def _write_hidden_control(self, label: HtmlElement, hidden: HtmlElement) -> None:
+        """Write a hidden control at the position of the label that operates it; only once if it has several labels."""
+        if hidden not in self._written_hidden_controls:
+            self._written_hidden_controls.add(hidden)
+            self.write_control(hidden)
+        for control in inner_controls(label):
+            self.write_control(control)
 
-    def use(self, element: HtmlElement) -> None:
+    def write_control(self, element: HtmlElement) -> None:
         """Write an interactive element under the next address."""
         line = self._writer.reserve_line()
-        address = name = self._labels.of(element)
+        address = name = self._labels.name_of(element)
         if self._by_label:
-            while True:  # with its number among equal ones, or the next if another's own label reads so
+            while True:  # number equal names; skip a numbered name that is the real name of another element
                 self._counts[name] += 1
                 if self._counts[name] > 1:
                     address = f"{name} [{self._counts[name]}]"
@@ -174,12 +185,12 @@ _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria
 
 
 class AxTreeWriter(Writer):
-    """Writes one node a line: `[12] link 'My Account'`."""
+    """Writes one node per line: `[12] link 'My Account'`."""
 
     def __init__(self, focused: HtmlElement | None) -> None:
         super().__init__()
         self._focused = focused
-        self._text: list[str] = []  # of the node to come
+        self._text: list[str] = []  # parts of the next text node
 
     def text(self, text: str) -> None:
         self._text.append(text)
@@ -193,35 +204,35 @@ class AxTreeWriter(Writer):
         return len(self.lines)
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
-        role, properties = described(element)
+        role, properties = role_and_properties(element)
         if element is self._focused:
             properties.append("focused: True")
         mark = "" if number is None else f"[{number}] "
         self.lines.append(" ".join([f"{self._indent()}{mark}{role} '{name}'", *properties]))
 
-    def heading(self, element: HtmlElement, walk: Walk) -> None:
+    def heading(self, element: HtmlElement, walker: TreeWalker) -> None:
         self.flush()
-        own = clean(visible_text(element))
-        if own:
-            self.lines.append(f"{self._indent()}heading '{own}'")
+        title = single_line(visible_text(element))
+        if title:
+            self.lines.append(f"{self._indent()}heading '{title}'")
         self.depth += 1
-        for control in controls(element):
-            walk.use(control)
+        for control in inner_controls(element):
+            walker.write_control(control)
         self.depth -= 1
 
-    def row(self, element: HtmlElement, walk: Walk) -> None:
+    def row(self, element: HtmlElement, walker: TreeWalker) -> None:
         self.flush()
         self.lines.append(f"{self._indent()}row")
         self.depth += 1
         for cell in element:
-            walk.visit(cell)
-            if cell.tag == "th" and (order := order_of(cell)):
+            walker.visit(cell)
+            if cell.tag == "th" and (order := sort_order(cell)):
                 self.text(f" sorted: {order}")
         self.depth -= 1
         self.flush()
 
     def flush(self) -> None:
-        line = clean("".join(self._text))
+        line = single_line("".join(self._text))
         self._text.clear()
         if line:
             self.lines.append(f"{self._indent()}StaticText '{line}'")
@@ -230,29 +241,28 @@ class AxTreeWriter(Writer):
         return "\t" * (self.depth + 1)
 
 
-def described(element: HtmlElement) -> tuple[str, list[str]]:
-    """Return the role of an interactive element, and what is said of it beside its name."""
+def role_and_properties(element: HtmlElement) -> tuple[str, list[str]]:
+    """Return the role of an interactive element and its properties, such as "checked: true"."""
     tag, attributes = element.tag, element.attrib
-    what = kind(element)
+    type_name = element_type(element)
     properties = []
     if tag == "select":
         role = "combobox"
         properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
-    elif tag == "textarea" or (tag == "input" and what not in BUTTON_KINDS):
-        role = _ROLES.get(what, "textbox") if tag == "input" else "textbox"
+    elif tag == "textarea" or (tag == "input" and type_name not in BUTTON_TYPES):
+        role = _ROLES.get(type_name, "textbox") if tag == "input" else "textbox"
         if role in ("checkbox", "radio"):
             properties.append(f"checked: {str('checked' in attributes).lower()}")
-        elif what != "password":
-            value = written_value(
-                element
-            )  # each node has one line, so in a value of several a break is \\n and a backslash \\\\
-            written = value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value
-            properties.append(f"value: '{written}'")
+        elif type_name != "password":
+            value = displayed_field_value(element)
+            # Each node is one line, so line breaks and backslashes of a value with several lines are escaped.
+            escaped = value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value
+            properties.append(f"value: '{escaped}'")
     else:
-        role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
-        properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
-        if value := value_beside(element):
-            properties.append(f"value: '{clean(value, MAX_VALUE)}'")
+        role = single_line(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
+        properties += [f"{name.removeprefix('aria-')}: {single_line(element.get(name))}" for name in _ARIA if element.get(name)]
+        if value := displayed_value(element):
+            properties.append(f"value: '{single_line(value, MAX_VALUE)}'")
     properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
     if attributes.get("aria-disabled") == "true" and "disabled" not in attributes:
         properties.append("disabled: True")
@@ -264,7 +274,10 @@ _STATES = frozenset((*_FLAGS, *_ARIA, "aria-disabled"))
 
 
 class HtmlWriter(Writer):
-    """Writes one block a line, interactive elements with their ids, no wrappers; with `bbox`, the `data-bbox` of elements."""
+    """Writes simplified HTML: one block per line, interactive elements with their ids, no wrapper elements.
+
+    With `bbox`, the attribute `data-bbox` of elements is written, too.
+    """
 
     def __init__(self, focused: HtmlElement | None, *, bbox: bool) -> None:
         super().__init__()
@@ -275,11 +288,11 @@ class HtmlWriter(Writer):
     def text(self, text: str) -> None:
         line = self._line
         at_start = not line or line[-1].endswith(" ")
-        if text.isspace():  # what stands between most elements
+        if text.isspace():  # fast path: most text between elements
             if not at_start:
                 line.append(" ")
             return
-        if "  " in text or not text.isprintable():  # else the only white space in it is single spaces
+        if "  " in text or not text.isprintable():  # otherwise its only white space is single spaces
             text = SPACE.sub(" ", text)
         text = text.replace("<", "&lt;")
         if at_start:
@@ -288,48 +301,48 @@ class HtmlWriter(Writer):
             line.append(text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3].rstrip() + "...")
 
     def image(self, alt: str) -> None:
-        self._line.append(f'<img alt="{_attribute(alt)}"> ')
+        self._line.append(f'<img alt="{_escaped(alt)}"> ')
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
         tag = element.tag
         if tag == "textarea" and not self.depth:
             self.flush()
         attributes = [] if number is None else [f'id="{number}"']
-        if tag in FIELDS and not _is_button(element):
-            attributes.append(f'label="{_attribute(name)}"')
-            opening = " ".join([tag, *attributes, *self._state(element)])
+        if tag in FIELD_TAGS and not _is_button(element):
+            attributes.append(f'label="{_escaped(name)}"')
+            start_tag = " ".join([tag, *attributes, *self._state_attributes(element)])
             if tag == "select":
-                written = f"<{opening}>" + "".join(
-                    f"<option{' selected' if chosen else ''}>{text.replace('<', '&lt;')}</option>"
-                    for text, chosen in options(element)
+                markup = f"<{start_tag}>" + "".join(
+                    f"<option{' selected' if is_selected else ''}>{text.replace('<', '&lt;')}</option>"
+                    for text, is_selected in options(element)
                 )
-                written += "</select>"
+                markup += "</select>"
             elif tag == "textarea":
-                written = f"<{opening}>{written_value(element).replace('<', '&lt;')}</textarea>"
+                markup = f"<{start_tag}>{displayed_field_value(element).replace('<', '&lt;')}</textarea>"
             else:
-                written = f"<{opening}>"
+                markup = f"<{start_tag}>"
         else:
             tag = "button" if tag == "input" else tag
-            opening = " ".join([tag, *attributes, *self._state(element)])
-            written = f"<{opening}>{name.replace('<', '&lt;')}</{tag}>"
+            start_tag = " ".join([tag, *attributes, *self._state_attributes(element)])
+            markup = f"<{start_tag}>{name.replace('<', '&lt;')}</{tag}>"
         if self._line and not self._line[-1].endswith((" ", ">")):
             self._line.append(" ")
-        self._line.append(written + " ")
-        if "\n" in written and not self.depth:
+        self._line.append(markup + " ")
+        if "\n" in markup and not self.depth:
             self.flush()
 
-    def heading(self, element: HtmlElement, walk: Walk) -> None:
-        self._enclose(element, walk)
+    def heading(self, element: HtmlElement, walker: TreeWalker) -> None:
+        self._enclose(element, walker)
 
-    def row(self, element: HtmlElement, walk: Walk) -> None:
+    def row(self, element: HtmlElement, walker: TreeWalker) -> None:
         self.flush()
         self.depth += 1
         self._line.append("<tr>")
         for cell in element:
             if cell.tag not in ("td", "th") or is_control(cell):
-                walk.visit(cell)
-            elif not is_withheld(cell):
-                self._enclose(cell, walk)
+                walker.visit(cell)
+            elif not is_excluded(cell):
+                self._enclose(cell, walker)
         self._line.append("</tr>")
         self.depth -= 1
         self.flush()
@@ -346,53 +359,54 @@ class HtmlWriter(Writer):
         if line:
             self.lines += line.split("\n")
 
-    def _state(self, element: HtmlElement) -> list[str]:
-        written = []
+    def _state_attributes(self, element: HtmlElement) -> list[str]:
+        """Return the attributes that describe an element's state, such as `type="checkbox"` and `checked`."""
+        attributes = []
         if element.tag == "input" and not _is_button(element):
-            what = kind(element)
-            if what not in ("text", "search"):
-                written.append(f'type="{what}"')
-            if what not in TICK_KINDS | {"password"} and field_value(element):
-                written.append(f'value="{_attribute(clean(field_value(element)))}"')
-            elif what == "password" and field_value(element):
-                written.append('value="(hidden)"')
+            type_name = element_type(element)
+            if type_name not in ("text", "search"):
+                attributes.append(f'type="{type_name}"')
+            if type_name not in CHECKABLE_TYPES | {"password"} and field_value(element):
+                attributes.append(f'value="{_escaped(single_line(field_value(element)))}"')
+            elif type_name == "password" and field_value(element):
+                attributes.append('value="(hidden)"')
         names = element.keys()
         if not _STATES.isdisjoint(names):
-            written += [flag for flag in _FLAGS if flag in element.attrib]
+            attributes += [flag for flag in _FLAGS if flag in element.attrib]
             if element.get("aria-disabled") == "true" and "disabled" not in element.attrib:
-                written.append("disabled")
-            if element.tag not in FIELDS:
-                written += [f'{name}="{_attribute(clean(element.get(name)))}"' for name in _ARIA if element.get(name)]
-        if not NAMING.isdisjoint(names) and (value := value_beside(element)):
-            written.append(f'value="{_attribute(clean(value, MAX_VALUE))}"')
+                attributes.append("disabled")
+            if element.tag not in FIELD_TAGS:
+                attributes += [f'{name}="{_escaped(single_line(element.get(name)))}"' for name in _ARIA if element.get(name)]
+        if not NAMING_ATTRIBUTES.isdisjoint(names) and (value := displayed_value(element)):
+            attributes.append(f'value="{_escaped(single_line(value, MAX_VALUE))}"')
         if element is self._focused:
-            written.append("focused")
+            attributes.append("focused")
         if self._bbox and "data-bbox" in element.attrib:
-            written.append(f'data-bbox="{_attribute(element.get("data-bbox"))}"')
-        return written
+            attributes.append(f'data-bbox="{_escaped(element.get("data-bbox"))}"')
+        return attributes
 
-    def _enclose(self, element: HtmlElement, walk: Walk) -> None:
-        """Write the content of a heading or cell between its tags, on one line."""
+    def _enclose(self, element: HtmlElement, walker: TreeWalker) -> None:
+        """Write the content of a heading or table cell between its tags, on one line."""
         if not self.depth:
             self.flush()
         start = len(self._line)
         self.depth += 1
-        walk.enter(element)
+        walker.visit_children(element)
         self.depth -= 1
-        inner = "".join(self._line[start:]).strip()
+        content = "".join(self._line[start:]).strip()
         del self._line[start:]
         tag = element.tag
-        order = order_of(element) if tag == "th" else ""
-        if inner or tag in ("td", "th"):
-            opening = f'{tag} aria-sort="{_attribute(clean(order))}"' if order else tag
-            self._line.append(f"<{opening}>{inner}</{tag}>")
+        order = sort_order(element) if tag == "th" else ""
+        if content or tag in ("td", "th"):
+            start_tag = f'{tag} aria-sort="{_escaped(single_line(order))}"' if order else tag
+            self._line.append(f"<{start_tag}>{content}</{tag}>")
         if not self.depth:
             self.flush()
 
 
 def _is_button(element: HtmlElement) -> bool:
-    return element.tag == "input" and kind(element) in BUTTON_KINDS
+    return element.tag == "input" and element_type(element) in BUTTON_TYPES
 
 
-def _attribute(text: str) -> str:
+def _escaped(text: str) -> str:
     return text.replace("<", "&lt;").replace('"', "&quot;")

@@ -1,1 +1,1 @@
-"""Pages, and the network of a browser: the contract between browsers, sites and readers of pages."""
+"""Pages, their elements and the network of an episode: the data that browsers, sites and observations share."""

@@ -1,14 +1,14 @@
-"""Facts of HTML about the elements of a page: their kinds, their values, their visibility and their focus.
+"""HTML semantics of page elements: control types, form ownership, values, visibility and focus.
 
-Browsers and observations both read pages by these functions. All are pure. Live state stands in the attributes, as
-`webarena_gym.pages.page` says. Style sheets are a matter of browsers with layout; of styles, the attribute alone is read.
+Browsers and observations read pages with these pure functions. Live state is stored in the attributes; see
+`webarena_gym.pages.page.Page`. Only the `style` attribute is read; a browser with layout evaluates style sheets itself.
 
-Four words are kept apart:
+Terms:
 
-- an element is *rendered* when nothing takes its box away: no `hidden`, no `display: none`, no closed dialog or details around it;
-- it is *visible* when it is rendered and no `visibility` hides it: what can be clicked, and with some more conditions have the focus;
-- it is *withheld* when its own markup keeps it, and all that is in it, from who reads the page: also by `aria-hidden`;
-- it is *focusable* when keys can be brought to it, and a *tab stop* when the Tab key does so.
+- An element is *rendered* if it has a box: no `hidden`, no `display: none`, and no closed dialog or details around it.
+- It is *visible* if it is rendered and no `visibility` hides it. Only visible elements can be clicked or focused.
+- It is *excluded* if its own markup removes it and its descendants from the page text. `aria-hidden` excludes, too.
+- It is *focusable* if a click can focus it, and a *tab stop* if the Tab key can.
 """
 
 import re
@@ -18,27 +18,27 @@ from math import inf
 from lxml import etree
 from lxml.html import HtmlElement
 
-SINGLE_LINE_KINDS = frozenset(
+SINGLE_LINE_TYPES = frozenset(
     ("text", "search", "tel", "url", "email", "password", "number", "date", "month", "week", "time", "datetime-local")
 )
-TYPEABLE_KINDS = SINGLE_LINE_KINDS | {"range", "color", "textarea"}
-BUTTON_KINDS = frozenset(("submit", "image", "reset", "button"))
-SUBMIT_KINDS = frozenset(("submit", "image"))
-TICK_KINDS = frozenset(("checkbox", "radio"))
-FIELDS = frozenset(("input", "select", "textarea"))
+TYPEABLE_TYPES = SINGLE_LINE_TYPES | {"range", "color", "textarea"}
+BUTTON_TYPES = frozenset(("submit", "image", "reset", "button"))
+SUBMIT_TYPES = frozenset(("submit", "image"))
+CHECKABLE_TYPES = frozenset(("checkbox", "radio"))
+FIELD_TAGS = frozenset(("input", "select", "textarea"))
 CONTROL_TAGS = ("input", "select", "textarea", "button")
-_INPUT_KINDS = SINGLE_LINE_KINDS | BUTTON_KINDS | TICK_KINDS | {"range", "color", "file", "hidden"}
+_INPUT_TYPES = SINGLE_LINE_TYPES | BUTTON_TYPES | CHECKABLE_TYPES | {"range", "color", "file", "hidden"}
 _LABELABLE_TAGS = (*CONTROL_TAGS, "meter", "output", "progress")
-DEEPEST = 200
-"""The depth of nested elements to which recursive readers go."""
-EDITABLE = ("", "true", "plaintext-only")
-"""The values of `contenteditable` that let a person write."""
+MAX_DEPTH = 200
+"""Maximum depth of nested elements that recursive functions read."""
+EDITABLE_VALUES = ("", "true", "plaintext-only")
+"""Values of `contenteditable` that make an element editable."""
 
-is_too_deep = etree.XPath(f"boolean({'/*' * (DEEPEST + 1)})")
-"""Says of a root whether elements are nested deeper than that."""
-_NAMING_FORM = etree.XPath("//*[@form = $form]")
+is_too_deep = etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
+"""XPath on a root element: true if elements are nested deeper than `MAX_DEPTH`."""
+_CONTROLS_NAMING_FORM = etree.XPath("//*[@form = $form]")
 _LINE_BREAK = re.compile(r"\r\n?")
-WITHHOLDING = frozenset(("hidden", "aria-hidden", "style"))
+HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style"))
 _INTEGER = re.compile(r"[ \t\n\f\r]*+([+-]?[0-9]{1,9})")
 _VISIBILITIES = frozenset(("visible", "hidden", "collapse"))
 _DISPLAYS = frozenset(
@@ -48,104 +48,109 @@ _DISPLAYS = frozenset(
 )
 
 
-def kind(element: HtmlElement) -> str:
-    """Return the type of an input or button, in lower case with HTML's default, or else the tag."""
+def element_type(element: HtmlElement) -> str:
+    """Return the type of an input or button, or the tag of any other element.
+
+    Types are lower case. Unknown types become HTML's default: "text" for inputs, "submit" for buttons.
+    """
     if element.tag == "input":
-        given = element.get("type", "").strip().lower()
-        return given if given in _INPUT_KINDS else "text"
+        value = element.get("type", "").strip().lower()
+        return value if value in _INPUT_TYPES else "text"
     if element.tag == "button":
-        given = element.get("type", "").strip().lower()
-        return given if given in BUTTON_KINDS - {"image"} else "submit"
+        value = element.get("type", "").strip().lower()
+        return value if value in BUTTON_TYPES - {"image"} else "submit"
     return str(element.tag)
 
 
-def squeeze(text: str | None) -> str:
-    """Return the text with every run of white space made one space, and none at the ends."""
+def normalize_space(text: str | None) -> str:
+    """Return the text stripped, with each run of white space replaced by one space."""
     return " ".join((text or "").split())
 
 
-def by_id(element: HtmlElement, wanted: str) -> HtmlElement | None:
-    """Return the first element of the same document with that id."""
-    return element.getroottree().getroot().get_element_by_id(wanted, None) if wanted else None
+def element_by_id(element: HtmlElement, identifier: str) -> HtmlElement | None:
+    """Return the first element with this id in the document of `element`."""
+    return element.getroottree().getroot().get_element_by_id(identifier, None) if identifier else None
 
 
-# Whose a control is.
+# Forms, their controls and labels.
 
 
-def owner(control: HtmlElement) -> HtmlElement | None:
-    """Return the form that a control belongs to: the one its attribute `form` names, or the one around it."""
+def form_owner(control: HtmlElement) -> HtmlElement | None:
+    """Return the form of a control: the one named by its `form` attribute, or the nearest ancestor form."""
     if "form" in control.attrib:
-        named = by_id(control, control.get("form"))
-        return named if named is not None and named.tag == "form" else None
+        form = element_by_id(control, control.get("form"))
+        return form if form is not None and form.tag == "form" else None
     return next(control.iterancestors("form"), None)
 
 
-def controls(form: HtmlElement) -> list[HtmlElement]:
-    """Return the controls that belong to a form, in document order."""
+def form_controls(form: HtmlElement) -> list[HtmlElement]:
+    """Return the controls of a form in document order."""
     root = form.getroottree().getroot()
-    # Looking through the whole document takes long on a page of many forms, and few forms have controls elsewhere.
-    scope = root if "id" in form.attrib and _NAMING_FORM(root, form=form.get("id")) else form
-    return [control for control in scope.iter(*CONTROL_TAGS) if owner(control) is form]
+    # Scanning the whole document for each of many forms is slow, and few forms have controls outside of them.
+    scope = root if "id" in form.attrib and _CONTROLS_NAMING_FORM(root, form=form.get("id")) else form
+    return [control for control in scope.iter(*CONTROL_TAGS) if form_owner(control) is form]
 
 
 def radio_group(radio: HtmlElement) -> list[HtmlElement]:
-    """Return the radios of which only one can be ticked, this one among them."""
-    name, form = radio.get("name"), owner(radio)
+    """Return the radio buttons of the same group, including `radio`; only one of them can be checked."""
+    name, form = radio.get("name"), form_owner(radio)
     if not name:
         return [radio]
     return [
-        other
-        for other in radio.getroottree().getroot().iter("input")
-        if other.get("name") == name and kind(other) == "radio" and owner(other) is form
+        member
+        for member in radio.getroottree().getroot().iter("input")
+        if member.get("name") == name and element_type(member) == "radio" and form_owner(member) is form
     ]
 
 
 def labelled_control(label: HtmlElement) -> HtmlElement | None:
-    """Return the control that a click on a label reaches: the one `for` names, or the first inside."""
+    """Return the labeled control of a label: the element named by `for`, or the first control inside."""
     if "for" in label.attrib:
-        named = by_id(label, label.get("for"))
-        candidates = iter([] if named is None else [named])
+        target = element_by_id(label, label.get("for"))
+        candidates = iter([] if target is None else [target])
     else:
         candidates = label.iterdescendants(*_LABELABLE_TAGS)
-    return next((control for control in candidates if control.tag in _LABELABLE_TAGS and kind(control) != "hidden"), None)
+    return next(
+        (control for control in candidates if control.tag in _LABELABLE_TAGS and element_type(control) != "hidden"), None
+    )
 
 
 def labels_of(control: HtmlElement) -> list[HtmlElement]:
-    """Return the labels of which a click reaches a control."""
+    """Return the labels of a control."""
     return [label for label in control.getroottree().getroot().iter("label") if labelled_control(label) is control]
 
 
-def is_ticked_by_label(control: HtmlElement) -> bool:
-    """Say whether a click on a control's label is as good as one on the control, so that this may be hidden."""
-    return control.tag == "input" and kind(control) in TICK_KINDS | {"file"}
+def is_label_operable(control: HtmlElement) -> bool:
+    """Return True if a click on the label operates the control, so that the control itself may be hidden."""
+    return control.tag == "input" and element_type(control) in CHECKABLE_TYPES | {"file"}
 
 
 def summary_of(details: HtmlElement) -> HtmlElement | None:
-    """Return the element that opens and closes `details`."""
+    """Return the summary of a `details` element, which opens and closes it."""
     return next(details.iterchildren("summary"), None)
 
 
-def is_closed(element: HtmlElement) -> bool:
-    """Say whether the element shows its summary alone."""
+def is_closed_details(element: HtmlElement) -> bool:
+    """Return True for a closed `details` element, which shows only its summary."""
     return element.tag == "details" and "open" not in element.attrib
 
 
 def is_link(element: HtmlElement) -> bool:
-    """Return whether an element leads somewhere."""
+    """Return True if an element is a hyperlink."""
     return element.tag in {"a", "area"} and "href" in element.attrib
 
 
 def is_summary(element: HtmlElement) -> bool:
-    """Return whether an element opens and closes the `details` around it."""
+    """Return True if an element is the summary of its parent `details`."""
     parent = element.getparent()
     return element.tag == "summary" and parent.tag == "details" and summary_of(parent) is element
 
 
-# What a control holds.
+# Values of controls.
 
 
 def field_value(element: HtmlElement) -> str:
-    """Return the live value of a text field; the line breaks of a textarea are those of HTML's API value, line feeds."""
+    """Return the live value of a text field. Line breaks of a textarea are normalized to line feeds (HTML's API value)."""
     if element.tag != "textarea":
         value: str = element.attrib.get("value", "")
         return value
@@ -153,85 +158,87 @@ def field_value(element: HtmlElement) -> str:
 
 
 def option_label(option: HtmlElement) -> str:
-    """Return the text that the list shows for an option."""
-    return squeeze(option.get("label") or option.text_content())
+    """Return the displayed text of an option."""
+    return normalize_space(option.get("label") or option.text_content())
 
 
 def option_value(option: HtmlElement) -> str:
-    """Return what an option sends."""
-    return str(option.get("value", squeeze(option.text_content())))
+    """Return the value that a form submits for an option."""
+    return str(option.get("value", normalize_space(option.text_content())))
 
 
 def selected_options(select: HtmlElement) -> list[HtmlElement]:
-    """Return the options that are chosen."""
+    """Return the selected options of a select."""
     return [option for option in select.iter("option") if "selected" in option.attrib]
 
 
-# What is shown.
+# Visibility.
 
 
 def is_rendered(element: HtmlElement) -> bool:
-    """Say whether nothing, on the element or around it, takes its box away."""
-    inner = None
+    """Return True if the element has a box: neither it nor an ancestor removes it."""
+    child = None
     for part in (element, *element.iterancestors()):
-        if _has_no_box(part) or (is_closed(part) and inner is not None and inner is not summary_of(part)):
+        if _has_no_box(part) or (is_closed_details(part) and child is not None and child is not summary_of(part)):
             return False
-        inner = part
+        child = part
     return True
 
 
 def is_visible(element: HtmlElement) -> bool:
-    """Say whether a person could see the element: it is rendered, and the nearest word on its visibility is none against it."""
+    """Return True if the element is rendered and the nearest `visibility` declaration does not hide it."""
     return is_rendered(element) and not _is_invisible(element)
 
 
-def is_withheld(element: HtmlElement) -> bool:
-    """Say whether the element's own markup keeps it, and all that is in it, from who reads the page."""
+def is_excluded(element: HtmlElement) -> bool:
+    """Return True if the element's own markup removes it and its descendants from the page text."""
     tag, names = element.tag, element.keys()
-    if tag == "input" and kind(element) == "hidden":
+    if tag == "input" and element_type(element) == "hidden":
         return True
-    if WITHHOLDING.isdisjoint(names):  # as most elements: one look at all names is faster than one for each
+    if HIDING_ATTRIBUTES.isdisjoint(names):  # the common case: one set operation is faster than a look-up of each name
         return tag == "dialog" and "open" not in names
     if element.get("aria-hidden") == "true" or _has_no_box(element):
         return True
     style = element.get("style")
-    return style is not None and _hides(style) and not any(map(is_visible, element.iterdescendants("*")))
+    return style is not None and _hides_by_visibility(style) and not any(map(is_visible, element.iterdescendants("*")))
 
 
-def is_out_of_sight(element: HtmlElement) -> bool:
-    """Say whether the markup of the element, or of what is around it, keeps it from who reads the page."""
-    return is_withheld(element) or any(map(is_withheld, element.iterancestors()))
+def is_in_excluded(element: HtmlElement) -> bool:
+    """Return True if the element or one of its ancestors is excluded from the page text."""
+    return is_excluded(element) or any(map(is_excluded, element.iterancestors()))
 
 
-def is_out_of_reach(element: HtmlElement) -> bool:
-    """Say whether nobody can click an element: it is not visible, and no label that is visible ticks it."""
+def is_unclickable(element: HtmlElement) -> bool:
+    """Return True if an element cannot be clicked: it is not visible and has no visible label that operates it."""
     if is_visible(element):
         return False
-    return not (is_ticked_by_label(element) and any(map(is_visible, labels_of(element))))
+    return not (is_label_operable(element) and any(map(is_visible, labels_of(element))))
 
 
 def _has_no_box(element: HtmlElement) -> bool:
-    if element.tag == "input" and kind(element) == "hidden":
+    if element.tag == "input" and element_type(element) == "hidden":
         return True
     attributes = element.attrib
-    if "style" in attributes and (display := _declared(attributes["style"], "display")):
-        return display == "none"  # a style goes before what the browser itself would hide
+    if "style" in attributes and (display := _declared_value(attributes["style"], "display")):
+        return display == "none"  # the style overrides what the browser hides by default
     return "hidden" in attributes or (element.tag == "dialog" and "open" not in attributes)
 
 
 def _is_invisible(element: HtmlElement) -> bool:
     for part in (element, *element.iterancestors()):
-        if "style" in part.attrib and _declared(part.get("style"), "visibility") in _VISIBILITIES:
-            return _hides(part.get("style"))
+        if "style" in part.attrib and _declared_value(part.get("style"), "visibility") in _VISIBILITIES:
+            return _hides_by_visibility(part.get("style"))
     return False
 
 
-def _hides(style: str) -> bool:
-    return _declared(style, "visibility") in ("hidden", "collapse")
+def _hides_by_visibility(style: str) -> bool:
+    return _declared_value(style, "visibility") in ("hidden", "collapse")
 
 
-def _declared(style: str, name: str) -> str:
-    """Return the value that a style attribute gives to `display` or `visibility`: the last valid one, or the important one.
+def _declared_value(style: str, name: str) -> str:
+    """Return the value of `display` or `visibility` in a style attribute, "" if it has none.
+
+    The last valid declaration counts; one with `!important` takes precedence.
 
     >>> _declared("Display:none; color: red; display: BLOCK; display: nonsense", "display")
     'block'
@@ -239,23 +246,23 @@ def _declared(style: str, name: str) -> str:
     if name not in style.lower():
         return ""
     allowed = _DISPLAYS if name == "display" else _VISIBILITIES
-    found, is_important = "", False
+    result, is_important = "", False
     for declaration in style.lower().split(";"):
-        key, _, given = declaration.partition(":")
-        value, mark, rest = given.partition("!")
+        key, _, text = declaration.partition(":")
+        value, mark, rest = text.partition("!")
         value = value.strip()
         if key.strip() == name and value in allowed and (not mark or rest.strip() == "important"):
             if mark or not is_important:
-                found = value
+                result = value
             is_important = is_important or bool(mark)
-    return found
+    return result
 
 
-# What takes the focus.
+# Focus.
 
 
 def is_disabled(control: HtmlElement) -> bool:
-    """Return whether a control or option is disabled, itself or by what is around it."""
+    """Return True if a control or option is disabled, by its own attribute or by an ancestor."""
     if "disabled" in control.attrib:
         return True
     if control.tag == "option":
@@ -269,49 +276,55 @@ def is_disabled(control: HtmlElement) -> bool:
 
 
 def is_focusable(element: HtmlElement) -> bool:
-    """Return whether a click can bring keys to an element."""
+    """Return True if a click can focus an element."""
     if element.tag in CONTROL_TAGS:
-        can_be = not is_disabled(element)
+        can_have_focus = not is_disabled(element)
     else:
-        can_be = (
+        can_have_focus = (
             is_link(element)
             or is_summary(element)
             or tab_index(element) is not None
-            or element.get("contenteditable") in EDITABLE
+            or element.get("contenteditable") in EDITABLE_VALUES
         )
-    return can_be and is_visible(element) and not any("inert" in part.attrib for part in (element, *element.iterancestors()))
+    is_inert = any("inert" in part.attrib for part in (element, *element.iterancestors()))
+    return can_have_focus and is_visible(element) and not is_inert
 
 
 def tab_stops(root: HtmlElement) -> list[HtmlElement]:
-    """Return the elements to which the Tab key goes, in its order.
+    """Return the elements that the Tab key focuses, in tab order.
 
-    Positive values of `tabindex` come first, in their order; a group of radios is gone to once. A `details` is a scope of its own, as
-    in Chromium: what is in it follows it directly, and is left out with it where its `tabindex` is negative.
+    Positive values of `tabindex` come first, in ascending order. A radio group is one stop. A `details` element is a separate
+    scope, as in Chromium: its content follows it directly, and a negative `tabindex` skips both.
     """
-    return list(_stops_in([root]))
+    return list(_tab_stops_in([root]))
 
 
-def _stops_in(parts: Iterable[HtmlElement]) -> Iterator[HtmlElement]:
-    """Yield the stops of a scope: of these elements and all that is in them, but for what a nested `details` keeps together."""
-    found = [(index, each) for part in parts for each in _members(part) if (index := tab_index(each) or 0) >= 0]
-    for _, element in sorted(found, key=lambda pair: pair[0] or inf):  # equal ones stay in the order of the document
-        if is_focusable(element) and _is_stop_of_its_group(element):
+def _tab_stops_in(parts: Iterable[HtmlElement]) -> Iterator[HtmlElement]:
+    """Yield the tab stops of a scope: `parts` and their descendants. The content of a nested `details` directly follows it."""
+    candidates = [
+        (index, element) for part in parts for element in _scope_elements(part) if (index := tab_index(element) or 0) >= 0
+    ]
+    for _, element in sorted(candidates, key=lambda pair: pair[0] or inf):  # the sort is stable: ties keep document order
+        if is_focusable(element) and _is_group_tab_stop(element):
             yield element
         if element.tag == "details":
             summary = summary_of(element)
-            yield from _stops_in([] if summary is None else [summary])
-            yield from _stops_in(child for child in element.iterchildren("*") if child is not summary)
+            yield from _tab_stops_in([] if summary is None else [summary])
+            yield from _tab_stops_in(child for child in element.iterchildren("*") if child is not summary)
 
 
-def _members(element: HtmlElement) -> Iterator[HtmlElement]:
+def _scope_elements(element: HtmlElement) -> Iterator[HtmlElement]:
     yield element
     if element.tag != "details":
         for child in element.iterchildren("*"):
-            yield from _members(child)
+            yield from _scope_elements(child)
 
 
-def next_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bool) -> HtmlElement | None:
-    """Return the element to which the Tab key goes from `start`, or from where the document begins; None after the last."""
+def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bool) -> HtmlElement | None:
+    """Return the tab stop after `start`, or before it if `backwards`; None if there is no further one.
+
+    Without `start`, return the first tab stop, or the last if `backwards`.
+    """
     stops = tab_stops(root)
     if backwards:
         stops.reverse()
@@ -322,18 +335,18 @@ def next_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bool) 
     elements = list(root.iter("*"))
     if backwards:
         elements.reverse()
-    places = {element: place for place, element in enumerate(elements)}
-    return next((stop for stop in stops if places[stop] > places[start]), None)
+    indices = {element: index for index, element in enumerate(elements)}
+    return next((stop for stop in stops if indices[stop] > indices[start]), None)
 
 
 def tab_index(element: HtmlElement) -> int | None:
-    """Return what the attribute `tabindex` says; None without a number."""
-    given = _INTEGER.match(element.get("tabindex", ""))
-    return int(given[1]) if given else None
+    """Return the value of the attribute `tabindex`, None if it is missing or not a number."""
+    match = _INTEGER.match(element.get("tabindex", ""))
+    return int(match[1]) if match else None
 
 
-def _is_stop_of_its_group(element: HtmlElement) -> bool:
-    """Say whether the Tab key goes to a radio: to the ticked one of its group, or where none is that takes the focus, to any."""
-    if kind(element) != "radio" or "checked" in element.attrib:
+def _is_group_tab_stop(element: HtmlElement) -> bool:
+    """Return True unless the element is an unchecked radio button whose group has a focusable checked one."""
+    if element_type(element) != "radio" or "checked" in element.attrib:
         return True
     return not any("checked" in radio.attrib and is_focusable(radio) for radio in radio_group(element))

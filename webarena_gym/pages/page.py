@@ -1,4 +1,4 @@
-"""A page as a browser shows it at one moment, the network of an episode that answers its requests, and the record of its traffic."""
+"""The state of a page in a browser, the network that serves an episode's sites, and the record of HTTP traffic."""
 
 import io
 import sqlite3
@@ -15,27 +15,28 @@ from lxml.html import HtmlElement, tostring
 
 from webarena_gym.errors import HostUnknownError as HostUnknownError
 
-LIMIT = 64 * 2**20
-"""Bytes of one record; what is beyond them is not kept."""
-_KEPT_TYPE = "application/json"  # no rule reads the contents of other answers
-UNANSWERED = -1
+MAX_TRAFFIC_BYTES = 64 * 2**20
+"""Maximum size of the traffic record of one session in bytes; later exchanges are dropped."""
+_RECORDED_TYPE = "application/json"  # no evaluation rule reads the body of any other response
+NO_RESPONSE = -1
+"""Status of an exchange without a response."""
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request, with names of headers in lower case, and its answer; `status` is -1 as long as nobody answers."""
+    """One HTTP request and its response. Request header names are lower case; `status` is NO_RESPONSE until one arrives."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     body: bytes
-    status: int = UNANSWERED
-    answer_headers: Sequence[tuple[str, str]] = ()
-    answer_body: bytes = b""
+    status: int = NO_RESPONSE
+    response_headers: Sequence[tuple[str, str]] = ()
+    response_body: bytes = b""
 
 
 class Traffic:
-    """The requests of one browser session, in the order in which they were made."""
+    """The HTTP exchanges of one browser session, in request order."""
 
     def __init__(self) -> None:
         self._exchanges: list[Exchange] = []
@@ -43,68 +44,77 @@ class Traffic:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All that was asked so far, answered or not."""
+        """All exchanges so far, with or without a response."""
         return tuple(self._exchanges)
 
     @property
-    def is_whole(self) -> bool:
-        """True if nothing had to be left out."""
-        return self._size <= LIMIT
+    def is_complete(self) -> bool:
+        """True if no exchange was dropped because of MAX_TRAFFIC_BYTES."""
+        return self._size <= MAX_TRAFFIC_BYTES
 
-    def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Exchange:
-        """Write down a request and return it, to be given to `answer`."""
+    def record_request(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Exchange:
+        """Record a request and return its exchange, to be passed to `record_response`."""
         exchange = Exchange(method, url, headers, body)
-        if self._counts(len(url) + len(body) + sum(len(name) + len(value) for name, value in headers.items())):
+        if self._reserve(len(url) + len(body) + sum(len(name) + len(value) for name, value in headers.items())):
             self._exchanges.append(exchange)
         return exchange
 
-    def answer(self, exchange: Exchange, status: int, headers: Sequence[tuple[str, str]], body: bytes) -> None:
-        """Write down what a request got; of its contents, JSON alone."""
-        is_json = any(name.lower() == "content-type" and _KEPT_TYPE in value for name, value in headers)
-        kept = body if is_json else b""
-        if self._counts(len(kept) + sum(len(name) + len(value) for name, value in headers)):
-            exchange.status, exchange.answer_headers, exchange.answer_body = status, headers, kept
+    def record_response(self, exchange: Exchange, status: int, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        """Record the response to a request. Bodies other than JSON are dropped."""
+        is_json = any(name.lower() == "content-type" and _RECORDED_TYPE in value for name, value in headers)
+        recorded_body = body if is_json else b""
+        if self._reserve(len(recorded_body) + sum(len(name) + len(value) for name, value in headers)):
+            exchange.status, exchange.response_headers, exchange.response_body = status, headers, recorded_body
 
-    def _counts(self, size: int) -> bool:
-        """Add to the size of all that was to be kept, and say whether it still fits."""
+    def _reserve(self, size: int) -> bool:
+        """Add `size` bytes to the size of the record and return True if the record still fits."""
         self._size += size
-        return self.is_whole
+        return self.is_complete
 
 
 WSGIApplication = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class Response(NamedTuple):
-    """The response of a site. `headers` keeps order and duplicates, as several Set-Cookie lines need."""
+    """The response of a site. `headers` keeps order and duplicates, since a response may have several Set-Cookie headers."""
 
     status: int
     headers: list[tuple[str, str]]
     body: bytes
 
     def header(self, name: str, default: str = "") -> str:
-        """Return the first header of that name, compared without case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), default)
+        """Return the value of the first header with this name (case-insensitive), or `default`."""
+        key = name.lower()
+        return next((value for header, value in self.headers if header.lower() == key), default)
 
 
-_BROKEN = (
+_ERROR_PAGE = (
     b"<!doctype html><title>500 Internal Server Error</title><h1>Internal Server Error</h1><p>The site could not answer.</p>"
 )
-_LONGEST_URL = 200  # characters that an error tells
+_MAX_ERROR_URL = 200  # characters of a URL in an error message
 
 
 class Network:
-    """Calls the sites of one episode. Redirects and cookies are the browser's business.
+    """The sites of one episode, called in-process as WSGI applications. Redirects and cookies are handled by the browser.
 
-    An exception of a site is answered with status 500 and noted in `errors`, unless it was asked for a picture, which not all
-    browsers do. Who begins an episode empties the list. `files` are at hand by their names, for file fields. Where a server is
-    behind the sites, `address` returns at which port of this machine, or path of a socket, it listens for what is no plain request.
-    `clock` is a time at which scripts of pages see their clock stand still. `shown` is a CSS selector of what scripts build: each
-    document with scripts is waited for until it has it.
+    An exception in a site becomes a response with status 500 and an entry in `errors`. Requests for images add no entry, since
+    not all browsers load images. The backend clears `errors` when an episode starts.
+
+    Args:
+        sites: WSGI application by host name.
+        files: content of the files available to file fields, by name.
+        address: returns the port on this machine, or the Unix socket path, of the server behind the sites, which takes
+            WebSockets and event streams; None if the sites have no server.
+
+    Attributes:
+        errors: exceptions of the sites in the current episode, one line each.
+        clock: ISO time at which the clock of page scripts is frozen; "" leaves it running.
+        ready_selector: CSS selector of an element built by scripts. Browsers with scripts wait for it in each scripted document.
+
     """
 
     clock = ""
-    shown = ""
+    ready_selector = ""
 
     def __init__(
         self,
@@ -118,11 +128,11 @@ class Network:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The host names that exist, in the order they were given."""
+        """Host names of the sites, in insertion order."""
         return tuple(self._sites)
 
     def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
-        """Send one request and return the answer. Raises HostUnknownError for a URL that leads out of this network."""
+        """Send one request and return its response. Raises HostUnknownError for a URL outside this network."""
         parts = urlsplit(url)
         site = self._sites.get(parts.netloc.lower())
         if site is None or parts.scheme != "http":
@@ -150,39 +160,39 @@ class Network:
             key = name.upper().replace("-", "_")
             environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
         try:
-            return _answer(site, environ)
-        except Exception as error:  # whatever a site raises
+            return _call_application(site, environ)
+        except Exception as error:  # a site may raise anything
             if isinstance(error, HostUnknownError) or (
                 isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error)
             ):
-                raise  # no fault of the site: its episode has ended meanwhile
+                raise  # not a fault of the site: its episode ended during the request
             if not str(environ.get("HTTP_ACCEPT", "")).startswith("image/"):
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                place = f"{where.filename.replace(chr(92), '/').rpartition('/')[2]}:{where.lineno}"
-                self.errors.append(f"{method} {url[:_LONGEST_URL]}: {type(error).__name__}: {error} ({place})")
-            return Response(500, [("Content-Type", "text/html; charset=utf-8")], _BROKEN)
+                frame = traceback.extract_tb(error.__traceback__)[-1]
+                location = f"{frame.filename.replace(chr(92), '/').rpartition('/')[2]}:{frame.lineno}"
+                self.errors.append(f"{method} {url[:_MAX_ERROR_URL]}: {type(error).__name__}: {error} ({location})")
+            return Response(500, [("Content-Type", "text/html; charset=utf-8")], _ERROR_PAGE)
 
 
-def _answer(site: WSGIApplication, environ: dict[str, Any]) -> Response:
-    answer: list[Any] = []
-    written: list[bytes] = []
+def _call_application(site: WSGIApplication, environ: dict[str, Any]) -> Response:
+    head: list[Any] = []
+    write_buffer: list[bytes] = []
 
-    def start_response(status: str, head: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
-        answer[:] = status, head
-        return written.append
+    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
+        head[:] = status, headers
+        return write_buffer.append
 
     chunks = site(environ, start_response)
     try:
-        content = b"".join((*written, *chunks))
+        content = b"".join((*write_buffer, *chunks))
     finally:
         close = getattr(chunks, "close", None)
         if close is not None:
             close()
-    return Response(int(answer[0].split(" ", 1)[0]), list(answer[1]), content)
+    return Response(int(head[0].split(" ", 1)[0]), list(head[1]), content)
 
 
 class Tab(NamedTuple):
-    """One open tab, as a tab strip shows it."""
+    """Title and URL of an open tab."""
 
     title: str
     url: str
@@ -190,13 +200,20 @@ class Tab(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The active tab's document, with its live state, and the tab strip.
+    """The document of the active tab with its live state, and the list of tabs.
 
-    `root` is the document as it is now, not as it was sent: what was typed stands in `value` (the text, for a textarea), what
-    is ticked has `checked`, what is chosen has `selected`, and what something around it disables has `disabled`. Its elements are
-    the handles that `Browser` methods take, and are valid until the next call of a method that acts. Readers must not change the
-    tree. `notices` is what the browser itself had to say since the last action: dialogs, downloads, pages that take too long. In
-    `readings`, readers may keep what they have made of the tree: whoever shows the same tree in the same state hands it on.
+    Attributes:
+        url: address of the document.
+        title: its title.
+        root: its element tree in the current state. Live state is stored as attributes: `value` of fields (the text of a
+            textarea), `checked`, `selected`, and `disabled` also on controls that a fieldset disables. The elements are the
+            handles that `Browser` methods take; they are valid until the next action. Readers must not change the tree.
+        tabs: titles and URLs of all tabs.
+        active_tab: index of the active tab in `tabs`.
+        focused: the focused element, or None.
+        notices: messages of the browser since the last action, such as dialogs, downloads and slow pages.
+        cache: results that readers have computed from the tree. Pages with the same tree in the same state share one cache.
+
     """
 
     url: str
@@ -206,12 +223,14 @@ class Page:
     active_tab: int
     focused: HtmlElement | None = None
     notices: tuple[str, ...] = ()
-    readings: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    cache: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def soup(self) -> Any:
-        """Return the same document as a tree of Beautiful Soup, for agents that are scripted; it may be changed.
+        """Return a copy of the document as a BeautifulSoup tree, for scripted agents.
 
-        Raises gymnasium's DependencyNotInstalled without the extra `soup`.
+        Raises:
+            gymnasium.error.DependencyNotInstalled: if Beautiful Soup, the extra `soup`, is not installed.
+
         """
         try:
             from bs4 import BeautifulSoup  # noqa: PLC0415 - an optional dependency

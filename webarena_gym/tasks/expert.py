@@ -48,7 +48,7 @@ class Expert:
             label = next(key for key, node in by_label.nodes.items() if node.element is element)
             address, node = next((key, node) for key, node in observation.nodes.items() if node.element is element)
             named = Action(action.kind, label, action.argument)
-            outside = node.line < observation.top or node.line >= observation.top + observation.shown
+            outside = node.line < observation.top or node.line >= observation.top + observation.height
             if outside:
                 scroll = Action(Kind.SCROLL_UP if node.line < observation.top else Kind.SCROLL_DOWN)
                 return Choice(scroll, scroll, "", (named, *later))

@@ -21,7 +21,7 @@ from webarena_gym.evaluators.kinds.string_match import answer as answer
 from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
 from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
-from webarena_gym.pages.reading import MAX_LABEL, clean
+from webarena_gym.pages.reading import MAX_LABEL, single_line
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
@@ -215,7 +215,7 @@ def _in_layout(step: Step, layout: Layout) -> Step:
     number = _NUMBER.search(action.element)
     name = action.element[: number.start()] if number else action.element
     argument = layout.label(action.argument) if action.kind is Kind.SELECT and action.argument else action.argument
-    element = clean(layout.label(name), MAX_LABEL) + (number.group() if number else "")
+    element = single_line(layout.label(name), MAX_LABEL) + (number.group() if number else "")
     return replace(step, action=replace(action, element=element, argument=argument))
 
 

@@ -358,7 +358,7 @@ def _record(options: argparse.Namespace) -> int:
             print("not recorded: the task was not ended with exit")
             return 1
         folders = [launcher_of(application).base, env._backend.files or Path()]  # noqa: SLF001
-        again = env._backend.replay(replace(task, solution=tuple(steps)))  # noqa: SLF001
+        again = env._backend.reference_changes(replace(task, solution=tuple(steps)))  # noqa: SLF001
         record = _recorded(task, steps, changes, changes if isinstance(again, str) else again, folders)
     if not record["eval"]["eval_types"]:
         print("not recorded, as nothing was changed and no answer given; the solution, for a check that you write:")

@@ -58,7 +58,7 @@ def _told_of_files(root: HtmlElement, files: Collection[str], *, is_open: bool) 
         yield "A file chooser was opened and closed: no files here."
     elif is_open:
         yield f"A file chooser is open: select a file by its name in what was clicked; {forms.at_hand(files)}"
-    elif files and any(dom.kind(field) == "file" for field in root.iter("input")):
+    elif files and any(dom.element_type(field) == "file" for field in root.iter("input")):
         yield f"File fields take files by their names; {forms.at_hand(files)}"
 
 
@@ -157,7 +157,7 @@ class ChromiumBrowser:
             forms.check_enabled(select)
             self._choose(select, target, toggle=True)
             return
-        if target is not None and dom.kind(target) in dom.SUBMIT_KINDS and (form := dom.owner(target)) is not None:
+        if target is not None and dom.element_type(target) in dom.SUBMIT_TYPES and (form := dom.form_owner(target)) is not None:
             forms.check_form(form, target)
         dead = element.get("aria-disabled") == "true"  # which a page only says: a person's click arrives all the same
         if target is not None and dom.is_link(target) and "download" in target.attrib:
@@ -196,7 +196,7 @@ class ChromiumBrowser:
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
-            if scripted and "\n" not in entered and dom.kind(element) not in _PICKED_KINDS:
+            if scripted and "\n" not in entered and dom.element_type(element) not in _PICKED_KINDS:
                 await handle.select_text(
                     timeout=ACTION_MS
                 )  # from here on with keys, as scripts may put another field in its place
@@ -216,7 +216,7 @@ class ChromiumBrowser:
     def _chose_file(self, element: HtmlElement, name: str, *, beside: bool = False) -> bool:
         """Choose a file at hand in a file field, or in the file chooser that is open, if it is one of both; say whether it is."""
         chooser, files = self._tab.signals.chooser, self._context.files
-        if dom.kind(element) == "file":
+        if dom.element_type(element) == "file":
             chosen = self._context.payloads(forms.chosen_files(element, name, files, beside=beside))
             self._use(element, lambda handle: handle.set_input_files(chosen))
         elif chooser is not None and element.tag != "select" and files and name:
@@ -246,13 +246,18 @@ class ChromiumBrowser:
                 else:  # another radio button of the group
                     self._use(picked, lambda handle: handle.click(timeout=ACTION_MS), "click")
                 return
-        if key == "Enter" and focused is not None and focused.tag == "input" and dom.kind(focused) not in dom.BUTTON_KINDS:
-            form = dom.owner(focused)
+        if (
+            key == "Enter"
+            and focused is not None
+            and focused.tag == "input"
+            and dom.element_type(focused) not in dom.BUTTON_TYPES
+        ):
+            form = dom.form_owner(focused)
             button = None if form is None else forms.default_button(form)
             if form is not None and (button is None or not dom.is_disabled(button)):
                 forms.check_form(form, button)
         written = forms.written_by(key)
-        if self._tab.is_scripted or (focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS):
+        if self._tab.is_scripted or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES):
             self._do(lambda tab: tab.press(key, written))
         elif written.isascii():
             self._do(lambda tab: tab.page.keyboard.press(key))

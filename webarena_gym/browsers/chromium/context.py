@@ -130,7 +130,7 @@ class Context:
         self._network = network
         self._serve = None if network is None else serve_network(network)
         self._sites = frozenset(() if network is None else network.hosts)
-        self._clock, self._shown = ("", "") if network is None else (network.clock, network.shown)
+        self._clock, self._shown = ("", "") if network is None else (network.clock, network.ready_selector)
         self._hosts = hosts
         self._viewport = viewport
         self._gate: Gate | None = None
@@ -337,7 +337,7 @@ class Context:
     def _on_failed(self, request: Any) -> None:
         """Record what never got to a server: a script asks for another host, or for a port not in use."""
         if self.traffic is not None and not self._is_known(request.url):
-            self.traffic.ask(request.method, request.url, request.headers, request.post_data_buffer or b"")
+            self.traffic.record_request(request.method, request.url, request.headers, request.post_data_buffer or b"")
 
     def _is_known(self, url: str) -> bool:
         """Return whether an address leads to a site, or to a real server that may be reached."""

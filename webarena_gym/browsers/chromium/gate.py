@@ -70,7 +70,7 @@ async def pass_on(
     nor "not modified".
     """
     if traffic is not None:
-        exchange = traffic.ask(method, url, headers, body)
+        exchange = traffic.record_request(method, url, headers, body)
         headers = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
     parts = _exchange(method, url, headers, body, address)
     head = await anext(parts)
@@ -85,7 +85,7 @@ async def pass_on(
     else:
         answer = HttpResponse(head.status_code, kept, b"".join([part async for part in _contents(parts)]))
     if traffic is not None:
-        traffic.answer(exchange, answer.status, kept, answer.body if isinstance(answer, HttpResponse) else b"")
+        traffic.record_response(exchange, answer.status, kept, answer.body if isinstance(answer, HttpResponse) else b"")
     return answer
 
 

@@ -81,7 +81,7 @@ def har_entries(traffic: Traffic | None) -> list[dict[str, Any]]:
     """Return a record as the entries of an HTTP archive (HAR 1.2), with what the package reads. Raises EvaluationError."""
     if traffic is None or not traffic.exchanges:
         raise EvaluationError("the rules 'verified' judge the traffic with the servers, but none was recorded")
-    if not traffic.is_whole:
+    if not traffic.is_complete:
         raise EvaluationError("the traffic of the episode is too much to be recorded whole, so nothing can be said about it")
     return [_entry(exchange) for exchange in traffic.exchanges]
 
@@ -94,7 +94,7 @@ def _entry(exchange: Exchange) -> dict[str, Any]:
     }
     if exchange.body:
         request["postData"] = {"mimeType": exchange.headers.get("content-type", ""), "text": _text(exchange.body)}
-    headers = [(name.lower(), value) for name, value in exchange.answer_headers]
+    headers = [(name.lower(), value) for name, value in exchange.response_headers]
     one = dict(headers)
     cookies = [value.partition(";")[0].partition("=") for name, value in headers if name == "set-cookie"]
     response = {
@@ -102,7 +102,7 @@ def _entry(exchange: Exchange) -> dict[str, Any]:
         "headers": [{"name": name, "value": value} for name, value in headers],
         "cookies": [{"name": name.strip(), "value": value.strip()} for name, _, value in cookies],
         "redirectURL": urljoin(exchange.url, one["location"]) if one.get("location") else "",
-        "content": {"mimeType": one.get("content-type", ""), "text": _text(exchange.answer_body)},
+        "content": {"mimeType": one.get("content-type", ""), "text": _text(exchange.response_body)},
     }
     return {"request": request, "response": response}
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from webarena_gym.pages.reading import MAX_LABEL, clean
+from webarena_gym.pages.reading import MAX_LABEL, single_line
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind
 from webarena_gym.sites.gitlab.queries import VISIBLE, VISIBLE_GROUP
 from webarena_gym.sites.gitlab.site import BRAND
@@ -111,7 +111,7 @@ _TABS = {"opened": "Open", "merged": "Merged", "closed": "Closed"}
 
 def entry(text: str) -> str:
     """Return the label of a link with that text: long ones are cut."""
-    return clean(text, MAX_LABEL)
+    return single_line(text, MAX_LABEL)
 
 
 def find_project(row: t.Row) -> list[Step]:

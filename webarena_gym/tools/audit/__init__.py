@@ -9,7 +9,7 @@ from typing import Any
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application
-from webarena_gym.backends.embedded import Place
+from webarena_gym.backends.embedded import WorldSpec
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError, TaskError
@@ -70,7 +70,7 @@ def audit(
             parts = work(partial(_compare_all, variation=variation), chunks)
         else:
             places = sorted(_places(chosen, variation)) if side_effects and not application else []
-            found_in: dict[Place, Repertoire] = dict(zip(places, work(repertoire, places), strict=True))
+            found_in: dict[WorldSpec, Repertoire] = dict(zip(places, work(repertoire, places), strict=True))
             deeds = [{place: found_in[place] for place in _places(chunk, variation) if place in found_in} for chunk in chunks]
             how: dict[str, Any] = {"variation": variation, "application": application, "browser": browser, "repeats": repeats}
             parts = work(partial(_examine_all, **how), chunks, deeds)
@@ -122,13 +122,13 @@ def try_memorised(options: argparse.Namespace, chosen: Sequence[Task]) -> int:
     return 0 if found.share <= BOUND else 1
 
 
-def _places(tasks: Iterable[Task], variation: Variation) -> set[Place]:
-    return {Place(task.world_seed, variation, task.scale) for task in tasks if task.world_seed is not None}
+def _places(tasks: Iterable[Task], variation: Variation) -> set[WorldSpec]:
+    return {WorldSpec(task.world_seed, variation, task.scale) for task in tasks if task.world_seed is not None}
 
 
 def _examine_all(
     tasks: Sequence[Task],
-    repertoires: Mapping[Place, Repertoire],
+    repertoires: Mapping[WorldSpec, Repertoire],
     variation: Variation,
     application: Application | None,
     browser: BrowserKind,

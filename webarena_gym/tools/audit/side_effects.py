@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from webarena_gym.backends.base import follow
-from webarena_gym.backends.embedded import EmbeddedBackend, Place
+from webarena_gym.backends.base import execute_solution
+from webarena_gym.backends.embedded import EmbeddedBackend, WorldSpec
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.forms import URLENCODED, FormEntry, default_button, encode_form, form_entries, form_request
 from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment
@@ -69,7 +69,7 @@ def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
 
 
 @lru_cache(maxsize=4)
-def repertoire(place: Place) -> Repertoire:
+def repertoire(place: WorldSpec) -> Repertoire:
     """Return what can be done in a world, with its sites built as the variation says."""
     visits: list[str] = []
     deeds: list[Deed] = []
@@ -83,12 +83,12 @@ def repertoire(place: Place) -> Repertoire:
 
 
 class _Search:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: WorldSpec) -> None:
         self._place = place
         self.backend = EmbeddedBackend(InProcessBrowser, variation=place.variation, scale=place.scale)
 
     def _begin(self) -> Client:
-        self.backend.begin(self._place.world_seed, "__HOMEPAGE__", ())
+        self.backend.start_episode(self._place.world_seed, "__HOMEPAGE__", ())
         return visitor(self.backend.network, self._place.world_seed, self._place.scale)
 
     def pages(self, site: str) -> Iterator[tuple[str, HtmlElement]]:
@@ -172,8 +172,10 @@ def _searches(page: HtmlElement, url: str) -> Iterator[str]:
 def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
     """Yield what the forms of a page send when their buttons are pressed: as they are, with other texts, with other choices."""
     for form in page.iter("form"):
-        controls = dom.controls(form)
-        buttons = [control for control in controls if dom.kind(control) in dom.SUBMIT_KINDS and not dom.is_disabled(control)]
+        controls = dom.form_controls(form)
+        buttons = [
+            control for control in controls if dom.element_type(control) in dom.SUBMIT_TYPES and not dom.is_disabled(control)
+        ]
         pressed: list[HtmlElement | None] = [*buttons] or [None]
         for button in pressed:
             sent = form_request(form, button, url, partial(resolve_url, url))
@@ -187,10 +189,10 @@ def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
 
 def _with_texts(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
     """Yield what a form sends when all that can be written in it reads otherwise."""
-    kinds = {control.get("name"): dom.kind(control) for control in controls}
+    kinds = {control.get("name"): dom.element_type(control) for control in controls}
     for entry in sent:
         kind = kinds.get(entry.name, "")
-        if kind not in dom.TYPEABLE_KINDS:
+        if kind not in dom.TYPEABLE_TYPES:
             yield entry
         elif kind in _VALUES or "mail" in entry.name:
             yield entry._replace(value=_VALUES.get(kind, _VALUES["email"]))
@@ -201,10 +203,10 @@ def _with_texts(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[
 def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
     """Yield what a form sends with another option of each list and of each set of circles, and with the other boxes ticked."""
     named = {control.get("name"): control for control in controls}
-    boxes = [control for control in controls if dom.kind(control) == "checkbox"]
+    boxes = [control for control in controls if dom.element_type(control) == "checkbox"]
     for entry in sent:
         control = named.get(entry.name)
-        kind = "" if control is None else dom.kind(control)
+        kind = "" if control is None else dom.element_type(control)
         others = [] if kind == "checkbox" else [entry.value]
         if control is not None and kind == "select":
             others = [dom.option_value(option) for option in control.iter("option")]
@@ -304,7 +306,7 @@ class _Trial:
         urls = [resolve(url.strip(), URLS) for url in other.start_url.split("|AND|")]
         browser.start(urls, load_world(self._world_seed, self._task.scale).cookies(other.sites))
         try:
-            follow(browser, other.solution)
+            execute_solution(browser, other.solution)
         except ActionError:
             return False
         return True

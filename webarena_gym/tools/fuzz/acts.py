@@ -112,14 +112,14 @@ def _click(fits: Callable[[HtmlElement], bool] = lambda _: True) -> Act:
 
 def _click_what_says(words: re.Pattern[str]) -> Act:
     def is_clicked(element: HtmlElement) -> bool:
-        return (dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS) and bool(words.search(_words(element)))
+        return (dom.is_link(element) or dom.element_type(element) in dom.BUTTON_TYPES) and bool(words.search(_words(element)))
 
     return _click(is_clicked)
 
 
 def _submit(scene: Scene, dice: Random) -> Action | None:
     """Press a button, of the forms that do more than search where there are any."""
-    places = scene.places(lambda element: dom.kind(element) in dom.SUBMIT_KINDS)
+    places = scene.places(lambda element: dom.element_type(element) in dom.SUBMIT_TYPES)
     others = [place for place in places if "earch" not in _words(scene.seen.nodes[place].element)]
     return _with_one(Kind.CLICK, others or places, dice)
 
@@ -141,7 +141,7 @@ def _words(element: HtmlElement) -> str:
 
 
 def _type(scene: Scene, dice: Random) -> Action | None:
-    fields = scene.places(lambda element: dom.kind(element) in dom.TYPEABLE_KINDS)
+    fields = scene.places(lambda element: dom.element_type(element) in dom.TYPEABLE_TYPES)
     if not fields:
         return None
     place = dice.choice(fields)
@@ -150,15 +150,15 @@ def _type(scene: Scene, dice: Random) -> Action | None:
 
 
 def _text_for(field: HtmlElement, scene: Scene, dice: Random) -> str:
-    form = dom.owner(field)
-    has_password = form is not None and any(dom.kind(control) == "password" for control in dom.controls(form))
+    form = dom.form_owner(field)
+    has_password = form is not None and any(dom.element_type(control) == "password" for control in dom.form_controls(form))
     if has_password and scene.accounts and dice.random() < 0.8:
         account = scene.accounts[0] if dice.random() < 0.8 else dice.choice(scene.accounts)
-        return account.password if dom.kind(field) == "password" else account.user
+        return account.password if dom.element_type(field) == "password" else account.user
     if dice.random() < 0.5:
         return dice.choice(ODD_TEXTS)
-    if dom.kind(field) in _PLAUSIBLE:
-        return _PLAUSIBLE[dom.kind(field)]
+    if dom.element_type(field) in _PLAUSIBLE:
+        return _PLAUSIBLE[dom.element_type(field)]
     words = [word for word in scene.seen.text.split() if word.isalpha()]
     return " ".join(dice.choices(words, k=dice.randint(1, 3))) if words else "word"
 
