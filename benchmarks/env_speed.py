@@ -29,7 +29,7 @@ from webarena_gym import console
 from webarena_gym import env as env_module
 from webarena_gym.browsers import document
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
-from webarena_gym.browsers.document import read_changed, read_source
+from webarena_gym.browsers.document import changed_tree, original_tree
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
@@ -293,7 +293,7 @@ def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:
 
 def forget() -> None:
     """Forget worlds and pages, as in a new process."""
-    for known in (load_world, read_source, read_changed):
+    for known in (load_world, original_tree, changed_tree):
         known.cache_clear()
 
 

@@ -70,7 +70,7 @@ class Visitor:
 
     def __init__(self, databases, world, site, layout=PLAIN, *, signed_in=True):
         self._network = connect(databases, layout)
-        self._cookies = CookieJar.of_hosts(world.cookies([site] if signed_in else []))
+        self._cookies = CookieJar.from_hosts(world.cookies([site] if signed_in else []))
 
     def ask(self, url):
         """Return the answer to a request without cookies."""

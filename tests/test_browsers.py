@@ -9,7 +9,7 @@ import pytest
 from tests import needs
 from tests.browser_site import HOME, OTHER, make_network
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
-from webarena_gym.browsers.forms import expect_effect, picked_by_key
+from webarena_gym.browsers.forms import check_key_effect, choice_by_key
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, BrowserError
 
@@ -475,10 +475,10 @@ def test_real_keys_choose_the_same(opened, element_id):
         browser.hover(node(browser, element_id))
         browser.run_script(f"document.getElementById('{element_id}').focus()")
         focused = browser.page().focused
-        expected = picked_by_key(key, focused)
+        expected = choice_by_key(key, focused)
         does = True
         try:
-            expect_effect(key, focused)
+            check_key_effect(key, focused)
         except ActionError:
             does = False
         before = browser.run_script(STATE)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from tests.browser_site import HOME, OTHER, PAGES, make_network
-from webarena_gym.browsers.document import TEXT, Document, SavedDocument, parse, read_changed, read_source
+from webarena_gym.browsers.document import TEXT, Document, SavedDocument, changed_tree, original_tree, parse
 from webarena_gym.browsers.http import CookieJar, resolve_url
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
@@ -217,11 +217,11 @@ def test_a_shared_tree_is_as_one_that_is_written_in_place(batches, is_kept):
         for name, value in batch.items():
             write_in_place(own.get_element_by_id(name), LIVE[name], value)
         if not is_kept:
-            read_changed.cache_clear()
+            changed_tree.cache_clear()
         restored = Document(pickle.loads(pickle.dumps(written.save())))
         assert etree.tostring(written.root) == etree.tostring(own) == etree.tostring(restored.root)
         assert etree.tostring(untouched.root) == etree.tostring(parse(html))
-    written.write_defaults(lambda element: element.tag == "input")
+    written.restore_defaults(lambda element: element.tag == "input")
     for name in ("name", "count", "news", "terms", "red"):
         now, then = written.root.get_element_by_id(name), first.get_element_by_id(name)
         assert now.get(LIVE[name]) == then.get(LIVE[name])
@@ -256,6 +256,6 @@ def test_a_page_of_any_depth_can_be_written_to(depth):
 def test_a_page_that_speaks_of_scripts_has_none(said, page):
     """Search pages show again what was searched for."""
     html = page.format(escape(said))
-    assert read_source(html.encode()).notes == ((), False)
-    (note,), _ = read_source(html.replace("<form", "<form onsubmit='return false'").encode()).notes
+    assert original_tree(html.encode()).notes == ((), False)
+    (note,), _ = original_tree(html.replace("<form", "<form onsubmit='return false'").encode()).notes
     assert "a form that a script sends" in note

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from tests import needs
 from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
-from webarena_gym.browsers.document import read_source
+from webarena_gym.browsers.document import original_tree
 from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluators.kinds import state as state_kind
 from webarena_gym.evaluators.kinds.state import deferred
@@ -87,7 +87,7 @@ def interrupted(interruption, call):
 
 def forget_pages():
     """Let pages be rendered and read anew, which takes most of the lines of a step."""
-    read_source.cache_clear()
+    original_tree.cache_clear()
     load_world(1000).responses._kept.clear()
 
 

@@ -259,7 +259,7 @@ def browse(text):
     response = Response(200, [("Content-Type", "text/html; charset=utf-8")], text.encode("utf-8", "replace"))
     document = Document(SavedDocument(render_response(response)))
     for style, elements in (("html", "id"), ("axtree", "label"), ("occam", "id")):
-        observe(Page("", document.source.title, document.root, (Tab("", ""),), 0), style=style, elements=elements)
+        observe(Page("", document.tree.title, document.root, (Tab("", ""),), 0), style=style, elements=elements)
 
 
 SCANNERS = {

@@ -52,7 +52,7 @@ def look(page):
     """Read a page as an agent's browser and observation do."""
     document = Document(SavedDocument(page.html.encode()))
     for style, elements in (("html", "id"), ("axtree", "label"), ("occam", "id")):
-        observe(Page(page.url, document.source.title, document.root, (Tab("", page.url),), 0), style=style, elements=elements)
+        observe(Page(page.url, document.tree.title, document.root, (Tab("", page.url),), 0), style=style, elements=elements)
 
 
 @pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])

@@ -448,7 +448,7 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     assert "this page needs scripts" in text
     empty = '<iframe id="preview"{}></iframe><script>fill()</script>'
     for source, is_filled in (("", True), (' src="about:blank"', True), (' src="/note"', False)):
-        (note, *_) = Document(SavedDocument(empty.format(source).encode())).source.notes
+        (note, *_) = Document(SavedDocument(empty.format(source).encode())).tree.notes
         assert ("parts that scripts fill" in "".join(note)) == is_filled
 
 

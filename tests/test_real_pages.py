@@ -286,7 +286,7 @@ def test_files_go_with_a_snapshot(make_env, browser):
     env.step(f"goto('http://controls.test/page/{run}')")
     page = env.step("click('Fetch')")[4]["page"]
     assert "Browser: Downloaded report.csv, 17 bytes: id,name 7,Report" in page
-    assert "at hand are a.csv, photo.png, two words.txt, report.csv" in page
+    assert "available files: a.csv, photo.png, two words.txt, report.csv" in page
     env.step("fill('File', 'report.csv')")
     before = env.unwrapped.snapshot()
     for _ in range(2):
@@ -295,10 +295,12 @@ def test_files_go_with_a_snapshot(make_env, browser):
         assert "f=report.csv" in env.step("click('Send')")[4]["page"]
     env.step(f"goto('http://controls.test/page/{run}')")
     said = env.step("select_option('File', 'none.txt')")[4]["action_error"]
-    assert 'takes a file by its name, not "none.txt"; at hand are a.csv,' in said
+    assert 'takes a file by its name, not "none.txt"; available files: a.csv,' in said
     env.reset()
     env.step(f"goto('http://controls.test/page/{run}')")
-    assert "at hand are a.csv, photo.png, two words.txt\n" in env.unwrapped.observation.text  # no downloads of another episode
+    assert (
+        "available files: a.csv, photo.png, two words.txt\n" in env.unwrapped.observation.text
+    )  # no downloads of another episode
 
 
 @needs.chromium

@@ -1,1 +1,1 @@
-"""Browsers behind one Protocol: the in-process one, and Chromium."""
+"""The Browser protocol and its two implementations: the in-process browser and Chromium."""

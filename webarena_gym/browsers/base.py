@@ -1,4 +1,4 @@
-"""The Protocol of browsers, and `do`, which does an agent's action in one."""
+"""The Browser protocol, and `perform_action`, which executes an agent's action in a browser."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,99 +14,109 @@ from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.page import Page, Traffic
 
 Storage = Mapping[str, Mapping[str, str]]
-"""The local storage of scripts: a text by origin and name."""
+"""Local storage of scripts: origin to name to text."""
 NO_STORAGE: Storage = MappingProxyType({})
 
 
 class Browser(Protocol):
-    """A person's browser, driven by method calls that return when the page has settled.
+    """A browser with tabs, driven by method calls that return when the page has settled.
 
-    Elements are nodes of the newest `page().root`. What a person could not do (type into a button, click what is disabled,
-    choose an option that is not there) raises ActionError with a message for the policy. A failure of the browser itself
-    raises BrowserError. A page that cannot be reached is a page that says so.
+    Elements are nodes of the newest `page().root`.
+
+    Methods raise ActionError, with a message for the policy, for actions that a user could not perform: typing into a button,
+    clicking a disabled control, selecting a missing option. They raise BrowserError if the browser itself fails. An
+    unreachable address opens an error page.
     """
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]], *, storage: Storage = NO_STORAGE) -> None:
-        """Forget everything; open one tab for each URL, the first active.
+        """Reset the browser and open one tab per URL, the first one active.
 
-        `cookies` maps host to name to value; `storage` is what scripts find stored.
+        Args:
+            urls: addresses; an empty sequence opens one blank tab.
+            cookies: initial cookies: host to name to value.
+            storage: initial local storage of scripts.
+
         """
 
     def page(self) -> Page:
-        """Return the active tab as it is now."""
+        """Return the current page of the active tab."""
 
     @property
     def has_failed(self) -> bool:
-        """True if the active tab only says that an address could not be reached."""
+        """True if the active tab shows an error page for an unreachable address."""
 
     @property
     def traffic(self) -> Traffic | None:
-        """The record of what was asked of servers since `start`; None where none is kept."""
+        """HTTP traffic since `start`; None if it is not recorded."""
 
     def goto(self, url: str) -> None:
         """Open a URL in the active tab, as typed into the address bar."""
 
     def click(self, element: HtmlElement) -> None:
-        """Click: follow a link, press a button, tick a box, choose a radio, focus a field."""
+        """Click an element: follow a link, press a button, toggle a checkbox, check a radio button or focus a field."""
 
     def right_click(self, element: HtmlElement) -> None:
-        """Open the context menu, which changes nothing on a page without scripts."""
+        """Open the context menu of an element. It has no effect on a page without scripts."""
 
     def hover(self, element: HtmlElement) -> None:
         """Move the mouse over the element."""
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
-        """Replace a field's content with `text`, or a file field's with the file at hand of that name; then press Enter if asked."""
+        """Replace a field's value with `text`, then press Enter if `enter` is set.
+
+        In a file field, `text` is the name of an available file.
+        """
 
     def select(self, element: HtmlElement, option: str) -> None:
-        """Choose the option with that visible text: the same text first, else the first that contains it, without case.
+        """Select the option with this text, or else the first option that contains it (case-insensitive).
 
-        In a file field, or in what has just opened a file chooser, it is the name of a file at hand.
+        In a file field, or in the element that has just opened a file chooser, `option` is the name of an available file.
         """
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
-        """Press a key, such as "Enter", in the element, which gets the focus; without one, in the focused element."""
+        """Press a key, such as "Enter", in `element` after focusing it, or in the focused element if it is None."""
 
     def go_back(self) -> None:
-        """Return to the tab's previous page, with its form values."""
+        """Return to the tab's previous page with its form values."""
 
     def go_forward(self) -> None:
         """Undo `go_back`."""
 
     def new_tab(self, url: str = "about:blank") -> None:
-        """Open a tab behind the last one and make it active."""
+        """Open a tab after the last one and activate it."""
 
     def switch_tab(self, index: int) -> None:
-        """Make the tab with that index active, counted from 0."""
+        """Activate the tab with this index, counted from 0."""
 
     def close_tab(self) -> None:
-        """Close the active tab; the one before it becomes active. Closing the only tab leaves a blank one."""
+        """Close the active tab and activate the one before it. Closing the only tab opens a blank one."""
 
     def scroll(self, *, down: bool, to_end: bool = False) -> None:
-        """Move the window over the page by two thirds of its height. Raises BrowserError for a browser without layout.
+        """Scroll the window by two thirds of its height, or to the end of the page (its top if not `down`) if `to_end` is set.
 
-        `to_end` moves it to the page's end, or its beginning, where pages load more; a browser without layout does nothing then.
+        Pages with endless feeds load more at their end. A browser without layout raises BrowserError, but ignores `to_end`,
+        since its pages never load more.
         """
 
     def wait(self, for_ms: float | None = None) -> None:
-        """Wait as a person does: until the page has changed by itself and come to rest, or nothing has for some seconds.
+        """Wait until the page has changed by itself and come to rest, or until nothing has changed for some seconds.
 
-        `for_ms` is a number of milliseconds to wait instead, of which there is an upper limit; 0 lets the page come to rest
-        alone. Where nothing can be due, as on a page without scripts, no time passes.
+        `for_ms` waits for this number of milliseconds instead, up to a limit; 0 only waits until the page is at rest. Without
+        pending work, as on pages without scripts, the method returns at once.
         """
 
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
-        """Drag an element with the mouse and drop it on another. Raises ActionError where no script could notice."""
+        """Drag an element with the mouse and drop it on another. Raises ActionError on pages without scripts."""
 
     def screenshot(self) -> bytes:
-        """Return what the window shows, as PNG. Raises BrowserError for a browser that draws nothing."""
+        """Return a PNG screenshot of the window. Raises BrowserError for a browser without layout."""
 
-    def capture(self, elements: Mapping[int, HtmlElement], kind: PictureFormat) -> Capture:
-        """Return what the window shows, and the boxes in it of numbered elements. Raises BrowserError for a browser that draws nothing."""
+    def capture(self, elements: Mapping[int, HtmlElement], picture_format: PictureFormat) -> Capture:
+        """Return a screenshot of the window and the boxes of numbered elements. Raises BrowserError for a browser without layout."""
         ...
 
     def gesture(self, action: Action) -> None:
-        """Do an action that has `points`, with mouse and keyboard. Raises ActionError, also for what was done and reached nothing."""
+        """Perform a coordinate action with mouse and keyboard. Raises ActionError, also if the action had no effect."""
 
     def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page. Raises BrowserError for a browser without scripts."""
@@ -116,23 +126,31 @@ class Browser(Protocol):
         ...
 
     def storage(self) -> Storage:
-        """Return what scripts have stored; a browser without scripts has nothing."""
+        """Return the local storage of scripts; empty for a browser without scripts."""
         ...
 
     def snapshot(self) -> Any:
-        """Return a picklable value that holds all tabs with their histories and live state, the cookies, and the storage."""
+        """Return a picklable value with all tabs, their histories and live state, cookies and local storage."""
 
     def restore(self, snapshot: Any) -> None:
-        """Continue from a snapshot of this kind of browser."""
+        """Restore a snapshot of the same type of browser. Raises SnapshotError for any other value."""
 
     def close(self) -> None:
-        """Free everything; further calls raise BrowserError."""
+        """Free all resources; further calls raise BrowserError."""
 
 
-def perform_action(browser: Browser, action: Action, element: HtmlElement | None, target: HtmlElement | None = None) -> None:  # noqa: C901 - one line a kind of action
-    """Do one action, of any kind but scrolling and leaving; `element` and `target` are what it names on the page.
+def perform_action(browser: Browser, action: Action, element: HtmlElement | None, target: HtmlElement | None = None) -> None:  # noqa: C901 - one case per action kind
+    """Execute one action of any kind except scrolling and exit.
 
-    Raises ActionError for what the page does not allow.
+    Args:
+        browser: the browser.
+        action: the action.
+        element: the element that the action names on the page, if any.
+        target: the element to drop on, for a drag.
+
+    Raises:
+        ActionError: if the page does not allow the action.
+
     """
     argument = action.argument or ""
     match action.kind:

@@ -1,8 +1,8 @@
-"""HTTP as a browser speaks it: addresses, cookies, the HTML that it shows for any response, and the client of the in-process browser.
+"""HTTP of the browsers: URLs, cookies, pages for responses of any type, and the HTTP client of the in-process browser.
 
-Addresses are joined, cleaned and spelled in one way. Cookies follow RFC 6265 with a clock that stands still: a cookie lives for the
-episode unless it is deleted, by a Max-Age of zero or less, or by an Expires that has passed on the fixed clock. Values are kept and sent
-back as they came, quotes included. SameSite is not looked at. The client follows redirects until there is a page to show.
+URLs are resolved and normalized by the URL standard. Cookies follow RFC 6265 with a fixed clock: a cookie lives for the episode
+unless it is deleted, by a Max-Age of zero or less or an Expires before the fixed time. Values are sent back unchanged,
+including quotes. SameSite is ignored. The client follows redirects.
 """
 
 import re
@@ -28,23 +28,23 @@ _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")
 _IS_PLAIN = re.compile(r"[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62})*")
-"""A host as nearly all are written, which is spelled as it stands."""
+"""A host that needs no normalization, as nearly all."""
 _IS_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# What browsers drop from an address: blanks and control characters around it, and its line breaks.
+# Browsers strip blanks and control characters around an address and drop line breaks inside it.
 _BLANK = "".join(map(chr, range(33)))
-_BREAKS = str.maketrans("", "", "\t\n\r")
+_LINE_BREAKS = str.maketrans("", "", "\t\n\r")
 
 
-def _without(forbidden: str) -> str:
+def _punctuation_except(forbidden: str) -> str:
     return "".join(mark for mark in string.punctuation if mark not in forbidden)
 
 
-# What the URL standard leaves as it is; everything else is percent-encoded.
-_IN_PATH, _IN_QUERY, _IN_FRAGMENT = _without('"#<>?^`{}'), _without("\"#<>'"), _without('"<>`')
+# Characters that the URL standard does not percent-encode.
+_IN_PATH, _IN_QUERY, _IN_FRAGMENT = _punctuation_except('"#<>?^`{}'), _punctuation_except("\"#<>'"), _punctuation_except('"<>`')
 
 
 def canonical_url(url: str) -> str:
-    """Return an absolute URL as an address bar shows it. Raises ValueError for what is no URL.
+    """Return the normalized form of an absolute URL. Raises ValueError for an invalid URL.
 
     >>> canonical_url("HTTP://Shop.test:80?q=a b#")
     'http://shop.test/?q=a%20b#'
@@ -67,39 +67,39 @@ def canonical_url(url: str) -> str:
 
 
 def _host(name: str) -> str:
-    """Return a host as the URL standard spells it. Raises ValueError for what is none."""
+    """Return the host normalized by the URL standard. Raises ValueError for an invalid host."""
     if _IS_PLAIN.fullmatch(name):
         return name
     if ":" in name:
         return f"[{IPv6Address(name)}]"
     name = unquote(name).encode("idna").decode().lower()
     if not name or _FORBIDDEN.search(name):
-        raise ValueError(f"{name!r} is no host")
+        raise ValueError(f"invalid host {name!r}")
     if _IS_NUMBER.fullmatch(name.rstrip(".").rpartition(".")[2]):
         try:
             return socket.inet_ntoa(socket.inet_aton(name))
         except OSError:
-            raise ValueError(f"{name!r} is no host") from None
+            raise ValueError(f"invalid IPv4 address {name!r}") from None
     return name
 
 
 def resolve_url(base: str, reference: str) -> str:
-    """Return the absolute URL that `reference` means in a document at `base`, or "" when it means none.
+    """Return the absolute URL of `reference` in a document at `base`, or "" if it is invalid.
 
     >>> resolve_url("http://shop.test/a/b?c#d", "?page=2"), resolve_url("http://shop.test/a/b?c#d", "#")
     ('http://shop.test/a/b?page=2', 'http://shop.test/a/b?c#')
     """
-    address, mark, fragment = reference.strip(_BLANK).translate(_BREAKS).partition("#")
-    here = without_fragment(base)
+    address, mark, fragment = reference.strip(_BLANK).translate(_LINE_BREAKS).partition("#")
+    document_url = without_fragment(base)
     try:
-        return canonical_url((urljoin(here, address) if address else here) + mark + fragment)
+        return canonical_url((urljoin(document_url, address) if address else document_url) + mark + fragment)
     except ValueError:
         return ""
 
 
 def typed_url(text: str) -> str:
-    """Return the URL that a text in the address bar means; `http://` may be left out. Raises ActionError for none."""
-    typed = text.strip(_BLANK).translate(_BREAKS)
+    """Return the URL of a text typed in the address bar; `http://` is optional. Raises ActionError for an invalid one."""
+    typed = text.strip(_BLANK).translate(_LINE_BREAKS)
     if typed.partition("#")[0].lower() == "about:blank":
         return "about:blank"
     try:
@@ -111,23 +111,26 @@ def typed_url(text: str) -> str:
 
 
 def is_web(url: str) -> bool:
-    """Return whether a URL leads to a site, and not to a mail program, a script or nowhere."""
+    """Return True if a URL has the scheme http or https, unlike mailto: or javascript:."""
     return urlsplit(url).scheme in _DEFAULT_PORTS
 
 
 def without_fragment(url: str) -> str:
-    """Return the URL up to its `#`."""
+    """Return the URL without `#` and the fragment after it."""
     return url.partition("#")[0]
 
 
 def origin_of(url: str) -> str:
-    """Return the scheme and host of a URL, as the header Origin has them."""
+    """Return the origin of a URL, such as "http://shop.test", the value of the Origin header."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def referrer_for(source: str, target: str) -> str:
-    """Return what the header Referer tells `target`: the whole page to its own origin, the origin to others, else ""."""
+    """Return the Referer header of a request from the page `source` to `target`.
+
+    It is the page's URL for the same origin, the page's origin for others, and "" if the page is not on the web.
+    """
     if not is_web(source):
         return ""
     return without_fragment(source) if origin_of(source) == origin_of(target) else f"{origin_of(source)}/"
@@ -137,7 +140,7 @@ _CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Cookie(NamedTuple):
-    """One cookie. `host_only` means that it is not for the subdomains of `domain`."""
+    """A cookie. `host_only` excludes subdomains of `domain`."""
 
     domain: str
     path: str
@@ -153,8 +156,8 @@ class CookieJar:
         self._cookies = {cookie[:3]: cookie for cookie in cookies}
 
     @classmethod
-    def of_hosts(cls, cookies: Mapping[str, Mapping[str, str]]) -> "CookieJar":
-        """Return a jar that holds `cookies`, given as host to name to value."""
+    def from_hosts(cls, cookies: Mapping[str, Mapping[str, str]]) -> "CookieJar":
+        """Return a jar with these cookies: host to name to value."""
         return cls(Cookie(host, "/", name, value, True) for host, pairs in cookies.items() for name, value in pairs.items())
 
     def contents(self) -> tuple[Cookie, ...]:
@@ -162,14 +165,14 @@ class CookieJar:
         return tuple(self._cookies.values())
 
     def header(self, url: str) -> str:
-        """Return the value of the header Cookie for a request to `url`; "" for none."""
+        """Return the Cookie header of a request to `url`; "" if no cookie matches."""
         parts = urlsplit(url)
-        sent = [cookie for cookie in self._cookies.values() if _is_for(cookie, parts.hostname or "", parts.path)]
-        sent.sort(key=lambda cookie: -len(cookie.path))
-        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in sent)
+        cookies = [cookie for cookie in self._cookies.values() if _matches(cookie, parts.hostname or "", parts.path)]
+        cookies.sort(key=lambda cookie: -len(cookie.path))
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies)
 
     def receive(self, url: str, header: str) -> None:
-        """Obey one Set-Cookie header of an answer from `url`; a malformed or foreign one is ignored."""
+        """Process one Set-Cookie header of a response from `url`. A malformed one, or one for another domain, is ignored."""
         pair, *rest = header.split(";")
         name, equals, value = (part.strip() for part in pair.partition("="))
         attributes = {key.strip().lower(): text.strip() for key, _, text in (part.partition("=") for part in rest)}
@@ -183,19 +186,19 @@ class CookieJar:
         if not path.startswith("/"):
             path = parts.path.rpartition("/")[0] or "/"
         cookie = Cookie(domain or host, path, name, value, host_only=not domain)
-        if _is_over(attributes):
+        if _is_expired(attributes):
             self._cookies.pop(cookie[:3], None)
         else:
             self._cookies[cookie[:3]] = cookie
 
 
-def _is_for(cookie: Cookie, host: str, path: str) -> bool:
+def _matches(cookie: Cookie, host: str, path: str) -> bool:
     if host != cookie.domain and (cookie.host_only or not host.endswith(f".{cookie.domain}")):
         return False
     return path == cookie.path or path.startswith(cookie.path.rstrip("/") + "/")
 
 
-def _is_over(attributes: Mapping[str, str]) -> bool:
+def _is_expired(attributes: Mapping[str, str]) -> bool:
     max_age = attributes.get("max-age", "")
     if max_age.lstrip("-").isdecimal():
         return max_age.startswith("-") or int(max_age) == 0
@@ -218,31 +221,31 @@ _END_TAGS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 
 
 NEEDS_SCRIPTS = 'this page needs scripts, which the in-process browser does not run; browser="chromium" does'
-_UNSEEN = ("script", "style", "noscript", "template")
+_INVISIBLE_TAGS = ("script", "style", "noscript", "template")
 
 
 def render_response(response: Response) -> bytes:
-    """Return the HTML that a browser shows for an answer: the page, the text in a `pre`, or a note."""
+    """Return the HTML that a browser displays for a response: the page, other text in a `pre`, or a message page."""
     content_type = response.header("Content-Type")
     media_type = content_type.partition(";")[0].strip().lower()
     if not response.body:
         return BLANK_PAGE if response.status < 400 else message_page("This page isn't working", f"HTTP ERROR {response.status}")
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
-        if "<script" in html and _is_bare(html):
+        if "<script" in html and _has_no_content(html):
             html += f"<p>Browser: {NEEDS_SCRIPTS}</p>"
         # The parser drops what follows </html>; a browser shows it.
         return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
     if media_type == "image/svg+xml":
-        return BLANK_PAGE  # a picture, which a page of text does not show
+        return BLANK_PAGE  # an image has no text
     if _TEXT_TYPE.fullmatch(media_type):
         text = escape(_decode(response.body, content_type), quote=False)
         return f"<html><head></head><body><pre>{text}</pre></body></html>".encode()
     return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes")
 
 
-def _is_bare(html: str) -> bool:
-    """Return whether a page shows neither a text nor a control before its scripts have run."""
+def _has_no_content(html: str) -> bool:
+    """Return True if a page has neither text nor controls before its scripts run."""
     body = document_fromstring(html.encode(), parser=HTMLParser(encoding="utf-8")).find("body")
     if body is None:
         return True
@@ -250,13 +253,13 @@ def _is_bare(html: str) -> bool:
         return False
     texts = [
         body.text,
-        *(each.text for each in body.iterdescendants() if isinstance(each.tag, str) and each.tag not in _UNSEEN),
+        *(part.text for part in body.iterdescendants() if isinstance(part.tag, str) and part.tag not in _INVISIBLE_TAGS),
     ]
-    return not any(text and text.strip() for text in (*texts, *(each.tail for each in body.iterdescendants())))
+    return not any(text and text.strip() for text in (*texts, *(part.tail for part in body.iterdescendants())))
 
 
 def message_page(title: str, text: str) -> bytes:
-    """Return a page of the browser's own."""
+    """Return a page with a message of the browser."""
     return (
         f"<html><head><title>{escape(title)}</title></head>"
         f"<body><h1>{escape(title or 'Note')}</h1><p>{escape(text)}</p></body></html>"
@@ -264,7 +267,7 @@ def message_page(title: str, text: str) -> bytes:
 
 
 def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
-    """Return the page for an address that leads to no page, or outside of the network."""
+    """Return the error page for an address outside the network or, if `too_many_redirects`, for a redirect loop."""
     if too_many_redirects:
         return message_page("This page isn't working", f"{urlsplit(url).hostname} redirects without end.")
     try:
@@ -275,14 +278,14 @@ def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
 
 
 def _decode(body: bytes, content_type: str) -> str:
-    """Return the text of a body, in the encoding of its byte order mark, the header or the `meta`, else in UTF-8."""
+    """Return the text of a body, decoded by its byte order mark, the Content-Type header, a `meta` element, or as UTF-8."""
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark)), "")
     if not encoding:
-        named = _HEADER_CHARSET.search(content_type)
-        meta = None if named else _META_CHARSET.search(body, 0, _SNIFFED_BYTES)
-        encoding = named[1] if named else meta[1].decode("latin-1") if meta else "utf-8"
+        header = _HEADER_CHARSET.search(content_type)
+        meta = None if header else _META_CHARSET.search(body, 0, _SNIFFED_BYTES)
+        encoding = header[1] if header else meta[1].decode("latin-1") if meta else "utf-8"
     if encoding.lower() in _LATIN_1:
-        encoding = "windows-1252"  # as every browser reads it
+        encoding = "windows-1252"  # the encoding standard maps Latin-1 labels to it
     try:
         text = body.decode(encoding, "replace")
     except (LookupError, ValueError):
@@ -295,7 +298,7 @@ _REDIRECT_LIMIT = 20
 
 
 class Request(NamedTuple):
-    """The request of a navigation. `referrer` is sent as it stands; "" sends none."""
+    """The request of a navigation. `referrer` is the Referer header; "" sends none."""
 
     url: str
     method: str = "GET"
@@ -304,22 +307,25 @@ class Request(NamedTuple):
     referrer: str = ""
 
 
-_SHOWN_OF_FILE = 300  # characters
-_KEPT_OF_FILE = 2**23  # bytes
+_MAX_PREVIEW = 300  # characters of a downloaded text in the notice
+_MAX_DOWNLOAD = 2**23  # bytes of a downloaded file
 
 
-def told_of_download(name: str, content: bytes, downloads: dict[str, bytes]) -> str:
-    """Keep a file that was downloaded among the others, unless it is very large, and return what its user is told, with the beginning of a text."""
-    if len(content) > _KEPT_OF_FILE:
+def save_download(name: str, content: bytes, downloads: dict[str, bytes]) -> str:
+    """Store a downloaded file in `downloads` and return the notice for the agent, with a preview of a text file.
+
+    Files larger than 8 MiB are not stored.
+    """
+    if len(content) > _MAX_DOWNLOAD:
         return f"Download not kept: {name}, {len(content)} bytes"
     downloads[name] = content
-    text = content[: 4 * _SHOWN_OF_FILE].decode("utf-8", "replace")
-    shown = f": {single_line(text, _SHOWN_OF_FILE)}" if b"\0" not in content and "\ufffd" not in text[:-1] else ""
-    return f"Downloaded {name}, {len(content)} bytes{shown}"
+    text = content[: 4 * _MAX_PREVIEW].decode("utf-8", "replace")
+    preview = f": {single_line(text, _MAX_PREVIEW)}" if b"\0" not in content and "\ufffd" not in text[:-1] else ""
+    return f"Downloaded {name}, {len(content)} bytes{preview}"
 
 
 class Client:
-    """Loads pages over a network, with the cookies of one browser, and keeps what it downloads; `notices` are for its user."""
+    """The HTTP client of a browser: loads pages from a network, with cookies, downloads and notices for the agent."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -329,11 +335,15 @@ class Client:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files at hand."""
+        """Files available to file fields, by name: those of the network and the downloads."""
         return {**self._network.files, **self.downloads}
 
     def load(self, request: Request, save_as: str | None = None) -> tuple[str, bytes] | None:
-        """Return the URL and the HTML at the end of all redirects; None for an answer that is no page, or is to be saved under a name."""
+        """Send a request, follow redirects and return the final URL and HTML.
+
+        Return None if the response is not a page: no content, or a download. `save_as` makes any response a download; it is the
+        file name unless the response has one, or "" for the name in the URL.
+        """
         if request.url == BLANK_URL:
             return BLANK_URL, BLANK_PAGE
         for _ in range(_REDIRECT_LIMIT + 1):
@@ -346,15 +356,15 @@ class Client:
                 url = resolve_url(request.url, location)
                 if not url:
                     return request.url, failure_page(location)
-                request = _redirected(request, response.status, url)
+                request = _redirect_request(request, response.status, url)
             elif response.status in {204, 205}:
                 return None
             elif save_as is not None or response.header("Content-Disposition").lower().startswith("attachment"):
-                told = Message()
-                told["Content-Disposition"] = response.header("Content-Disposition") or "attachment"
-                name = told.get_filename() or save_as or unquote(urlsplit(request.url).path)
+                message = Message()  # parses the header's parameters
+                message["Content-Disposition"] = response.header("Content-Disposition") or "attachment"
+                name = message.get_filename() or save_as or unquote(urlsplit(request.url).path)
                 name = PurePosixPath(name.replace("\\", "/")).name or "download"
-                self.notices.append(told_of_download(name, response.body, self.downloads))
+                self.notices.append(save_download(name, response.body, self.downloads))
                 return None
             else:
                 return request.url, render_response(response)
@@ -365,15 +375,15 @@ class Client:
         headers = {"Cookie": self.cookies.header(url), "Referer": request.referrer}
         if request.method == "POST":
             headers |= {"Content-Type": request.content_type, "Origin": origin_of(request.referrer or url)}
-        sent = {name: value for name, value in headers.items() if value}
-        response = self._network.request(request.method, url, sent, request.body)
+        headers = {name: value for name, value in headers.items() if value}
+        response = self._network.request(request.method, url, headers, request.body)
         for name, value in response.headers:
             if name.lower() == "set-cookie":
                 self.cookies.receive(url, value)
         return response
 
 
-def _redirected(request: Request, status: int, url: str) -> Request:
+def _redirect_request(request: Request, status: int, url: str) -> Request:
     fragment = request.url.partition("#")[2]
     if fragment and "#" not in url:
         url += f"#{fragment}"

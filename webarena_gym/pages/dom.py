@@ -240,7 +240,7 @@ def _declared_value(style: str, name: str) -> str:
 
     The last valid declaration counts; one with `!important` takes precedence.
 
-    >>> _declared("Display:none; color: red; display: BLOCK; display: nonsense", "display")
+    >>> _declared_value("Display:none; color: red; display: BLOCK; display: nonsense", "display")
     'block'
     """
     if name not in style.lower():

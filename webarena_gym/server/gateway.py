@@ -99,7 +99,7 @@ class Gateway:
     ) -> None:
         self._network = network
         self.hosts = hosts
-        self.jar = CookieJar.of_hosts(cookies)
+        self.jar = CookieJar.from_hosts(cookies)
         self.translation = Translation({}, "", (), hosts)  # the addresses at which the sites are served; none at first
         self.last_page = (
             last_page  # the address of the page that was served last, at first where the task begins, as the sites spell it

@@ -57,9 +57,9 @@ def _told_of_files(root: HtmlElement, files: Collection[str], *, is_open: bool) 
     if is_open and not files:
         yield "A file chooser was opened and closed: no files here."
     elif is_open:
-        yield f"A file chooser is open: select a file by its name in what was clicked; {forms.at_hand(files)}"
+        yield f"A file chooser is open: select a file by its name in what was clicked; {forms.available_files(files)}"
     elif files and any(dom.element_type(field) == "file" for field in root.iter("input")):
-        yield f"File fields take files by their names; {forms.at_hand(files)}"
+        yield f"File fields take files by their names; {forms.available_files(files)}"
 
 
 def location_of(element: HtmlElement, view: View | None) -> NodeLocation:
@@ -151,7 +151,7 @@ class ChromiumBrowser:
             if element.tag == "button":
                 self._answer(accept=element.text == "OK")
             return
-        target = forms.usable_target(element)
+        target = forms.usable_click_target(element)
         if target is not None and target.tag == "option":
             select = next(target.iterancestors("select"))
             forms.check_enabled(select)
@@ -166,7 +166,7 @@ class ChromiumBrowser:
 
     def right_click(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
-        forms.usable_target(element)
+        forms.usable_click_target(element)
         self._point(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
 
     def hover(self, element: HtmlElement) -> None:
@@ -184,7 +184,7 @@ class ChromiumBrowser:
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_shown(element)
         if asking := self._context.asking:
-            asking.entered, self._seen = forms.entered_text(element, text), None
+            asking.entered, self._seen = forms.text_after_typing(element, text), None
             if enter:
                 self._answer(accept=True)
             return
@@ -192,7 +192,7 @@ class ChromiumBrowser:
             return
         scripted = self._tab.is_scripted
         takes_all = is_editor(element) or element.get("role") in ("textbox", "combobox", "searchbox")
-        entered = text if takes_all else forms.entered_text(element, text)
+        entered = text if takes_all else forms.text_after_typing(element, text)
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
@@ -210,14 +210,14 @@ class ChromiumBrowser:
 
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
-        if not self._chose_file(element, option, beside=True):
+        if not self._chose_file(element, option, add=True):
             self._choose(element, forms.find_option(element, option))
 
-    def _chose_file(self, element: HtmlElement, name: str, *, beside: bool = False) -> bool:
+    def _chose_file(self, element: HtmlElement, name: str, *, add: bool = False) -> bool:
         """Choose a file at hand in a file field, or in the file chooser that is open, if it is one of both; say whether it is."""
         chooser, files = self._tab.signals.chooser, self._context.files
         if dom.element_type(element) == "file":
-            chosen = self._context.payloads(forms.chosen_files(element, name, files, beside=beside))
+            chosen = self._context.payloads(forms.file_selection(element, name, files, add=add))
             self._use(element, lambda handle: handle.set_input_files(chosen))
         elif chooser is not None and element.tag != "select" and files and name:
             chosen = self._context.payloads([forms.find_file(name, files, "the file chooser")])
@@ -235,12 +235,12 @@ class ChromiumBrowser:
             return
         if element is not None:
             self._check_shown(element)
-            if (focusable := forms.focusable_near(element)) is not None:
+            if (focusable := forms.focusable_ancestor(element)) is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
         focused = self._look().page.focused
         if not self._tab.is_scripted and not self._windowed:
-            forms.expect_effect(key, focused)
-            if focused is not None and (picked := forms.picked_by_key(key, focused)) is not None:
+            forms.check_key_effect(key, focused)
+            if focused is not None and (picked := forms.choice_by_key(key, focused)) is not None:
                 if picked.tag == "option":
                     self._choose(focused, picked)
                 else:  # another radio button of the group
@@ -256,7 +256,7 @@ class ChromiumBrowser:
             button = None if form is None else forms.default_button(form)
             if form is not None and (button is None or not dom.is_disabled(button)):
                 forms.check_form(form, button)
-        written = forms.written_by(key)
+        written = forms.key_text(key)
         if self._tab.is_scripted or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES):
             self._do(lambda tab: tab.press(key, written))
         elif written.isascii():
@@ -428,7 +428,7 @@ class ChromiumBrowser:
         self._do(act)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
-        options, chosen = list(select.iter("option")), forms.chosen_options(select, option, toggle=toggle)
+        options, chosen = list(select.iter("option")), forms.selection_after(select, option, toggle=toggle)
         wanted = [index for index, each in enumerate(options) if each in chosen]
 
         async def choose(handle: Any) -> None:
@@ -470,4 +470,4 @@ class ChromiumBrowser:
 
     def _check_shown(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
-        forms.check_shown(element)
+        forms.check_visible(element)

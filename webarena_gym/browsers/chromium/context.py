@@ -20,7 +20,7 @@ from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, NodeLocation, Tab
 from webarena_gym.browsers.chromium.window import STYLE, capture
 from webarena_gym.browsers.forms import file_type
-from webarena_gym.browsers.http import is_web, told_of_download
+from webarena_gym.browsers.http import is_web, save_download
 from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.page import Network, Traffic
@@ -330,7 +330,7 @@ class Context:
         with suppress(PlaywrightError):
             content = Path(await download.path()).read_bytes()
             await download.delete()
-        kept = None if content is None else told_of_download(name, content, self.downloads)
+        kept = None if content is None else save_download(name, content, self.downloads)
         tab.signals.notices.append(kept or f"Download not kept: {name}")
         tab.signals.saved.set()
 

@@ -64,7 +64,7 @@ Repertoire = tuple[tuple[Deed, ...], tuple[str, ...]]
 def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
     """Return somebody who is signed in to all sites of a world, in the sessions that tasks begin with."""
     client = Client(network)
-    client.cookies = CookieJar.of_hosts(load_world(world_seed, scale).cookies(HOSTS))
+    client.cookies = CookieJar.from_hosts(load_world(world_seed, scale).cookies(HOSTS))
     return client
 
 
