@@ -245,8 +245,8 @@ def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
         return Response(body, content_type="text/html", headers=headers)(environ, start_response)
 
     contexts = []
-    begin = Context._end
-    monkeypatch.setattr(Context, "_end", lambda self: contexts.append(1) or begin(self))
+    begin = Context._close_context
+    monkeypatch.setattr(Context, "_close_context", lambda self: contexts.append(1) or begin(self))
     browser = opened(ChromiumBrowser(Network({"app.test": remembering})))
     for _ in range(3):
         browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
@@ -448,7 +448,7 @@ def test_images_are_asked_for_where_somebody_looks(images, opened):
         body = b"\x89PNG" if environ["PATH_INFO"].endswith(".png") else b"<img src=/a.png alt=A><a href=/next>Next</a>"
         return Response(body, content_type="text/html")(environ, start_response)
 
-    browser = opened(ChromiumBrowser(Network({"app.test": app}), images=images))
+    browser = opened(ChromiumBrowser(Network({"app.test": app}), load_images=images))
     browser.start([HOME], {})
     press(browser, "Next")
     assert "A" in seen(browser)

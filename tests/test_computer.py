@@ -235,7 +235,7 @@ def window(one_chromium):
         )
         return Response(body, mimetype="text/html")(environ, start_response)
 
-    browser = ChromiumBrowser(Network({"app.test": app}), viewport=(400, 300), draws=True)
+    browser = ChromiumBrowser(Network({"app.test": app}), viewport=(400, 300), for_pictures=True)
     yield browser
     browser.close()
 

@@ -34,10 +34,10 @@ def test_both_browsers_show_the_same_whatever_is_done(variation, seed, states):
 
 def break_history(monkeypatch):
     async def forget(self, answers):
-        self.signals.has_moved = False
-        self.signals.turned.clear()
+        self.signals.has_new_document = False
+        self.signals.history_event.clear()
 
-    monkeypatch.setattr(Tab, "remember", forget)
+    monkeypatch.setattr(Tab, "record_document", forget)
 
 
 def break_fragments(monkeypatch):

@@ -237,7 +237,7 @@ def address():
 
 @needs.chromium
 def test_a_session_is_recorded_from_its_start_on(address):
-    browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
+    browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), record_traffic=True)
     browser.start([f"{address}/before"], {})
     browser.start([f"{address}/script"], {})
     (save,) = browser.page().root.xpath("//button")
@@ -274,7 +274,7 @@ def test_the_package_finds_the_same_in_it_as_in_an_archive_of_playwright(address
 
     archiving = partialmethod(Browser.new_context, record_har_path=tmp_path / "archive.har")
     monkeypatch.setattr(Browser, "new_context", archiving)
-    browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
+    browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), record_traffic=True)
     browser.start([f"{address}/script"], {})
     for use, path in (
         (lambda field: browser.type(field, "caf\xe9 & bar"), "//input"),

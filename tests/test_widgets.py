@@ -506,7 +506,7 @@ def test_events_of_a_server_arrive_while_it_goes_on_sending(records):
         return Response(page, content_type="text/html")
 
     with serving(app) as url:
-        browser = ChromiumBrowser(None, hosts=frozenset([url.removeprefix("http://")]), records=records)
+        browser = ChromiumBrowser(None, hosts=frozenset([url.removeprefix("http://")]), record_traffic=records)
         try:
             browser.start([url], {})
             for _ in range(20):

@@ -447,11 +447,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             strict=strict,
             windowed=windowed,
             viewport=options.window_size,
-            records=options.rules == "verified",
-            asks=is_own,
-            draws=options.has_pictures,
+            record_traffic=options.rules == "verified",
+            show_dialogs=is_own,
+            for_pictures=options.has_pictures,
             static=network is not None and not is_own and options.render_mode != "human",
-            images=strict or options.has_pictures or options.render_mode is not None,
+            load_images=strict or options.has_pictures or options.render_mode is not None,
         )
 
     def _begin(self, episode: Episode) -> Told:

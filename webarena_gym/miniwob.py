@@ -195,7 +195,7 @@ class MiniWobText(WebArenaLite):
         from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
         size, draws = self.options.window_size, self.options.has_pictures
-        return ChromiumBrowser(network, headless=self.render_mode != "human", strict=True, viewport=size, draws=draws)
+        return ChromiumBrowser(network, headless=self.render_mode != "human", strict=True, viewport=size, for_pictures=draws)
 
     def _choose(self, options: dict[str, Any]) -> Task:
         if isinstance(options.get("task"), str):

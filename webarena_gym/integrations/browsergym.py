@@ -24,7 +24,7 @@ from browsergym.core.env import BrowserEnv
 from browsergym.core.task import AbstractBrowserTask
 
 from webarena_gym.browsers.chromium.driver import find_executable
-from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, serve_network
+from webarena_gym.browsers.chromium.gate import HttpResponse, InterceptingProxy, network_handler
 from webarena_gym.env import WebArenaLite
 from webarena_gym.pages.page import HostUnknownError
 from webarena_gym.tasks import SPLITS, Task, load
@@ -39,10 +39,10 @@ class Way:
         self.lock = threading.Lock()  # an episode does one thing at a time
         self.episode: WebArenaLite | None = None
         self._loop = asyncio.new_event_loop()
-        self.gate = Gate(self._answer)
+        self.gate = InterceptingProxy(self._answer)
         self._thread = threading.Thread(target=self._loop.run_forever, name="webarena-gym way", daemon=True)
         self._thread.start()
-        self.address = asyncio.run_coroutine_threadsafe(self.gate.open(), self._loop).result()
+        self.address = asyncio.run_coroutine_threadsafe(self.gate.start(), self._loop).result()
 
     def close(self) -> None:
         if not self._loop.is_closed():
@@ -59,7 +59,7 @@ class Way:
         with self.lock:
             if self.episode is None:
                 raise HostUnknownError(url)
-            return serve_network(self.episode.network)(method, url, headers, body)
+            return network_handler(self.episode.network)(method, url, headers, body)
 
 
 class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]

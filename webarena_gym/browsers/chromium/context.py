@@ -1,4 +1,4 @@
-"""A browser context: its tabs, its cookies and its only way out; and how all that is saved and brought back."""
+"""A browser context with its tabs, cookies and proxy, and its snapshots."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
-from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, is_document, serve_network
+from webarena_gym.browsers.chromium.gate import HttpResponse, InterceptingProxy, is_document, network_handler
 from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, NodeLocation, Tab
 from webarena_gym.browsers.chromium.window import STYLE, capture
@@ -39,7 +39,7 @@ CHANGES = """() => {
   const scrolled = all.flatMap(({scrollLeft, scrollTop}, index) => scrollLeft || scrollTop ? [[index, scrollLeft, scrollTop]] : []);
   return [changes, all.indexOf(document.activeElement), scrolled];
 }"""
-"""A JavaScript function that returns what a person may have changed in a document, where the focus is, and what was scrolled how far."""
+"""JavaScript function that returns the live state of a document: [changes of fields, index of the focused element, scroll positions]."""
 
 CHANGE = """([changes, focused, scrolled = []]) => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
@@ -55,14 +55,14 @@ CHANGE = """([changes, focused, scrolled = []]) => {
   if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.({preventScroll: true});
   for (const [index, left, top] of scrolled) all[index]?.scrollTo?.({left, top, behavior: "instant"});
 }"""
-"""A JavaScript function that makes these changes again, but for files."""
+"""JavaScript function that restores the live state returned by CHANGES, except files."""
 _FIELD = '(index) => document.querySelectorAll("input, textarea, option, details")[index]'
 
 
 class SavedTab(NamedTuple):
-    """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows.
+    """The picklable state of a tab: its history (see `tab.TabHistory`) and the live state of its current page.
 
-    `documents` are the pages of the history as they were answered, None where that is not known.
+    `documents` are the responses of the history entries, None if unknown. `changes` is the result of CHANGES.
     """
 
     urls: tuple[str, ...]
@@ -73,7 +73,7 @@ class SavedTab(NamedTuple):
 
 
 class Session(NamedTuple):
-    """Everything that a ChromiumBrowser remembers, as a picklable value."""
+    """The picklable state of a ChromiumBrowser."""
 
     tabs: tuple[SavedTab, ...]
     active: int
@@ -90,20 +90,23 @@ _OPEN_SHADOWS = """{
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: "open"}); };
 }"""
-POPUP_S = 10.0
-OPENING_S = 20.0  # how long a new page may take to be there
+POPUP_S = 10.0  # limit for a tab that a page has requested
+OPENING_S = 20.0  # limit for opening a page
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
 
-def dialog_page(asking: Signals) -> str:
-    """Return an open dialog as a page."""
-    dialog = asking.dialog
-    field = f'<p><input aria-label="Answer" value="{escape(asking.entered)}"></p>' if dialog.type == "prompt" else ""
+def dialog_page(signals: Signals) -> str:
+    """Return the HTML of a page that shows the open dialog."""
+    dialog = signals.dialog
+    field = f'<p><input aria-label="Answer" value="{escape(signals.dialog_text)}"></p>' if dialog.type == "prompt" else ""
     return f"<dialog open><p>{escape(dialog.message)}</p>{field}<button>OK</button> <button>Cancel</button></dialog>"
 
 
 class Context:
-    """One browser context at a time; `open` begins a new one. All methods run on the driver's thread."""
+    """A browser context, replaced by each call of `open`. All methods run on the driver's thread.
+
+    See `ChromiumBrowser` for the arguments; `reading_mode` is (strict, windowed).
+    """
 
     def __init__(
         self,
@@ -111,42 +114,42 @@ class Context:
         network: Network | None,
         hosts: frozenset[str],
         viewport: tuple[int, int],
-        how: tuple[bool, bool],
+        reading_mode: tuple[bool, bool],
         *,
-        records: bool = False,
-        asks: bool = False,
-        draws: bool = False,
+        record_traffic: bool = False,
+        show_dialogs: bool = False,
+        for_pictures: bool = False,
         static: bool = False,
-        images: bool = True,
+        load_images: bool = True,
     ) -> None:
         self._driver = driver
-        self._draws, self._static, self._images = draws, static, images
-        self._asks = asks
-        self._asked = asyncio.Event()
-        self._unfinished: asyncio.Future[Any] | None = None  # what goes on once a dialog is answered
+        self._for_pictures, self._static, self._load_images = for_pictures, static, load_images
+        self._show_dialogs = show_dialogs
+        self._dialog_opened = asyncio.Event()
+        self._pending_work: asyncio.Future[Any] | None = None  # work suspended by an open dialog
         self.downloads: dict[str, bytes] = {}
-        self._records = records
-        self._how = how
+        self._record_traffic = record_traffic
+        self._reading_mode = reading_mode
         self._network = network
-        self._serve = None if network is None else serve_network(network)
+        self._serve = None if network is None else network_handler(network)
         self._sites = frozenset(() if network is None else network.hosts)
-        self._clock, self._shown = ("", "") if network is None else (network.clock, network.ready_selector)
+        self._clock, self._ready_selector = ("", "") if network is None else (network.clock, network.ready_selector)
         self._hosts = hosts
         self._viewport = viewport
-        self._gate: Gate | None = None
+        self._interceptor: InterceptingProxy | None = None
         self._context: Any = None
-        self._name = ""  # of the context, in Chromium's protocol
-        self._network_process: int | None = None  # with which the context began
+        self._context_id = ""  # in CDP; "" if it is not needed
+        self._network_process: int | None = None  # process id at the start of the context
         self._popups: list[Any] = []
-        self._has_saved = False  # a download, since something was done last
-        self._spare: Tab | None = None  # a cleared one
-        self._answers: dict[str, HttpResponse] = {}
-        self._replayed: dict[str, HttpResponse] = {}
+        self._has_download = False  # whether the last action started a download
+        self._spare_tab: Tab | None = None  # a cleared tab of the previous session
+        self._documents: dict[str, HttpResponse] = {}
+        self._replays: dict[str, HttpResponse] = {}
         self._geolocation: Mapping[str, float] | None = None
-        self._ran_scripts = False  # or may have: what they can keep is more than cookies
+        self._ran_scripts = False  # scripts may have run; they can store more state than cookies
         self.tabs: list[Tab] = []
         self.active = 0
-        self.traffic: Traffic | None = None  # of the session, where it is recorded
+        self.traffic: Traffic | None = None  # record of the session, if enabled
 
     @property
     def tab(self) -> Tab:
@@ -154,92 +157,96 @@ class Context:
         return self.tabs[self.active]
 
     @property
-    def asking(self) -> Signals | None:
-        """The signals of the tab in which a dialog waits for an answer."""
+    def dialog_signals(self) -> Signals | None:
+        """The signals of the tab with an open dialog; None if no dialog is open."""
         return next((tab.signals for tab in self.tabs if tab.signals.dialog is not None), None)
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files at hand."""
+        """Files available to file fields, by name."""
         return {**(self._network.files if self._network else {}), **self.downloads}
 
-    async def until_asked(self, work: Awaitable[T]) -> T | None:
-        """Return what some work comes to; None where a dialog comes up, after which it goes on."""
-        if not self._asks:
+    async def until_dialog(self, work: Awaitable[T]) -> T | None:
+        """Return the result of an awaitable, or None if a dialog opens first; then the work continues in the background."""
+        if not self._show_dialogs:
             return await work
-        self._unfinished = doing = asyncio.ensure_future(work)
-        asked = asyncio.ensure_future(self._asked.wait())
+        self._pending_work = task = asyncio.ensure_future(work)
+        dialog = asyncio.ensure_future(self._dialog_opened.wait())
         try:
-            await asyncio.wait((doing, asked), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task, dialog), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            doing.cancel()
+            task.cancel()
             raise
         finally:
-            asked.cancel()
-        if not doing.done():
+            dialog.cancel()
+        if not task.done():
             return None
-        self._unfinished = None
-        return doing.result()
+        self._pending_work = None
+        return task.result()
 
     async def answer(self, *, accept: bool) -> None:
-        """Answer the dialog that is open, and wait for what follows."""
-        asking = self.asking
-        assert asking is not None
-        dialog, asking.dialog = asking.dialog, None
-        self._asked.clear()
-        await (dialog.accept(asking.entered) if accept else dialog.dismiss())
-        await self.until_asked(self._unfinished or self.tab.act(lambda: asyncio.sleep(0)))
+        """Answer the open dialog and wait for the suspended work, or until the page has settled."""
+        signals = self.dialog_signals
+        assert signals is not None
+        dialog, signals.dialog = signals.dialog, None
+        self._dialog_opened.clear()
+        await (dialog.accept(signals.dialog_text) if accept else dialog.dismiss())
+        await self.until_dialog(self._pending_work or self.tab.act(lambda: asyncio.sleep(0)))
 
-    async def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what some work of the methods below comes to; the sites answer only while there is some.
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a coroutine of this class. The sites serve requests only during such calls.
 
-        What a site raises is raised here, as it is by the in-process browser. Raises BrowserError when Chromium has lost its way
-        to the sites.
+        Raises BrowserError if a real server has not responded to the request for a document, or a process of Chromium that
+        this context needs has died.
         """
         try:
-            done = await self._unless_crashed(self._admitted(work))
-            if any(tab.signals.is_doubtful for tab in self.tabs):
-                await self._check()
-            return done
+            result = await self._unless_crashed(self._with_open_sites(work))
+            if any(tab.signals.has_failed_request for tab in self.tabs):
+                await self._check_processes()
+            return result
         finally:
-            if self._gate is not None:
-                self._gate.shut()
-                self._gate.check()
+            if self._interceptor is not None:
+                self._interceptor.pause()
+                self._interceptor.check()
 
-    async def _admitted(self, work: Coroutine[Any, Any, T]) -> T:
-        # Nothing comes between, so that work which begins anew can forget what has been waiting before that is let in.
-        if self._gate is not None:
-            self._gate.let_in()
+    async def _with_open_sites(self, work: Coroutine[Any, Any, T]) -> T:
+        # No await is between `resume` and `work`, so that a reset can cancel waiting requests before any proceeds.
+        if self._interceptor is not None:
+            self._interceptor.resume()
         return await work
 
     async def _unless_crashed(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what some work comes to. Raises BrowserError when the renderer of the active tab dies, which may never answer."""
-        if not self.tabs or self.tab.signals.crashed.is_set():
+        """Return the result of a coroutine. Raises BrowserError if the active tab's renderer dies, as it may never reply."""
+        if not self.tabs or self.tab.signals.crash_event.is_set():
             return await work
-        doing, crash = asyncio.ensure_future(work), asyncio.ensure_future(self.tab.signals.crashed.wait())
+        task, crash = asyncio.ensure_future(work), asyncio.ensure_future(self.tab.signals.crash_event.wait())
         try:
-            await asyncio.wait((doing, crash), return_when=asyncio.FIRST_COMPLETED)
-            if not doing.done():
+            await asyncio.wait((task, crash), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
                 raise BrowserError(CRASHED)
-            return doing.result()
+            return task.result()
         finally:
             crash.cancel()
-            doing.cancel()
+            task.cancel()
 
-    async def _check(self) -> None:
-        """Raise BrowserError when a part of Chromium has died without which this context cannot go on.
+    async def _check_processes(self) -> None:
+        """Raise BrowserError if a process of Chromium that this context needs has died.
 
-        That is the process that knew its proxy and its cookies, or the one that begets those of pages: then Chromium cannot even
-        say that an address cannot be reached.
+        The network process holds its proxy settings and cookies. The zygote process starts renderers; without it Chromium
+        cannot even show an error page.
         """
         if await self._driver.network_process() != self._network_process:
-            await self._end()
-            raise BrowserError("Chromium's network process has died, and with it what this session knew")
+            await self._close_context()
+            raise BrowserError("Chromium's network process has died, and with it the cookies of this session")
         for tab in self.tabs:
-            url, tab.signals.missed_url, tab.signals.is_doubtful = tab.signals.missed_url, "", False
-            if is_web(url) and not (self._is_known(url) or tab.has_failed or tab.is_scripted):
+            url, tab.signals.failed_navigation_url, tab.signals.has_failed_request = (
+                tab.signals.failed_navigation_url,
+                "",
+                False,
+            )
+            if is_web(url) and not (self._is_reachable(url) or tab.has_failed or tab.is_scripted):
                 await self._driver.discard(self._context.browser)
-                raise BrowserError(f"Chromium shows no page for {url}, not even that it cannot be reached")
+                raise BrowserError(f"Chromium shows neither a page nor an error page for {url}")
 
     async def open(
         self,
@@ -248,39 +255,41 @@ class Context:
         stored: Sequence[Mapping[str, Any]] = (),
         geolocation: Mapping[str, float] | None = None,
     ) -> None:
-        """Forget everything and begin a context with these cookies, by host, that storage, others as they were stored, and at that place."""
-        await self._begin(geolocation, storage)
+        """Start a new context; see `ChromiumBrowser.start` for the arguments."""
+        await self._start_context(geolocation, storage)
         jar = [
             {"name": name, "value": value, "url": f"http://{host}/"}
-            for host, held in cookies.items()
-            for name, value in held.items()
+            for host, values in cookies.items()
+            for name, value in values.items()
         ]
         jar.extend(dict(cookie) for cookie in stored)
         if jar:
             await self._context.add_cookies(jar)
 
-    async def _begin(self, geolocation: Mapping[str, float] | None, storage: Storage) -> None:
+    async def _start_context(self, geolocation: Mapping[str, float] | None, storage: Storage) -> None:
         self.downloads.clear()
-        if self._gate is not None:
-            self._gate.forget()
-        if geolocation == self._geolocation and not storage and await self._clear():
+        if self._interceptor is not None:
+            self._interceptor.cancel_pending()
+        if geolocation == self._geolocation and not storage and await self._reuse_context():
             return
-        if self._gate is not None:
-            await self._gate.close()  # what pages have sent and nobody has read, or send as they end, reaches nothing
-        await self._end()
+        if self._interceptor is not None:
+            await self._interceptor.close()  # unread requests, and those sent by closing pages, are dropped
+        await self._close_context()
         self._geolocation = geolocation
-        if self._gate is None:
-            self._gate = Gate(None if self._serve is None else self._answer, self._hosts, self._network)
-        self._proxy = await self._gate.open()
-        if self._records:
-            self.traffic = self._gate.traffic = Traffic()
+        if self._interceptor is None:
+            self._interceptor = InterceptingProxy(
+                None if self._serve is None else self._serve_request, self._hosts, self._network
+            )
+        self._proxy_url = await self._interceptor.start()
+        if self._record_traffic:
+            self.traffic = self._interceptor.traffic = Traffic()
         origins = [
-            {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in held.items()]}
-            for origin, held in storage.items()
+            {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in items.items()]}
+            for origin, items in storage.items()
         ]
-        self._context, self._name = await self._driver.new_context(
+        self._context, self._context_id = await self._driver.new_context(
             storage_state={"cookies": [], "origins": origins},
-            proxy={"server": self._proxy, "bypass": "<-loopback>"},
+            proxy={"server": self._proxy_url, "bypass": "<-loopback>"},
             viewport={"width": self._viewport[0], "height": self._viewport[1]},
             locale="en-US",
             timezone_id="UTC",
@@ -294,28 +303,28 @@ class Context:
         self._context.on("page", self._on_page)
         start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
         await self._context.add_init_script(f"({_TIME})({json.dumps(start)})")
-        if self._how[0]:
+        if self._reading_mode[0]:
             await self._context.add_init_script(_OPEN_SHADOWS)
-        if self._draws:
+        if self._for_pictures:
             await self._context.add_init_script(STYLE)
-        if self._records:
+        if self._record_traffic:
             self._context.on("requestfailed", self._on_failed)
 
-    async def _clear(self) -> bool:
-        """Make the context as good as new, in a fraction of the time that a new one takes; return False if that cannot be.
+    async def _reuse_context(self) -> bool:
+        """Reset the context in a fraction of the time of a new one. Return False if that is impossible.
 
-        Without scripts a context keeps nothing but cookies, a cache, and what its tabs went through.
+        If no script has run, the state of a context consists of cookies, cache and the histories of its tabs.
         """
-        if self._context is None or self._serve is None or self._records or self._ran_scripts or not self.tabs:
+        if self._context is None or self._serve is None or self._record_traffic or self._ran_scripts or not self.tabs:
             return False
         try:
             for tab in self.tabs[1:]:
                 await tab.page.close()
-            await self.tabs[0].clear()  # with the cookies and the cache of all
+            await self.tabs[0].clear()  # clears cookies and cache of the whole context
         except (PlaywrightError, BrowserError):
             return False
-        self._spare, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
-        self._answers, self._replayed = {}, {}
+        self._spare_tab, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
+        self._documents, self._replays = {}, {}
         return True
 
     def _on_page(self, page: Any) -> None:
@@ -323,54 +332,54 @@ class Context:
         page.on("download", self._on_download)
 
     async def _on_download(self, download: Any) -> None:
-        """Keep a file; Chromium tells it of the tab from which another one was opened for it."""
-        name, content, self._has_saved = download.suggested_filename, None, True
+        """Store a downloaded file. If a tab was opened for the download, Chromium reports it for the opener."""
+        name, content, self._has_download = download.suggested_filename, None, True
         tab = next((tab for tab in self.tabs if tab.page is download.page), self.tab)
-        tab.signals.saved.clear()
+        tab.signals.download_event.clear()
         with suppress(PlaywrightError):
             content = Path(await download.path()).read_bytes()
             await download.delete()
-        kept = None if content is None else save_download(name, content, self.downloads)
-        tab.signals.notices.append(kept or f"Download not kept: {name}")
-        tab.signals.saved.set()
+        notice = None if content is None else save_download(name, content, self.downloads)
+        tab.signals.notices.append(notice or f"Download not kept: {name}")
+        tab.signals.download_event.set()
 
     def _on_failed(self, request: Any) -> None:
-        """Record what never got to a server: a script asks for another host, or for a port not in use."""
-        if self.traffic is not None and not self._is_known(request.url):
+        """Record a request that reached no server, such as a script's request to another host."""
+        if self.traffic is not None and not self._is_reachable(request.url):
             self.traffic.record_request(request.method, request.url, request.headers, request.post_data_buffer or b"")
 
-    def _is_known(self, url: str) -> bool:
-        """Return whether an address leads to a site, or to a real server that may be reached."""
+    def _is_reachable(self, url: str) -> bool:
+        """Return True if an address is on a site or on an allowed real server."""
         host = urlsplit(url).netloc
-        return host in self._sites or (self._gate is not None and self._gate.is_allowed(host))
+        return host in self._sites or (self._interceptor is not None and self._interceptor.is_allowed(host))
 
-    async def _end(self) -> None:
+    async def _close_context(self) -> None:
         context, self._context = self._context, None
-        if self._unfinished is not None:
-            self._unfinished.cancel()
-        self._unfinished = None
-        self._asked.clear()
-        self.tabs, self.active, self._popups, self._spare = [], 0, [], None
-        self._answers, self._replayed, self._ran_scripts = {}, {}, False
+        if self._pending_work is not None:
+            self._pending_work.cancel()
+        self._pending_work = None
+        self._dialog_opened.clear()
+        self.tabs, self.active, self._popups, self._spare_tab = [], 0, [], None
+        self._documents, self._replays, self._ran_scripts = {}, {}, False
         if context is not None:
             with suppress(PlaywrightError):
                 await context.close()
 
-    def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
-        """Answer one request for a page or a part of it; documents are kept, so that a saved session can show them again."""
+    def _serve_request(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
+        """Handle a request to the sites. Documents are recorded, so that a restored session can show them again."""
         assert self._serve is not None
-        replayed = self._replayed.pop(url, None) if is_document(headers) else None
-        answer = replayed or self._serve(method, url, headers, body)
-        self._ran_scripts = self._ran_scripts or _SCRIPT.search(answer.body) is not None
-        if is_document(headers) and answer.status not in range(300, 400):
-            self._answers[url] = answer
-        if not self._images:
-            return answer._replace(headers=[*answer.headers, ("Content-Security-Policy", "img-src 'none'")])
-        return answer
+        replay = self._replays.pop(url, None) if is_document(headers) else None
+        response = replay or self._serve(method, url, headers, body)
+        self._ran_scripts = self._ran_scripts or _SCRIPT.search(response.body) is not None
+        if is_document(headers) and response.status not in range(300, 400):
+            self._documents[url] = response
+        if not self._load_images:
+            return response._replace(headers=[*response.headers, ("Content-Security-Policy", "img-src 'none'")])
+        return response
 
     async def new_tab(self, url: str = BLANK_URL) -> None:
-        """Open a tab behind the last one, make it active and go to a URL. Raises ActionError for one that is none."""
-        tab, self._spare = self._spare, None
+        """Open a tab after the last one, activate it and navigate to a URL."""
+        tab, self._spare_tab = self._spare_tab, None
         if tab is None:
             page = await self._new_page()
             self._popups.remove(page)
@@ -382,56 +391,56 @@ class Context:
 
     async def _tab_of(self, page: Any) -> Tab:
         try:
-            how = {"listens": self._serve is None, "static": self._static}
-            tab = await asyncio.wait_for(Tab.of(page, self._how, self._shown, **how), OPENING_S)
-        except TimeoutError as error:  # a dead renderer answers nothing
-            raise BrowserError(f"a page that was opened says nothing within {OPENING_S:g} s: its renderer has died") from error
-        tab.signals.asked = self._asked if self._asks else None
+            flags = {"listens": self._serve is None, "static": self._static}
+            tab = await asyncio.wait_for(Tab.of(page, self._reading_mode, self._ready_selector, **flags), OPENING_S)
+        except TimeoutError as error:  # a dead renderer never replies
+            raise BrowserError(f"no reply from a new page within {OPENING_S:g} s: its renderer has died") from error
+        tab.signals.dialog_event = self._dialog_opened if self._show_dialogs else None
         return tab
 
     async def _new_page(self) -> Any:
         chromium = self._context.browser
         try:
-            return await asyncio.wait_for(self._driver.new_page(self._context, self._name), OPENING_S)
+            return await asyncio.wait_for(self._driver.new_page(self._context, self._context_id), OPENING_S)
         except (PlaywrightError, TimeoutError) as error:
             await self._driver.discard(chromium)
-            raise BrowserError("Chromium opens no new page; another one is started for who needs it next") from error
+            raise BrowserError("Chromium cannot open a new page; the next reset starts another Chromium") from error
 
     async def close_tab(self) -> None:
-        """Close the active tab; the one before it becomes active."""
+        """Close the active tab and activate the one before it."""
         tab = self.tabs.pop(self.active)
         self.active = max(0, self.active - 1)
         await tab.page.close()
 
     async def navigate(self, tab: Tab, url: str) -> None:
-        """Open a URL in a tab; what is neither a site nor blank is not opened, as no such thing is there."""
+        """Open a URL in a tab. URLs other than http, https and about:blank get an error page."""
         if url != BLANK_URL and not is_web(url):
-            await tab.refuse(url)
+            await tab.show_unreachable(url)
         else:
             await tab.open(url)
 
     async def act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
-        """Do something in the active tab, wait for what follows, and turn to the tab that it opened, if it did.
+        """Perform an action in the active tab, wait until the page has settled, and activate the tab that it has opened, if any.
 
-        What opens a dialog goes on when that is answered.
+        If the action opens a dialog, the work is suspended until `answer`.
         """
         self.tab.signals.notices.clear()
-        self.tab.signals.chooser = None
-        self._has_saved = False
-        await self.until_asked(self._act(self.tab, action))
+        self.tab.signals.file_chooser = None
+        self._has_download = False
+        await self.until_dialog(self._act(self.tab, action))
 
     async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]]) -> None:
         await tab.act(lambda: action(tab))
-        if tab.signals.is_opening:
+        if tab.signals.expects_popup:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POPUP_S):
                     while not self._popups:
                         await self._context.wait_for_event("page")
-            tab.signals.is_opening = False
-        await tab.remember(self._answers)
+            tab.signals.expects_popup = False
+        await tab.record_document(self._documents)
         while self._popups:
             page = self._popups.pop(0)
-            if self._has_saved and not page.url:  # which was opened for the download
+            if self._has_download and not page.url:  # a tab that was opened for the download
                 await page.close()
                 continue
             opened = await self._tab_of(page)
@@ -440,45 +449,44 @@ class Context:
             with suppress(PlaywrightError):
                 await opened.page.wait_for_load_state("load")
             await opened.settle()
-            await opened.remember(self._answers)
-        if not tab.signals.saved.is_set():
+            await opened.record_document(self._documents)
+        if not tab.signals.download_event.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(tab.signals.saved.wait(), QUIET_S)
-            tab.signals.saved.set()
-        closed = [each for each in self.tabs if each.page.is_closed()]
-        for each in closed:
-            self.tabs.remove(each)
+                await asyncio.wait_for(tab.signals.download_event.wait(), QUIET_S)
+            tab.signals.download_event.set()
+        for closed in [tab for tab in self.tabs if tab.page.is_closed()]:
+            self.tabs.remove(closed)
             self.active = max(0, min(self.active, len(self.tabs) - 1))
         if not self.tabs:
             await self.new_tab()
 
-    async def travel(self, distance: int) -> bool:
-        """Go back or forward in the active tab; return False when there is no such page."""
+    async def traverse(self, distance: int) -> bool:
+        """Go back or forward in the active tab. Return False if there is no such history entry."""
         self.tab.signals.notices.clear()
-        self.tab.signals.chooser = None
-        moved = await self.until_asked(self.tab.travel(distance))
-        return moved is not False
+        self.tab.signals.file_chooser = None
+        has_entry = await self.until_dialog(self.tab.traverse(distance))
+        return has_entry is not False
 
     async def cookies(self) -> list[dict[str, Any]]:
-        """Return all cookies, as Playwright's storage states hold them."""
+        """Return all cookies in the format of Playwright's storage states."""
         return [dict(cookie) for cookie in await self._context.cookies()]
 
     async def storage(self) -> Storage:
-        """Return what scripts have stored."""
+        """Return the local storage of scripts."""
         if not self._ran_scripts:
             return {}
         popups = list(self._popups)
         state = await self._context.storage_state()
-        self._popups = popups  # without those that were opened to look
-        return {each["origin"]: {item["name"]: item["value"] for item in each["localStorage"]} for each in state["origins"]}
+        self._popups = popups  # drop the pages that Playwright has opened to read the storage
+        return {entry["origin"]: {item["name"]: item["value"] for item in entry["localStorage"]} for entry in state["origins"]}
 
     async def run_script(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
+        """Return the value of a JavaScript expression in the active tab. Raises ScriptError if it throws."""
         self._ran_scripts = True
-        if self.asking is not None:
+        if self.dialog_signals is not None:
             await self.answer(accept=False)
         self.tab.check()
-        self.tab.said = None
+        self.tab.reading = None
         try:
             return await self.tab.page.evaluate(f"() => ({expression}\n)")
         except PlaywrightError as error:
@@ -488,29 +496,29 @@ class Context:
             raise ScriptError(f"{expression!r} threw {error.message.splitlines()[0]}") from error
 
     def payloads(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """Return files at hand as Playwright takes them."""
+        """Return available files in the format of Playwright's `set_input_files`."""
         files = self.files
         return [{"name": name, "mimeType": file_type(name), "buffer": files[name]} for name in names if name in files]
 
     async def screenshot(self) -> bytes:
-        """Return a picture of the active tab, or of the dialog that covers it."""
-        if self.asking is None:
+        """Return a PNG screenshot of the active tab, or of the dialog that covers it."""
+        if self.dialog_signals is None:
             return await self.tab.screenshot()
         page = await self._new_page()
         self._popups.remove(page)
-        await page.set_content(dialog_page(self.asking))
+        await page.set_content(dialog_page(self.dialog_signals))
         picture: bytes = await page.screenshot(type="png")
         await page.close()
         return picture
 
-    async def capture(self, elements: Mapping[int, NodeLocation], kind: PictureFormat) -> Capture:
-        """Return a picture of the active tab with the boxes of its elements, or of the dialog that covers it."""
-        if self.asking is not None:
+    async def capture(self, elements: Mapping[int, NodeLocation], picture_format: PictureFormat) -> Capture:
+        """Return a screenshot of the active tab with the boxes of elements, or of the dialog that covers it, without boxes."""
+        if self.dialog_signals is not None:
             return Capture(await self.screenshot())
-        return await capture(self.tab, elements, kind)
+        return await capture(self.tab, elements, picture_format)
 
     async def save(self) -> Session:
-        """Return everything as a value. Raises BrowserError when Chromium has lost some of it."""
+        """Return the state of the session. Raises BrowserError if Chromium has lost part of it."""
         tabs = []
         for tab in self.tabs:
             history = await tab.history()
@@ -518,48 +526,48 @@ class Context:
             documents = tuple(map(tab.documents.get, history.ids))
             tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
         cookies = tuple(await self._context.cookies())
-        await self._check()
+        await self._check_processes()
         return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads}, await self.storage())
 
     async def restore(self, session: Session) -> None:
-        """Bring a saved session back in a new context: each page of each tab is shown as it was served then."""
-        await self._begin(session.geolocation, session.storage)
+        """Restore a session in a new context: each history entry of each tab is loaded with its recorded response."""
+        await self._start_context(session.geolocation, session.storage)
         self.downloads.update(session.downloads)
         await self._context.add_cookies(list(session.cookies))
         for saved in session.tabs:
             await self.new_tab()
             for url, document in zip(saved.urls, saved.documents, strict=True):
                 if document is not None:
-                    self._replayed[url.partition("#")[0]] = document
+                    self._replays[url.partition("#")[0]] = document
                 await self.tab.act(partial(self.navigate, self.tab, url))
-                self._replayed.clear()
-                if self.tab.has_failed:  # the page says so, and `_check` need not ask for it once another one is shown
-                    self.tab.signals.missed_url = ""
-                await self.tab.remember(self._answers)
+                self._replays.clear()
+                if self.tab.has_failed:  # an expected failure, which `_check_processes` must not see on a later page
+                    self.tab.signals.failed_navigation_url = ""
+                await self.tab.record_document(self._documents)
             distance = saved.position - (await self.tab.history()).position
             if distance:
-                await self.tab.travel(distance)
-            if self._draws:
-                await self.tab.until_whole()  # a page has its height, and can be scrolled, once its images are there
+                await self.tab.traverse(distance)
+            if self._for_pictures:
+                await self.tab.wait_for_images()  # the height of the page, which limits scrolling, depends on its images
             await self.tab.page.evaluate(CHANGE, saved.changes)
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:
                     field = (await self.tab.page.evaluate_handle(_FIELD, index)).as_element()
                     await field.set_input_files(self.payloads(value))
             if saved.mouse is not None:
-                async with self.tab.drawn():
+                async with self.tab.drawing():
                     await self.tab.page.mouse.move(*saved.mouse)
                 self.tab.mouse = saved.mouse
-            self.tab.said = None
+            self.tab.reading = None
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))
         self.active = session.active
 
     async def close(self) -> None:
-        """End the context and its way out."""
-        if self._gate is not None:
-            self._gate.forget()
-        await self._end()
-        if self._gate is not None:
-            await self._gate.close()
-            self._gate = None
+        """Close the context and its proxy."""
+        if self._interceptor is not None:
+            self._interceptor.cancel_pending()
+        await self._close_context()
+        if self._interceptor is not None:
+            await self._interceptor.close()
+            self._interceptor = None

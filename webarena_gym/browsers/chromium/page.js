@@ -1,24 +1,24 @@
-// The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
-// window[Symbol.for("webarena_gym")] keeps the elements in the order in which the XML has them.
+// Returns the document as XML with its live state, for webarena_gym.browsers.chromium.tab (see SCRIPT there); run in every frame of a page.
+// window[Symbol.for("webarena_gym")] contains the elements in the order of the XML.
 async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
-  // What an action has queued, such as sending a form, begins first.
+  // Tasks queued by an action, such as the submission of a form, run first.
   await new Promise((done) => setTimeout(done));
   const once = (target, ...events) =>
     new Promise((done) => { for (const event of events) target.addEventListener(event, done, {once: true}); });
   if (isPatient && document.readyState === "loading") await once(document, "DOMContentLoaded");
   const scripted = document.scripts.length > 0 || document.querySelector("iframe, meta[http-equiv=refresh i]") !== null
     || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue;
-  // Images matter to layout and to scripts alone; style sheets decide what is shown.
+  // Images matter only to layout and scripts; style sheets decide visibility.
   if (isPatient && document.readyState !== "complete") {
     if (scripted || strict || windowed) return {early: true, scripted};
-    // A page that is shown again gets what was entered there in a task of its own, which is over before `pageshow`.
+    // The form values of a page restored from history are set in a separate task, which ends before `pageshow`.
     if (["back_forward", "reload"].includes(performance.getEntriesByType("navigation")[0]?.type)) await once(window, "pageshow");
     else {
       const sheets = [...document.querySelectorAll("link[rel~=stylesheet]")].filter((link) => !link.sheet);
       await Promise.race([once(window, "load"), Promise.all(sheets.map((link) => once(link, "load", "error")))]);
     }
   }
-  // What has the focus in a new page, or at a new place of one, is decided when it is drawn for the first time.
+  // The focus of a new document, or after navigation to a fragment, is decided when it is first drawn.
   const DRAWN = Symbol.for("webarena_gym drawn");
   const isNew = isTurned || window[DRAWN] !== location.href;
   if (isPatient && isNew && (location.hash.length > 1 || document.querySelector("[autofocus]"))) {
@@ -32,13 +32,13 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const EMPTIED = new Set(["script", "style", "template", "noscript", "svg", "canvas", "object"]);
   const UNDRAWN = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
     "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
-  const USED = new Set(["a", "button", "input", "select", "textarea", "summary"]);
-  // What reacts to the mouse though its kind does not say so.
-  const HEARD = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop",
+  const CONTROLS = new Set(["a", "button", "input", "select", "textarea", "summary"]);
+  // Events that make an element interactive regardless of its tag.
+  const MOUSE_EVENTS = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop",
     ...(strict ? ["mouseenter", "mouseover", "pointerenter", "contextmenu"] : [])];
   const ROLES = ["button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch",
     "treeitem", "combobox", "textbox", "searchbox", "spinbutton", "slider"];
-  const KINDS = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
+  const INTERACTIVE = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
     ...ROLES.map((role) => `[role=${role}]`)].join();
   const elements = [];
   const parts = [];
@@ -60,44 +60,44 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (style().visibility !== "visible")
       return ![...element.querySelectorAll("*")].some((inner) => getComputedStyle(inner).visibility === "visible");
     if (style().pointerEvents === "none" && !element.checkVisibility({opacityProperty: true})) return true;  // faded out
-    if (!USED.has(tag) && !element.matches(KINDS)) return false;
+    if (!CONTROLS.has(tag) && !element.matches(INTERACTIVE)) return false;
     const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
     return boxes.every((box) => box.width === 0 || box.height === 0) || isAway(element) || isCovered(element);
   };
 
-  // Nobody can scroll to it: it stands before the page begins or beside it, or in a box that is closed to nothing.
+  // True if scrolling cannot reach the element: it is outside the page, or in a box that is clipped or collapsed to nothing.
   const CLIPPED = /^(inset\((50|100)%|circle\(0)/;
   const isAway = (element) => {
     const box = element.getBoundingClientRect(), page = document.documentElement;
     if (box.right + scrollX <= 0 || box.bottom + scrollY <= 0 || box.left + scrollX >= page.scrollWidth) return true;
-    for (let around = element; around; around = around.parentElement)
-      if (CLIPPED.test(getComputedStyle(around).clipPath)) return true;
-      else if (around !== element && (around.offsetHeight === 0 || around.offsetWidth === 0) && getComputedStyle(around).overflowY !== "visible"
-        && getComputedStyle(around).display !== "contents" && around !== page && around !== document.body) return true;
+    for (let ancestor = element; ancestor; ancestor = ancestor.parentElement)
+      if (CLIPPED.test(getComputedStyle(ancestor).clipPath)) return true;
+      else if (ancestor !== element && (ancestor.offsetHeight === 0 || ancestor.offsetWidth === 0) && getComputedStyle(ancestor).overflowY !== "visible"
+        && getComputedStyle(ancestor).display !== "contents" && ancestor !== page && ancestor !== document.body) return true;
     return false;
   };
 
-  // What lies under a bar that stays where it is in the window, and can be scrolled out of it.
+  // True if the element is covered only by a fixed or sticky bar and can be scrolled out from under it.
   const isUnderBar = (element, top) => {
     const isStuck = ({position}) => position === "fixed" || position === "sticky";
     while (top && !isStuck(getComputedStyle(top))) top = top.parentElement;
     if (!top) return false;
     const box = element.getBoundingClientRect(), bar = top.getBoundingClientRect();
-    for (let around = element.parentElement; around && getComputedStyle(around).position !== "fixed"; around = around.parentElement) {
-      if (around !== document.scrollingElement && !/auto|scroll/.test(getComputedStyle(around).overflowY)) continue;
-      const above = around.scrollTop, below = around.scrollHeight - around.clientHeight - above;
+    for (let ancestor = element.parentElement; ancestor && getComputedStyle(ancestor).position !== "fixed"; ancestor = ancestor.parentElement) {
+      if (ancestor !== document.scrollingElement && !/auto|scroll/.test(getComputedStyle(ancestor).overflowY)) continue;
+      const above = ancestor.scrollTop, below = ancestor.scrollHeight - ancestor.clientHeight - above;
       if (box.bottom - bar.top <= below || bar.bottom - box.top <= above) return true;
     }
     return false;
   };
 
-  // Something else takes the click in the middle of the element, and of its part that boxes around it leave: neither inside of it
-  // nor a label of it nor around it.
+  // True if clicks at the centre of the element, and of its part that its ancestors do not clip, hit something that is neither
+  // inside it, nor around it, nor its label.
   const isCovered = (element) => {
     const whole = element.getBoundingClientRect(), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
-    for (let around = element.parentElement; around; around = around.parentElement) {
-      if (getComputedStyle(around).overflowX === "visible") continue;
-      const box = around.getBoundingClientRect();
+    for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
+      if (getComputedStyle(ancestor).overflowX === "visible") continue;
+      const box = ancestor.getBoundingClientRect();
       for (const side of ["left", "top"]) part[side] = Math.max(part[side], box[side]);
       for (const side of ["right", "bottom"]) part[side] = Math.min(part[side], box[side]);
     }
@@ -111,13 +111,13 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     });
   };
 
-  // What markup hides and a style sheet shows all the same, or a part of it.
-  const isShownAnyway = (element, names) =>
+  // True if markup hides the element, but a style sheet shows it or a part of it.
+  const isShownByStyle = (element, names) =>
     (names.has("hidden") || (element.localName === "dialog" && !names.has("open"))
       || /display\s*:\s*none|visibility\s*:\s*(hidden|collapse)/i.test(names.get("style") ?? "")) && element.checkVisibility()
-      && [element, ...element.querySelectorAll("*")].some((each) => each.checkVisibility({visibilityProperty: true}));
+      && [element, ...element.querySelectorAll("*")].some((part) => part.checkVisibility({visibilityProperty: true}));
 
-  // What shows more when the mouse is over it, by a style sheet.
+  // Elements for which a style sheet reveals content on hover.
   const hovered = new Set();
   const REVEALS = ["display", "visibility", "opacity", "height", "max-height", "transform", "left", "top", "clip-path", "pointer-events"];
   const findHovered = (root, rules) => {
@@ -127,26 +127,26 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       for (const selector of rule.selectorText.split(",")) {
         const [, subject, rest] = /^(.*?):hover(.*)$/.exec(selector.trim()) ?? [];
         if (!subject || !/[\s>+~]/.test(rest.trim() && rest)) continue;
-        try { for (const each of root.querySelectorAll(subject)) hovered.add(each); } catch { /* no selector without the rest */ }
+        try { for (const element of root.querySelectorAll(subject)) hovered.add(element); } catch { /* not a valid selector by itself */ }
       }
     }
   };
   if (strict) {
     for (const sheet of document.styleSheets) {
-      try { findHovered(document, sheet.cssRules); } catch { /* of another host */ }
+      try { findHovered(document, sheet.cssRules); } catch { /* a style sheet of another origin */ }
     }
   }
 
   const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
   const listens = (element) => {
-    if (element === document.body || element === document.documentElement || element.closest(KINDS)) return false;
+    if (element === document.body || element === document.documentElement || element.closest(INTERACTIVE)) return false;
     const {width, height} = element.getBoundingClientRect();
     if (width === 0 || height === 0) return false;
     if (hovered.has(element)) return true;
     if (!scripted) return false;
-    const heard = listenersOf?.(element) ?? {};
-    return HEARD.some((kind) => heard[kind] || element[`on${kind}`])
-      || (isPointed(element) && !isPointed(element.parentElement));  // it is handed down
+    const listeners = listenersOf?.(element) ?? {};
+    return MOUSE_EVENTS.some((event) => listeners[event] || element[`on${event}`])
+      || (isPointed(element) && !isPointed(element.parentElement));  // the cursor style is inherited
   };
 
   const state = (element, tag) => {
@@ -166,10 +166,10 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     } else if (tag === "option") flag("selected", element.selected);
     else if (tag === "iframe" || tag === "frame") names.set("data-frame", String(elements.length));
     if (["input", "button", "select", "textarea"].includes(tag)) flag("disabled", element.matches(":disabled"));
-    if (isShownAnyway(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
+    if (isShownByStyle(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
     if ((scripted || hovered.size) && !UNDRAWN.has(tag) && listens(element)) names.set("data-listens", "");
-    if (strict && element.hasAttribute("data-bbox") === false && USED.has(tag)) {
+    if (strict && element.hasAttribute("data-bbox") === false && CONTROLS.has(tag)) {
       const box = element.getBoundingClientRect();
       names.set("data-bbox", [box.x, box.y, box.width, box.height].map(Math.round).join(","));
     }
@@ -197,7 +197,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   };
 
   if (document.documentElement) walk(document.documentElement);
-  else parts.push("<html></html>");  // a script has opened the document to write it anew
+  else parts.push("<html></html>");  // a script has called document.open()
   let focused = document.activeElement;
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   Object.defineProperty(window, Symbol.for("webarena_gym"), {value: elements, configurable: true});

@@ -1,29 +1,28 @@
-// Comes back when nothing in a document has changed for a moment, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
-// With `patience`, that moment begins with the first change, which may take that many ms. What keeps changing by itself, such as
-// a spinner or a clock, is found out and no longer counts in this document; one that never rests is given less time each time.
-// What a script has put off by less than a second, an animation that ends by then, and a turn of what is done time and again are waited
-// for (time.js).
-// Time is counted in turns of the page's own timers: while the machine gives the page no time, it does not seem to be at rest.
+// Resolves when a document is at rest, i.e. has not changed for MOMENT ms, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
+// With `patience` > 0 (ms), it first waits that long for a change. Nodes that keep changing by themselves, such as a spinner or a clock,
+// are detected and then ignored in this document; a document that never rests gets half the limit at each call.
+// Pending timers of less than a second, animations that end within one, and one turn of frequent intervals are waited for (time.js).
+// Time is counted in ticks of the page's own timer, so that a page without CPU time does not seem to be at rest.
 (patience, limit) => new Promise((done) => {
   const TURN = 20, MOMENT = 60, OFTEN = 5, LEAST = 200;
   const known = window[Symbol.for("webarena_gym.changing")] ?? {restless: new WeakSet(), awaited: new WeakSet(), limit};
   Object.defineProperty(window, Symbol.for("webarena_gym.changing"), {value: known, configurable: true});
-  const changes = new Map();  // by place: when it changed first and last, and how often
+  const changes = new Map();  // node to time of its first and newest change (ms), and count
   const most = patience + Math.min(limit, known.limit);
-  let passed = 0, quiet = 0;  // ms, in turns
+  let passed = 0, quiet = 0;  // ms since the start, and since the newest change
   let isWaiting = patience > 0;
   const time = window[Symbol.for("webarena_gym.time")];
   time?.watch();
   const observer = new MutationObserver((records) => {
-    let isNews = false;
-    for (const place of new Set(records.map(({target}) => target))) {
-      if (known.restless.has(place) || (isWaiting && known.awaited.has(place))) continue;
-      if (isWaiting) known.awaited.add(place);
-      const change = changes.get(place) ?? {first: passed, count: 0};
-      changes.set(place, {...change, newest: passed, count: change.count + 1});
-      isNews = true;
+    let hasChanged = false;
+    for (const node of new Set(records.map(({target}) => target))) {
+      if (known.restless.has(node) || (isWaiting && known.awaited.has(node))) continue;
+      if (isWaiting) known.awaited.add(node);
+      const change = changes.get(node) ?? {first: passed, count: 0};
+      changes.set(node, {...change, newest: passed, count: change.count + 1});
+      hasChanged = true;
     }
-    if (!isNews) return;
+    if (!hasChanged) return;
     isWaiting = false;
     quiet = 0;
   });
@@ -34,13 +33,13 @@
     done();
   };
   const giveUp = () => {
-    for (const [place, {first, newest, count}] of changes)
-      if (count >= OFTEN && newest - first > known.limit / 2) known.restless.add(place);
+    for (const [node, {first, newest, count}] of changes)
+      if (count >= OFTEN && newest - first > known.limit / 2) known.restless.add(node);
     known.limit = Math.max(LEAST, known.limit / 2);
-    time?.giveUp();
+    time?.ignorePending();
     end();
   };
-  const waitOn = () => {  // what changed so often and then paused was a clock that stumbled
+  const continueWaiting = () => {  // all changes were frequent: a delayed clock rather than an effect
     isWaiting = true;
     changes.clear();
   };
@@ -53,7 +52,7 @@
       if (passed < most) quiet = 0;
       else giveUp();
     } else if (quiet >= MOMENT) {
-      if (passed < patience && [...changes.values()].every(({count}) => count >= OFTEN)) waitOn();
+      if (passed < patience && [...changes.values()].every(({count}) => count >= OFTEN)) continueWaiting();
       else end();
     } else if (passed >= most) giveUp();
   }, TURN);

@@ -1,6 +1,6 @@
-// Scrolls what a person would of a document, for webarena_gym.browsers.chromium.tab: the window, or where the page stands still the
-// largest box in it that scrolls; by `part` of its height, or to its end. What scripts observe of the last place is told to them first, when
-// the page is drawn: a mark at the end of a feed that never left the window would load nothing more.
+// Scrolls a document, for webarena_gym.browsers.chromium.tab: the window or, if the window cannot scroll, the largest scrollable box in
+// it; by the fraction `part` of its height (negative: up), or to its end. Scripted pages are drawn first, so that their intersection
+// observers see the old position: the sentinel of an endless feed loads more only if it has left the window.
 async (part, toEnd, isScripted) => {
   if (isScripted) await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
   const page = document.scrollingElement ?? document.documentElement;

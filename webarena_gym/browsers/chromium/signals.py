@@ -1,4 +1,4 @@
-"""Events of a page that Chromium reports: how far a navigation is, what is requested, dialogs, downloads, a crash."""
+"""The state of a page from Chromium's events: navigation progress, pending requests, dialogs, downloads and crashes."""
 
 import asyncio
 from collections import Counter
@@ -7,61 +7,68 @@ from typing import Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 
-_WAITED_FOR = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
-_POLLED = 20  # requests for the same, after one action: what is asked for so often is asked for without end
+_AWAITED_TYPES = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
+_MAX_REPEATS = 20  # equal requests after one action; a page that sends more is polling
 
 
 class Signals:
-    """The state of one page, as far as events tell it."""
+    """The state of one page as known from its events."""
 
     def __init__(self, page: Any) -> None:
-        self.notices: list[str] = []  # for the user of the page
-        self.failed_url = ""  # the address that could not be shown, when an error stands in its place
-        self.failure = ""  # Chromium's word for the last navigation that failed
-        self.missed_url = ""  # to which that led
-        self.is_doubtful = False  # set when a request fails
-        self.crashed = asyncio.Event()  # set when the page's process has died
-        self.is_opening = False  # whether the page has asked for a new tab, which is not there yet
-        self.has_moved = False  # set when another document is shown
-        self.turned = asyncio.Event()  # set when another document is shown, or another place of it
-        self.stopped = asyncio.Event()  # cleared from when a navigation begins until its page is there with all its parts
-        self.arrived = asyncio.Event()  # cleared from when a navigation begins until its document is there
-        self.stop()
-        self.chooser: Any = None  # the file chooser that the last action opened
-        self.saved = asyncio.Event()  # cleared while a download is under way
-        self.saved.set()
-        self.asked: asyncio.Event | None = None  # set when a dialog waits for an answer; None where all are answered at once
-        self.dialog: Any = None  # that dialog
-        self.entered = ""  # what its text field holds
-        self.requests: set[Any] = set()  # not answered, once `listen` was called, but for what is asked for without end
-        self._asked: Counter[str] = Counter()  # how often, since things settled last
-        self._endless: set[str] = set()  # what the document waits for, or asks for, all the time
+        self.notices: list[str] = []  # messages for the agent
+        self.unreachable_url = ""  # address in place of which Chromium shows an error page
+        self.navigation_error = ""  # Chromium's code of the last failed navigation, such as net::ERR_TOO_MANY_REDIRECTS
+        self.failed_navigation_url = ""  # address of that navigation
+        self.has_failed_request = False  # set when a request fails, which may mean that a process has died
+        self.crash_event = asyncio.Event()  # set when the renderer process has died
+        self.expects_popup = False  # the page has requested a tab that is not open yet
+        self.has_new_document = False  # set when another document is shown
+        self.history_event = asyncio.Event()  # set when another document or another fragment is shown
+        self.load_event = asyncio.Event()  # cleared from the start of a navigation until the page has loaded completely
+        self.document_event = asyncio.Event()  # cleared from the start of a navigation until the document is shown
+        self.stop_loading()
+        self.file_chooser: Any = None  # the file chooser that the last action opened
+        self.download_event = asyncio.Event()  # cleared while a download is in progress
+        self.download_event.set()
+        self.dialog_event: asyncio.Event | None = None  # set when a dialog opens; None if dialogs are answered automatically
+        self.dialog: Any = None  # the open dialog
+        self.dialog_text = ""  # value of the text field of a prompt
+        self.requests: set[Any] = set()  # pending requests since `listen`, without polling
+        self._request_counts: Counter[str] = Counter()  # since the page has settled
+        self._endless: set[str] = set()  # requests that poll or never end in the current document
         self._is_listening = False
         self._page = page
         self._frame = ""
 
     @classmethod
     async def of(cls, page: Any, session: Any, *, listens: bool) -> "Signals":
-        """Return the signals of a page, heard from now on, and of its requests if it `listens`; `session` speaks Chromium's protocol."""
+        """Subscribe to the events of a page and return its state.
+
+        Args:
+            page: Playwright page.
+            session: its session of the Chrome DevTools Protocol (CDP).
+            listens: subscribe to requests as well; see `listen`.
+
+        """
         self = cls(page)
         for event, listener in {
             "Page.frameStartedLoading": self._on_started,
             "Page.frameRequestedNavigation": self._on_started,
             "Page.frameNavigated": self._on_navigated,
-            "Page.navigatedWithinDocument": self._on_turned,
+            "Page.navigatedWithinDocument": self._on_navigated_within,
             "Page.frameStoppedLoading": self._on_stopped,
-            "Page.downloadWillBegin": self._on_downloading,
-            "Page.windowOpen": self._on_opening,
+            "Page.downloadWillBegin": self._on_download_begin,
+            "Page.windowOpen": self._on_window_open,
         }.items():
             session.on(event, listener)
-        for event, hear in {
+        for event, handler in {
             "dialog": self._on_dialog,
             "crash": self._on_crash,
-            "close": lambda _: self.stop(),
-            "filechooser": lambda chooser: setattr(self, "chooser", chooser),
+            "close": lambda _: self.stop_loading(),
+            "filechooser": lambda chooser: setattr(self, "file_chooser", chooser),
             "requestfailed": self._on_failed,
         }.items():
-            page.on(event, hear)
+            page.on(event, handler)
         if listens:
             self.listen()
         tree = (await session.send("Page.getFrameTree"))["frameTree"]
@@ -70,89 +77,89 @@ class Signals:
         return self
 
     def listen(self) -> None:
-        """Hear of requests too, from now on; each costs time."""
+        """Subscribe to requests, which costs time for each."""
         if not self._is_listening:
             self._is_listening = True
             self._page.on("request", self._on_request)
-            self._page.on("requestfinished", self._on_answered)
+            self._page.on("requestfinished", self._on_finished)
 
-    def give_up(self) -> None:
-        """Take what is still not answered for something that stays so, as servers do that answer when there is news."""
-        self._endless.update(_kind(request) for request in self.requests if request.method == "GET")
+    def ignore_pending_requests(self) -> None:
+        """Treat all pending GET requests as endless, such as long polling, and stop waiting for them."""
+        self._endless.update(_request_key(request) for request in self.requests if request.method == "GET")
         self.requests.clear()
-        self._asked.clear()
+        self._request_counts.clear()
 
-    def begin(self) -> None:
-        """Take it that a navigation begins."""
-        self.stopped.clear()
-        self.arrived.clear()
+    def start_loading(self) -> None:
+        """Record the start of a navigation."""
+        self.load_event.clear()
+        self.document_event.clear()
 
-    def stop(self) -> None:
-        """Take it that nothing loads any more."""
-        self.stopped.set()
-        self.arrived.set()
+    def stop_loading(self) -> None:
+        """Record the end of loading."""
+        self.load_event.set()
+        self.document_event.set()
 
     def _on_started(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame and event.get("disposition", "currentTab") == "currentTab":
-            self.begin()
+            self.start_loading()
 
     def _on_navigated(self, event: dict[str, Any]) -> None:
         if event["frame"]["id"] == self._frame:
-            self.failed_url = event["frame"].get("unreachableUrl", "")
-            self.has_moved = True
+            self.unreachable_url = event["frame"].get("unreachableUrl", "")
+            self.has_new_document = True
             self._endless.clear()
-            self.turned.set()
-            self.arrived.set()
+            self.history_event.set()
+            self.document_event.set()
 
-    def _on_turned(self, event: dict[str, Any]) -> None:
+    def _on_navigated_within(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame:
-            self.turned.set()
+            self.history_event.set()
 
     def _on_stopped(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame:
-            self.stop()
+            self.stop_loading()
 
-    def _on_downloading(self, event: dict[str, Any]) -> None:
-        self.saved.clear()
+    def _on_download_begin(self, event: dict[str, Any]) -> None:
+        self.download_event.clear()
         self._on_stopped(event)
 
-    def _on_opening(self, _: dict[str, Any]) -> None:
-        self.is_opening = True
+    def _on_window_open(self, _: dict[str, Any]) -> None:
+        self.expects_popup = True
 
     def _on_crash(self, _: Any) -> None:
-        self.crashed.set()
-        self.stop()
+        self.crash_event.set()
+        self.stop_loading()
 
     async def _on_dialog(self, dialog: Any) -> None:
-        held = dialog.default_value
-        if self.asked is not None and dialog.type in ("confirm", "prompt"):
-            self.dialog, self.entered = dialog, held
-            self.asked.set()
+        default = dialog.default_value
+        if self.dialog_event is not None and dialog.type in ("confirm", "prompt"):
+            self.dialog, self.dialog_text = dialog, default
+            self.dialog_event.set()
             return
-        answer = f'"{held}"' if held else "OK"
+        answer = f'"{default}"' if default else "OK"
         self.notices.append(f"{dialog.type.title()} dialog, answered with {answer}: {dialog.message}")
         with suppress(PlaywrightError):
-            await dialog.accept(held)
+            await dialog.accept(default)
 
     def _on_request(self, request: Any) -> None:
-        if request.resource_type in _WAITED_FOR:
-            kind = _kind(request)
-            self._asked[kind] += 1
-            if kind not in self._endless and self._asked[kind] <= _POLLED:
+        if request.resource_type in _AWAITED_TYPES:
+            key = _request_key(request)
+            self._request_counts[key] += 1
+            if key not in self._endless and self._request_counts[key] <= _MAX_REPEATS:
                 self.requests.add(request)
 
-    def _on_answered(self, request: Any) -> None:
+    def _on_finished(self, request: Any) -> None:
         self.requests.discard(request)
 
     def _on_failed(self, request: Any) -> None:
-        self._on_answered(request)
-        # A page that is left gives up its pictures, which is no reason to doubt.
-        if request.failure != "net::ERR_ABORTED" or request.resource_type in _WAITED_FOR:
-            self.is_doubtful = True
+        self._on_finished(request)
+        # Leaving a page aborts its pending images, which is no sign of a dead process.
+        if request.failure != "net::ERR_ABORTED" or request.resource_type in _AWAITED_TYPES:
+            self.has_failed_request = True
         if request.is_navigation_request() and request.frame == self._page.main_frame:
-            self.failure, self.missed_url = request.failure, request.url
+            self.navigation_error, self.failed_navigation_url = request.failure, request.url
 
 
-def _kind(request: Any) -> str:
-    """Return what tells requests of one kind from others: the address without its query."""
+def _request_key(request: Any) -> str:
+    """Return the method and URL without query, which identify repeated requests."""
     return f"{request.method} {request.url.partition('?')[0]}"
