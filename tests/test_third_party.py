@@ -156,7 +156,7 @@ class TestSessions:
         assert {"name", "value", "domain", "path", "expires", "secure"} <= set(first[0])
         again = sessions.cookies(chromium, ["gitlab"])
         assert [cookie["value"] for cookie in again] == [cookie["value"] for cookie in first]
-        chromium.start([f"{tracker[1]}/"], {}, stored=again)
+        chromium.start([f"{tracker[1]}/"], {}, stored_cookies=again)
         assert "Hello, ann" in observe(chromium.page()).text
 
     def test_are_made_anew_when_they_are_over(self, sessions, chromium):

@@ -102,23 +102,23 @@ class EmbeddedBackend(Backend):
     @property
     def world(self) -> WorldSpec:
         """Seed, layout and scale of the current world. Raises LookupError before the first task."""
-        world, *_ = self._entered()
+        world, *_ = self._require_world()
         return WorldSpec(world.seed, self._current_variation, world.scale)
 
     @property
     def network(self) -> Network:
         """In-process sites of the current task, for requests that bypass the browser. Raises LookupError before the first task."""
-        return self._entered()[2]
+        return self._require_world()[2]
 
     def changes(self) -> list[Change]:
         """Return the row-level changes since the start of the current task, with rows matched by their meaning."""
-        return self._entered()[1].changes()
+        return self._require_world()[1].changes()
 
     def database(self, site: str) -> sqlite3.Connection:
-        return self._entered()[1][site].connection
+        return self._require_world()[1][site].connection
 
     def snapshot(self) -> EmbeddedSnapshot:
-        world, databases, _ = self._entered()
+        world, databases, _ = self._require_world()
         states = databases.snapshot(), self.browser.snapshot()
         return EmbeddedSnapshot(
             world.seed, generators(), self._current_variation, *states, world.scale, self._planted, tuple(self.site_errors)
@@ -148,7 +148,7 @@ class EmbeddedBackend(Backend):
             self._open_world[1].close()
         self._open_world, self.site_errors = None, ()
 
-    def _entered(self) -> tuple[World, Databases, Network]:
+    def _require_world(self) -> tuple[World, Databases, Network]:
         if self._open_world is None:
             raise LookupError("the backend has no world yet: call enter(task) first")
         return self._open_world

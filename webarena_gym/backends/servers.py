@@ -55,7 +55,9 @@ class ServerBackend(Backend):
         if self._browser is None:
             self._browser = self._make_browser(self._hosts)
         sites = login_sites(task.sites, task.storage_state, require_login=task.require_login)
-        stored = self._sessions.cookies(self._browser, sites)
+        stored_cookies = self._sessions.cookies(self._browser, sites)
         with start_page_errors(task):
-            self._browser.start(start_urls(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
+            self._browser.start(
+                start_urls(task.start_url, self.urls), {}, stored_cookies=stored_cookies, geolocation=task.geolocation
+            )
         return resolve(task.intent, self.urls)

@@ -21,7 +21,7 @@ NodePath = tuple[int, ...]
 """Path of an element in its tree: its child index on each level, from the root down."""
 
 TEXT = "#text"
-"""Name that stands for an element's text in a change; all other names are attributes."""
+"""Placeholder for an attribute name in changes of an element's text."""
 
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
 # The class lookup of lxml.html's parser calls a Python function for each element; this one does not.
@@ -97,7 +97,7 @@ class DocumentTree:
 
     @cached_property
     def notes(self) -> tuple[tuple[str, ...], bool]:
-        """(note on what the page lacks without scripts and frames, if anything; whether it has file fields)."""
+        """(notices about parts that need scripts or frames, at most one; whether the page has file fields)."""
         if self._original:
             return self._original.notes
         reasons = [

@@ -413,7 +413,7 @@ def check_key(key: str) -> None:
 def key_text(key: str) -> str:
     """Return the text that a key types into a field; "" if it types none.
 
-    >>> written_by("a"), written_by("Space"), written_by("Shift+1"), written_by("Control+a")
+    >>> key_text("a"), key_text("Space"), key_text("Shift+1"), key_text("Control+a")
     ('a', ' ', '!', '')
     """
     *modifiers, last = _split_key(key)

@@ -158,9 +158,9 @@ class Sessions:
         found: list[Cookie] = []
         for site in (site for site in sites if site in self._logins):
             login, address, account, path = self._logins[site], self._address(site), self._account(site), self.path(site)
-            stored = read_cookies(path)
-            browser.start([], {}, stored=stored)
-            if not stored or not is_signed_in(browser, login, address, account):
+            stored_cookies = read_cookies(path)
+            browser.start([], {}, stored_cookies=stored_cookies)
+            if not stored_cookies or not is_signed_in(browser, login, address, account):
                 browser.start([], {})
                 log_in(browser, login, address, account)
             cookies = browser.cookies()  # an application may have changed them while it was asked

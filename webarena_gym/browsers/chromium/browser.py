@@ -134,7 +134,7 @@ class ChromiumBrowser:
         cookies: Mapping[str, Mapping[str, str]],
         *,
         storage: Storage = NO_STORAGE,
-        stored: Sequence[Mapping[str, Any]] = (),
+        stored_cookies: Sequence[Mapping[str, Any]] = (),
         geolocation: Mapping[str, float] | None = None,
     ) -> None:
         """Reset the browser and open one tab per URL; see `Browser.start`.
@@ -143,13 +143,13 @@ class ChromiumBrowser:
             urls: addresses of the tabs.
             cookies: initial cookies: host to name to value.
             storage: initial local storage of scripts.
-            stored: further cookies in the format of `cookies()`.
+            stored_cookies: further cookies in the format of `cookies()`.
             geolocation: position returned to pages of secure origins, {"latitude": degrees, "longitude": degrees}.
 
         """
         self._check_open()
         self._view = None
-        self._run(self._context.open(cookies, storage, stored, geolocation))
+        self._run(self._context.open(cookies, storage, stored_cookies, geolocation))
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._context.active = 0

@@ -252,7 +252,7 @@ class Context:
         self,
         cookies: Mapping[str, Mapping[str, str]],
         storage: Storage = NO_STORAGE,
-        stored: Sequence[Mapping[str, Any]] = (),
+        stored_cookies: Sequence[Mapping[str, Any]] = (),
         geolocation: Mapping[str, float] | None = None,
     ) -> None:
         """Start a new context; see `ChromiumBrowser.start` for the arguments."""
@@ -262,7 +262,7 @@ class Context:
             for host, values in cookies.items()
             for name, value in values.items()
         ]
-        jar.extend(dict(cookie) for cookie in stored)
+        jar.extend(dict(cookie) for cookie in stored_cookies)
         if jar:
             await self._context.add_cookies(jar)
 

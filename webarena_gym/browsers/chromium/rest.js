@@ -1,14 +1,14 @@
-// Resolves when a document is at rest, i.e. has not changed for MOMENT ms, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
+// Resolves when a document is at rest, i.e. has not changed for QUIET ms, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
 // With `patience` > 0 (ms), it first waits that long for a change. Nodes that keep changing by themselves, such as a spinner or a clock,
 // are detected and then ignored in this document; a document that never rests gets half the limit at each call.
 // Pending timers of less than a second, animations that end within one, and one turn of frequent intervals are waited for (time.js).
 // Time is counted in ticks of the page's own timer, so that a page without CPU time does not seem to be at rest.
 (patience, limit) => new Promise((done) => {
-  const TURN = 20, MOMENT = 60, OFTEN = 5, LEAST = 200;
+  const TICK = 20, QUIET = 60, FREQUENT = 5, MIN_LIMIT = 200;  // ms per tick, ms at rest, changes of a node, ms
   const known = window[Symbol.for("webarena_gym.changing")] ?? {restless: new WeakSet(), awaited: new WeakSet(), limit};
   Object.defineProperty(window, Symbol.for("webarena_gym.changing"), {value: known, configurable: true});
   const changes = new Map();  // node to time of its first and newest change (ms), and count
-  const most = patience + Math.min(limit, known.limit);
+  const deadline = patience + Math.min(limit, known.limit);
   let passed = 0, quiet = 0;  // ms since the start, and since the newest change
   let isWaiting = patience > 0;
   const time = window[Symbol.for("webarena_gym.time")];
@@ -26,39 +26,39 @@
     isWaiting = false;
     quiet = 0;
   });
-  const end = () => {
+  const finish = () => {
     time?.rest();
     observer.disconnect();
-    clearInterval(turns);
+    clearInterval(timer);
     done();
   };
-  const giveUp = () => {
+  const finishRestless = () => {
     for (const [node, {first, newest, count}] of changes)
-      if (count >= OFTEN && newest - first > known.limit / 2) known.restless.add(node);
-    known.limit = Math.max(LEAST, known.limit / 2);
+      if (count >= FREQUENT && newest - first > known.limit / 2) known.restless.add(node);
+    known.limit = Math.max(MIN_LIMIT, known.limit / 2);
     time?.ignorePending();
-    end();
+    finish();
   };
   const continueWaiting = () => {  // all changes were frequent: a delayed clock rather than an effect
     isWaiting = true;
     changes.clear();
   };
-  const turns = setInterval(() => {
-    passed += TURN;
-    quiet += TURN;
+  const timer = setInterval(() => {
+    passed += TICK;
+    quiet += TICK;
     if (isWaiting) {
-      if (passed >= patience) end();
-    } else if (quiet >= MOMENT && time?.isDue()) {
-      if (passed < most) quiet = 0;
-      else giveUp();
-    } else if (quiet >= MOMENT) {
-      if (passed < patience && [...changes.values()].every(({count}) => count >= OFTEN)) continueWaiting();
-      else end();
-    } else if (passed >= most) giveUp();
-  }, TURN);
-  const HOW = {subtree: true, childList: true, attributes: true, characterData: true};
+      if (passed >= patience) finish();
+    } else if (quiet >= QUIET && time?.isDue()) {
+      if (passed < deadline) quiet = 0;
+      else finishRestless();
+    } else if (quiet >= QUIET) {
+      if (passed < patience && [...changes.values()].every(({count}) => count >= FREQUENT)) continueWaiting();
+      else finish();
+    } else if (passed >= deadline) finishRestless();
+  }, TICK);
+  const OPTIONS = {subtree: true, childList: true, attributes: true, characterData: true};
   const watch = (root) => {
-    observer.observe(root, HOW);
+    observer.observe(root, OPTIONS);
     for (const element of root.querySelectorAll("*")) if (element.shadowRoot) watch(element.shadowRoot);
   };
   watch(document);

@@ -242,7 +242,7 @@ class _Players:
             state = None
             if not (self._application and self._application.in_memory):
                 saved = env.snapshot()
-                state = saved.backend.changed if self._application else saved.backend.databases
+                state = saved.backend.difference if self._application else saved.backend.databases
                 if len(self._envs) == 1:
                     env.restore(saved)
             return state, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
