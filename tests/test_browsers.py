@@ -482,7 +482,7 @@ def test_real_keys_choose_the_same(opened, element_id):
         except ActionError:
             does = False
         before = browser.run_script(STATE)
-        browser._do(lambda tab, key=key: tab.page.keyboard.press(key))
+        browser._act(lambda tab, key=key: tab.page.keyboard.press(key))
         after = browser.run_script(STATE)
         assert (after != before) == does, key
         assert expected is None or expected.get("id") in after, key

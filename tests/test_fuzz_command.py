@@ -41,14 +41,14 @@ def break_history(monkeypatch):
 
 
 def break_fragments(monkeypatch):
-    monkeypatch.setattr(inprocess, "_go_to_place", lambda entry: None)
+    monkeypatch.setattr(inprocess, "_scroll_to_fragment", lambda entry: None)
 
 
 def break_selects(monkeypatch):
     usual = InProcessBrowser.select
 
     def select(self, element, option):
-        self._check_shown(element)
+        self._check_element(element)
         self._document.focus(element)
         usual(self, element, option)
 
