@@ -412,7 +412,7 @@ class _Sampling:
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
         """Yield up to `count` draws with different goals and solutions of at most `longest` steps."""
         intents: set[str] = set()
-        index = failures = 0
+        index = failures = unachievable = 0
         while len(intents) < count and failures < _TRIES:
             try:
                 task = self.one(template, index)
@@ -420,9 +420,12 @@ class _Sampling:
                 task = None
             index += 1
             meant = template.intent.format(**task.instantiation_dict) if task is not None else ""
-            if task is None or meant in intents or (longest is not None and len(task.solution) > longest):
+            is_unachievable = template.unachievable is not None and self._is_turn(template, index - 1)
+            is_one_too_many = is_unachievable and unachievable > len(intents) // _RARITY  # where achievable goals run short
+            if task is None or meant in intents or is_one_too_many or (longest is not None and len(task.solution) > longest):
                 failures += 1
                 continue
             failures = 0
             intents.add(meant)
+            unachievable += is_unachievable
             yield task
