@@ -30,7 +30,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from agents.models.checkpoints import lock_folder, record_settings
-from agents.models.pointer.goals import read_goal
+from agents.models.pointer.goals import parse_goal
 from agents.rollouts.curriculum import mixed_chance
 from agents.settings import lasting
 from agents.training.metrics import Metrics
@@ -178,7 +178,7 @@ class Course:
             if self.vocabulary and role == "combobox":
                 yield from ((Action(Kind.SELECT, element, value), f"select {label} {value}", value, box) for value in values)
         if self.opened:
-            for span in read_goal(observation["goal"]).spans:
+            for span in parse_goal(observation["goal"]).spans:
                 if " " not in span.text or not span.text.islower():
                     yield span.text, f"{span.before} {span.text} {span.after}", span.text, ()
             yield from ((piece, piece, piece, ()) for piece in self.vocabulary)

@@ -57,7 +57,7 @@ def remember(args: RememberSettings) -> dict[str, float]:
 
 def walk_sites(args: RememberSettings) -> dict[str, float]:
     """Write the network with what labels did in walks of each site in each world, and return the labels tried by all."""
-    from agents.models.pointer.labels import learn_effects, walk  # noqa: PLC0415 - as above
+    from agents.models.pointer.labels import add_effects, explore_site  # noqa: PLC0415 - as above
     from agents.models.pointer.network import load_pointer  # noqa: PLC0415
 
     network, vocabulary = load_pointer(args.model)
@@ -76,9 +76,13 @@ def walk_sites(args: RememberSettings) -> dict[str, float]:
             "max_steps": args.walk + 1,
         }
         walks.append(
-            {key: did for env, task in in_env([*begun.values()], **shown) for key, did in walk(env, task, args.walk).items()}
+            {
+                key: did
+                for env, task in in_env([*begun.values()], **shown)
+                for key, did in explore_site(env, task, args.walk).items()
+            }
         )
-    learn_effects(network.labels, walks)
+    add_effects(network.labels, walks)
     save_agent(args.out, network, vocabulary, agent_record(args.model))
     spent: dict[str, float] = {"worlds": len(walks), "labels_tried": sum(map(len, walks))}
     (args.out / _SPENT).write_text(json.dumps(spent), encoding="utf-8")

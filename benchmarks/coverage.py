@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.data.expert import in_env, play_expert
-from agents.models.pointer.decoding import Session, demonstrate
+from agents.models.pointer.decoding import Session, expert_decisions
 from agents.models.pointer.reader import Reader
 from agents.settings import EnvSettings, parse_settings
 from webarena_gym import console
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> None:
             goal, steps = play_expert(env, task)
             session = Session(reader, goal)
             for step in steps:
-                if not demonstrate(session, step.page, step.action, has_error=step.has_error)[1]:
+                if not expert_decisions(session, step.page, step.action, has_error=step.has_error)[1]:
                     missing.append((task.template, env.dialect.format(step.action)))
                     break
         counts = Counter(task.template for task in tasks)

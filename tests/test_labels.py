@@ -8,9 +8,16 @@ import numpy
 import pytest
 
 from agents.data.expert import in_env
-from agents.models.pointer.labels import count_labels, known_labels, label_reader, learn_effects, load_encoder, walk
+from agents.models.pointer.labels import (
+    add_effects,
+    create_label_matcher,
+    explore_site,
+    load_encoder,
+    record_labels,
+    select_labels,
+)
 from agents.models.pointer.network import load_pointer
-from agents.models.pointer.pages import read_page
+from agents.models.pointer.pages import parse_page
 from agents.remember import remember
 from agents.training.settings import RememberSettings
 from webarena_gym import tasks as task_suite
@@ -39,8 +46,8 @@ def known(*texts, worlds=2):
     seen = {}
     for text in texts:
         for world in range(worlds):
-            count_labels(seen, text, "content", str(world))
-    return known_labels(seen)
+            record_labels(seen, text, "content", str(world))
+    return select_labels(seen)
 
 
 def test_unknown_labels_are_read_as_the_nearest_known_ones_and_nothing_else_changes():
@@ -50,15 +57,15 @@ def test_unknown_labels_are_read_as_the_nearest_known_ones_and_nothing_else_chan
     rebuilt = page(
         '<a id="1">Enter</a> <button id="2">Basket</button>', '<input id="3" label="Find" type="text">', "<h1>Store</h1>"
     )
-    read = label_reader(known(plain), encode, NAMES)
+    read = create_label_matcher(known(plain), encode, NAMES)
     assert read("Buy a Lamp.", rebuilt) == plain
     assert read("Buy a Lamp.", plain) == plain
-    controls, others = (read_page(text).controls for text in (read("", rebuilt), rebuilt))
-    assert [each.address for each in controls] == [each.address for each in others]
+    controls, others = (parse_page(text).controls for text in (read("", rebuilt), rebuilt))
+    assert [each.element for each in controls] == [each.element for each in others]
 
 
 def test_no_two_labels_are_read_alike_none_as_one_of_the_page_and_names_of_the_goal_and_numbers_stay():
-    read = label_reader(known(page('<a id="1">Cart</a>', '<a id="2">Sign</a>')), encode, NAMES)
+    read = create_label_matcher(known(page('<a id="1">Cart</a>', '<a id="2">Sign</a>')), encode, NAMES)
     assert read("", page('<a id="1">Basket</a>', '<a id="2">basket</a>')).count("Cart") == 1
     twice = page('<a id="1">Cart</a>', '<a id="2">Basket</a>')
     assert read("", twice) == twice
@@ -71,7 +78,7 @@ def test_no_two_labels_are_read_alike_none_as_one_of_the_page_and_names_of_the_g
 def test_names_of_one_label_are_read_together_and_only_what_layouts_rename_is_a_reading():
     names = {"Cart": "Cart", "find": "Cart", "Sign": "Sign"}
     text = page('<a id="1">Cart</a>', '<a id="2">find</a>', '<a id="3">Ann</a>', '<a id="4">Sign</a>')
-    read = label_reader(known(text), encode, names)
+    read = create_label_matcher(known(text), encode, names)
     assert read("", page('<a id="1">search</a>', '<a id="2">log</a>')) == page('<a id="1">Cart</a>', '<a id="2">Sign</a>')
     assert read("", page('<a id="1">ann</a>')) == page('<a id="1">ann</a>')
 
@@ -79,27 +86,27 @@ def test_names_of_one_label_are_read_together_and_only_what_layouts_rename_is_a_
 def test_what_one_world_says_is_no_known_label():
     seen = {}
     for world, label in enumerate(("Ann Lee", "Bo Chen", "Cy Diaz")):
-        count_labels(seen, page('<a id="1">Cart</a>', f'<a id="2">{label}</a>'), "layout", str(world))
-    assert known_labels(seen) == {"shop.test": {"click": {"/": ["Cart"]}}}
+        record_labels(seen, page('<a id="1">Cart</a>', f'<a id="2">{label}</a>'), "layout", str(world))
+    assert select_labels(seen) == {"shop.test": {"click": {"/": ["Cart"]}}}
 
 
 def test_what_a_label_does_outweighs_what_it_says():
     labels = known(page('<a id="1">Cart</a>', '<a id="2">Sign</a>'))
     strange = page('<a id="1">Basket</a>', '<a id="2">Enter</a>')
-    assert label_reader(labels, encode, NAMES)("", strange) == page('<a id="1">Cart</a>', '<a id="2">Sign</a>')
+    assert create_label_matcher(labels, encode, NAMES)("", strange) == page('<a id="1">Cart</a>', '<a id="2">Sign</a>')
     labels["shop.test"]["effect"] = {
         "a shop.test /cart": ["Cart", "Enter"],
         "a shop.test /sign": ["Sign"],
         "a shop.test *": ["Basket"],
     }
-    assert label_reader(labels, encode, NAMES)("", strange) == page('<a id="1">Basket</a>', '<a id="2">Cart</a>')
+    assert create_label_matcher(labels, encode, NAMES)("", strange) == page('<a id="1">Basket</a>', '<a id="2">Cart</a>')
 
 
 def walks(worlds, variation, steps=60):
     """What labels do on the shop, in each world."""
     shown = {"variation": variation, "elements": "id", "window": 20_000, "history": "none"}
     tasks = [task_suite.draw(["shopping.account_place"], world_seed=world, count=1, variation=variation)[0] for world in worlds]
-    return [walk(env, task, steps) for env, task in in_env(tasks, quiet=True, **shown)]
+    return [explore_site(env, task, steps) for env, task in in_env(tasks, quiet=True, **shown)]
 
 
 def test_a_walk_tells_the_links_of_a_strange_layout_by_where_they_lead():
@@ -108,17 +115,17 @@ def test_a_walk_tells_the_links_of_a_strange_layout_by_where_they_lead():
     assert rebuilt["shop.test", "Type what you need"] == {"input ?q shop.test /catalogsearch /result"}
     assert ("shop.test", "My Account") not in rebuilt
     labels = known(page('<a id="1">My Account</a> <a id="2">My Wish List</a> <a id="3">Sign Out</a> <a id="4">Contact Us</a>'))
-    learn_effects(labels, walks([11, 12], "content"))
+    add_effects(labels, walks([11, 12], "content"))
     before = {effect: [*found] for effect, found in labels["shop.test"]["effect"].items()}
     assert "My Account" in before["a shop.test /customer /account"]
-    learn_effects(labels, [rebuilt])
+    add_effects(labels, [rebuilt])
     learned = labels["shop.test"]["effect"]
     assert all(set(found) <= set(learned[effect]) for effect, found in before.items())
-    read = label_reader(labels, lambda texts: numpy.full((len(texts), 1), 0.1, numpy.float32), None)
+    read = create_label_matcher(labels, lambda texts: numpy.full((len(texts), 1), 0.1, numpy.float32), None)
     text = page(
         '<a id="1">Leave My Account</a> <a id="2">Account Center</a> <a id="3">My Picks</a> <a id="4">Drop Us a Line</a>'
     )
-    assert [each.label for each in read_page(read("", text)).controls] == [
+    assert [each.label for each in parse_page(read("", text)).controls] == [
         "Sign Out",
         "My Account",
         "My Wish List",

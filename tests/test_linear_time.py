@@ -59,7 +59,7 @@ EXEMPT = {
             "agents/data/demonstrations.py:_QUOTED", "agents/data/readings.py:DURATION", "agents/data/readings.py:_SELECT",
             "agents/data/readings.py:_CHOSEN", "agents/data/readings.py:_TAG", "agents/data/readings.py:_TITLE",
             "agents/data/thoughts.py:match", "agents/data/derivations.py:whole", "agents/data/thoughts.py:_CONTROL",
-            "agents/models/small.py:_CHUNKS", "agents/models/small.py:splitter",
+            "agents/models/small.py:_MARKUP_CHUNKS", "agents/models/small.py:splitter",
         ),
         "reads demonstrations of the expert on the embedded sites, when they are made",
     ),

@@ -15,11 +15,11 @@ from hypothesis import given, strategies
 import webarena_gym  # noqa: F401 - registers the env
 from agents.models.checkpoints import is_pointer, save_agent
 from agents.models.pointer import reader as reader_module
-from agents.models.pointer.computing import derive
-from agents.models.pointer.decoding import Session, demonstrate, recall
-from agents.models.pointer.goals import read_goal
-from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary, load_pointer
-from agents.models.pointer.pages import page_pieces, read_page
+from agents.models.pointer.computing import decompose
+from agents.models.pointer.decoding import Session, expert_decisions, trajectory_choices
+from agents.models.pointer.goals import parse_goal
+from agents.models.pointer.network import UNKNOWN_WORDS, PointerNetwork, Scores, Vocabulary, load_pointer
+from agents.models.pointer.pages import page_pieces, parse_page
 from agents.models.pointer.reader import CONSTANTS, Cache, Reader
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
@@ -58,7 +58,7 @@ def make_policy(temperature=1.0, seed=0, **options):
     import torch  # noqa: PLC0415
 
     torch.manual_seed(seed)
-    words = [*UNKNOWN, "order", "search", "the", "#goal", "#page", "#done", "#search"]
+    words = [*UNKNOWN_WORDS, "order", "search", "the", "#goal", "#page", "#done", "#search"]
     dialect = DIALECTS["webrl"].naming_by("id")
     return PointerPolicy(PointerNetwork(len(words)), Vocabulary(words), dialect, temperature=temperature, **options)
 
@@ -72,28 +72,31 @@ def play(policy, tasks, seed=0):
 def test_a_page_read_back_has_the_controls_of_the_env_and_what_the_expert_does_can_be_said_and_comes_out_the_same():
     reader, session = Reader(), None
     for env, info, action in play_expert(sample_tasks(25)):
-        top, page = env.observation.top, read_page(info["page"])
+        top, page = env.observation.top, parse_page(info["page"])
         shown = {
             address: node.element.tag
             for address, node in env.observation.nodes.items()
             if top <= node.line < top + env.observation.height
         }
-        assert [control.address for control in page.controls] == list(shown)
+        assert [control.element for control in page.controls] == list(shown)
         for control in page.controls:
             assert {"select": "select", "area": "textarea"}.get(control.use) == (
-                shown[control.address] if shown[control.address] in ("select", "textarea") else None
+                shown[control.element] if shown[control.element] in ("select", "textarea") else None
             ), control
         if info["step"] == 0:
             session = Session(reader, info["goal"])
             twin = Session(reader, info["goal"])
-        decisions, is_whole = demonstrate(session, info["page"], action, has_error=False)
+        decisions, is_whole = expert_decisions(session, info["page"], action, has_error=False)
         assert is_whole, action
         asked = twin.reply(info["page"], has_error=False)
         question, said = next(asked), None
         for decision in decisions:
-            assert question.meanings[decision.right[-1]] == decision.question.meanings[decision.right[0]] or not question.stage
+            assert (
+                question.candidates[decision.correct[-1]] == decision.question.candidates[decision.correct[0]]
+                or not question.stage
+            )
             try:
-                question = asked.send(decision.right[-1] if question.stage else decision.right[0])
+                question = asked.send(decision.correct[-1] if question.stage else decision.correct[0])
             except StopIteration as end:
                 said = end.value
         assert said == action
@@ -104,7 +107,7 @@ def test_the_parts_of_a_derivation_make_the_text(seed):
     rng = random.Random(seed)
     words = ["Ann Lee", "12 kg", "Oslo", "$4.50", "a", "Berg", "x y z"]
     text = "".join(rng.choice([*words, ", ", "; ", " ", "?"]) for _ in range(rng.randint(1, 9)))
-    parts, literals = derive(text, set(words), CONSTANTS)
+    parts, literals = decompose(text, set(words), CONSTANTS)
     assert "".join(parts) == text
     assert set(literals) <= set(parts)
     assert all(part in words or part in CONSTANTS or part in literals for part in parts)
@@ -119,12 +122,14 @@ def test_the_parts_of_a_derivation_make_the_text(seed):
     ("Find issues of ann.lee/wide-site now.", "wide-site"),
 ])  # fmt: skip
 def test_goals_give_the_texts_that_one_would_type(goal, wanted):
-    assert wanted in [span.text for span in read_goal(goal).spans]
+    assert wanted in [span.text for span in parse_goal(goal).spans]
 
 
 @given(strategies.text(alphabet=strategies.characters(categories=("Nd", "No", "Nl", "Lu", "Zs")), max_size=30))
 def test_goals_of_odd_digits_are_read(goal):
-    assert all(span.text in goal or span.way in ("number", "lowered", "plural") for span in read_goal(goal).spans if span.text)
+    assert all(
+        span.text in goal or span.form in ("number", "lowered", "plural") for span in parse_goal(goal).spans if span.text
+    )
 
 
 def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
@@ -132,13 +137,15 @@ def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
     policy = make_policy()
     trajectories = play(policy, tasks)
     reader = Reader()
-    recalled = [(step, own) for item in trajectories for step, own in zip(item.steps, recall(reader, item), strict=True)]
+    recalled = [
+        (step, own) for item in trajectories for step, own in zip(item.steps, trajectory_choices(reader, item), strict=True)
+    ]
     assert recalled
     for step, choices in recalled:
         for choice, logprob in zip(choices, step.logprobs, strict=True):
             (values,) = policy.network([choice.question], reader.texts, policy.vocabulary).logprobs()
             assert values.exp().sum().item() == pytest.approx(1, abs=1e-4)
-            assert values[choice.place].item() == pytest.approx(logprob, abs=1e-4)
+            assert values[choice.candidate_index].item() == pytest.approx(logprob, abs=1e-4)
     assert [item.steps for item in play(make_policy(), tasks)] == [item.steps for item in trajectories]
     assert [item.steps for item in play(make_policy(), tasks, seed=1)] != [item.steps for item in trajectories]
 
@@ -147,10 +154,12 @@ def test_scores_and_gradients_do_not_depend_on_what_else_was_read():
     policy, fresh, used = make_policy(), Reader(), Reader()
     *others, chosen = play(policy, sample_tasks(4))
     for other in others:
-        recall(used, other)
+        trajectory_choices(used, other)
     found = []
     for reader in (fresh, used):
-        asked = [choice.question for step in recall(reader, chosen) for choice in step if choice.question.stage == 0]
+        asked = [
+            choice.question for step in trajectory_choices(reader, chosen) for choice in step if choice.question.stage == 0
+        ]
         scores = policy.network(asked, reader.texts, policy.vocabulary).values
         policy.network.zero_grad()
         scores.square().sum().backward()
@@ -164,8 +173,8 @@ def test_only_what_a_pointing_policy_replied_is_recalled():
     first, *rest = trajectory.steps
     for places in ((), (*first.response_ids, 0), (10**6, *first.response_ids[1:])):
         steps = (dataclasses.replace(first, response_ids=places), *rest)
-        with pytest.raises(ValueError, match=r"step 0 of an episode is no reply of a pointing policy"):
-            recall(Reader(), dataclasses.replace(trajectory, steps=steps))
+        with pytest.raises(ValueError, match=r"step 0 of the episode was not produced by a pointing policy"):
+            trajectory_choices(Reader(), dataclasses.replace(trajectory, steps=steps))
 
 
 def test_equal_states_have_equal_prompt_ids():
@@ -194,11 +203,11 @@ def test_a_saved_policy_does_the_same_and_texts_that_it_builds_are_bounded(tmp_p
 def asked(reader, trajectory):
     """The questions of an episode, with texts in place of the reader's numbers, as bytes."""
     found = []
-    for choices in recall(reader, trajectory):
+    for choices in trajectory_choices(reader, trajectory):
         for question, _ in choices:
-            texts = [reader.texts.known[number] for number in (*question.context.slots, *question.rows.slots.ravel())]
+            texts = [reader.texts.strings[number] for number in (*question.context.slots, *question.rows.slots.ravel())]
             numbers = question.context.numbers.tobytes(), question.rows.numbers.tobytes()
-            found.append((question.stage, texts, numbers, tuple(question.meanings)))
+            found.append((question.stage, texts, numbers, tuple(question.candidates)))
     return found
 
 
@@ -206,30 +215,30 @@ def test_questions_do_not_depend_on_what_was_read_before_or_is_kept():
     trajectories = play(make_policy(), sample_tasks(6))
     used = Reader()
     for trajectory in trajectories:
-        first, second = (recall(used, trajectory) for _ in range(2))
+        first, second = (trajectory_choices(used, trajectory) for _ in range(2))
         for ones, others in zip(first, second, strict=True):  # equal episodes ask the same questions once
             assert all(one.question is other.question for one, other in zip(ones, others, strict=True))
     for trajectory in trajectories:
         fresh = asked(Reader(), trajectory)
         assert fresh == asked(used, trajectory)
-        assert fresh == asked(Reader(kept_mb=0.001), trajectory)
+        assert fresh == asked(Reader(cache_mb=0.001), trajectory)
 
 
 def test_what_a_reader_keeps_is_bounded(monkeypatch):
     trajectories = play(make_policy(), sample_tasks(8))
-    small = Reader(kept_mb=1)
+    small = Reader(cache_mb=1)
     unbounded = Reader()
-    monkeypatch.setattr(reader_module, "_MOST_MATCHES", 2_000)
+    monkeypatch.setattr(reader_module, "_MAX_MATCHES", 2_000)
     for trajectory in trajectories:
-        recall(small, trajectory)
-        recall(unbounded, trajectory)
-    assert unbounded.kept > 2e6
-    assert small.kept <= 1e6
-    assert small.matched <= 2_000 + 10_000  # those of one page are kept in any case
-    monkeypatch.setattr(reader_module, "_MOST_TEXTS", len(small.texts.known))
-    assert small.renewed() is not small
-    monkeypatch.setattr(reader_module, "_MOST_TEXTS", len(small.texts.known) + 1)
-    assert small.renewed() is small
+        trajectory_choices(small, trajectory)
+        trajectory_choices(unbounded, trajectory)
+    assert unbounded.cached_bytes > 2e6
+    assert small.cached_bytes <= 1e6
+    assert small.match_count <= 2_000 + 10_000  # those of one page are kept in any case
+    monkeypatch.setattr(reader_module, "_MAX_TEXTS", len(small.texts.strings))
+    assert small.successor() is not small
+    monkeypatch.setattr(reader_module, "_MAX_TEXTS", len(small.texts.strings) + 1)
+    assert small.successor() is small
 
 
 @given(sizes=strategies.lists(strategies.integers(0, 3_000), max_size=30), most=strategies.integers(0, 6_000))
@@ -261,7 +270,7 @@ def test_the_pieces_of_a_large_field_are_bounded_however_many_tags_it_has(length
 @given(unit=strategies.sampled_from(["<p>a</p>", "<b><i>", "some text <br> "]), count=strategies.integers(0, 60))
 def test_a_large_field_is_offered_up_to_each_of_its_tags_and_from_it(unit, count):
     said = observe(page(f"<textarea>{escape(unit * count)}</textarea>")).text
-    (value,) = [control.value for control in read_page(said).controls]
+    (value,) = [control.value for control in parse_page(said).controls]
     offered = {piece.text for piece in page_pieces(said)}
     for match in re.finditer("<.*?>", value):
         assert {value[: match.end()], value[match.start() :]} <= offered
@@ -279,7 +288,7 @@ def test_log_probabilities_by_place_are_those_of_each_question(lengths, temperat
     asked_S = torch.tensor([number for number, length in enumerate(lengths) for _ in range(length)])
     places = torch.cat([torch.arange(length) for length in lengths])
     expected = torch.cat(scores.logprobs(temperature))
-    assert torch.allclose(scores.logprobs_of(asked_S, places, temperature), expected, atol=1e-5)
+    assert torch.allclose(scores.candidate_logprobs(asked_S, places, temperature), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])

@@ -17,9 +17,9 @@ from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
 from agents.models.ensembles import EnsembleWeights
-from agents.models.pointer.decoding import recall
-from agents.models.pointer.memory import Situation, StepMemory, load_memory, stored
-from agents.models.pointer.network import MEMORY, PointerEnsemble, choice_logprobs, load_pointer, pack_choices
+from agents.models.pointer.decoding import trajectory_choices
+from agents.models.pointer.memory import Situation, StepMemory, load_memory, stored_step
+from agents.models.pointer.network import MEMORY_FILE, PointerEnsemble, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import Reader, SharedReader
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
@@ -50,7 +50,7 @@ def drawn_situation(rng):
 
 
 def drawn_memory(rng, count=60, nearest=5):
-    return StepMemory([stored(drawn_situation(rng), rng.choice(DEEDS)) for _ in range(count)], nearest)
+    return StepMemory([stored_step(drawn_situation(rng), rng.choice(DEEDS)) for _ in range(count)], nearest)
 
 
 def expert_episodes(file, templates):
@@ -79,22 +79,22 @@ def remembering(unsure, experts, tmp_path_factory):  # noqa: F811 - the fixture
 def test_the_nearest_steps_of_the_site_are_found(seed):
     rng = random.Random(seed)
     memory, situation = drawn_memory(rng), drawn_situation(rng)
-    found = memory.look_up(situation, memory.offered(DEEDS))
-    here = stored(situation, WorkflowStep(""))
+    found = memory.look_up(situation, memory.candidate_ids(DEEDS))
+    here = stored_step(situation, WorkflowStep(""))
 
     def nearness(step):
         one, other = words_in(step.goal), words_in(here.goal)
         numbers = (len(one & other) / max(len(one | other), 1), step.goal == here.goal, step.path == here.path)
-        return (*numbers, step.title == here.title, step.before == here.before)
+        return (*numbers, step.title == here.title, step.previous == here.previous)
 
     own = [step for step in memory.steps if step.site == here.site]
     weighed = sorted((float(numpy.dot(nearness(step), (4, 1, 2, 1, 1))) for step in own), reverse=True)
     count = min(len(own), memory.nearest)
-    assert (found.stored[:count] >= 0).all()
-    assert (found.stored[count:] == -1).all()
-    assert numpy.allclose(found.near[:count] @ (4, 1, 2, 1, 1), weighed[:count], atol=1e-5)
-    of_own = [(nearness(step), memory.offered([step.deed])[0]) for step in own]
-    for row, of_deed in zip(found.near[:count], found.stored[:count], strict=True):
+    assert (found.step_ids[:count] >= 0).all()
+    assert (found.step_ids[count:] == -1).all()
+    assert numpy.allclose(found.similarities[:count] @ (4, 1, 2, 1, 1), weighed[:count], atol=1e-5)
+    of_own = [(nearness(step), memory.candidate_ids([step.action])[0]) for step in own]
+    for row, of_deed in zip(found.similarities[:count], found.step_ids[:count], strict=True):
         assert any(numpy.allclose(near, row, atol=1e-5) and (does == of_deed).all() for near, does in of_own)
 
 
@@ -105,7 +105,7 @@ def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
     memory.save(tmp_path / "memory.json")
     for other in (load_memory(tmp_path / "memory.json"), pickle.loads(pickle.dumps(memory)), copy.deepcopy(memory)):
         assert other.steps == memory.steps
-        found, again = (each.look_up(situation, each.offered(DEEDS)) for each in (memory, other))
+        found, again = (each.look_up(situation, each.candidate_ids(DEEDS)) for each in (memory, other))
         assert all((one == same).all() for one, same in zip(found, again, strict=True))  # equal ids, too
     goal = memory.steps[0].source
     assert memory.without(goal).steps == tuple(step for step in memory.steps if step.source != goal)
@@ -114,14 +114,14 @@ def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
 @pytest.mark.parametrize("text", ["[]", "{}", "not JSON", '{"nearest": 8, "steps": [[1]]}', '{"nearest": "x", "steps": []}'])
 def test_what_is_no_memory_is_refused(tmp_path, text):
     (tmp_path / "memory.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match="holds no memory of steps"):
+    with pytest.raises(ValueError, match="is not a memory of steps"):
         load_memory(tmp_path / "memory.json")
 
 
 def test_stored_steps_hold_no_names_of_their_task():
     goal = 'Add "Wooden Lamp" to the order of Kim.'
     page = "URL: http://shop.test/wooden-lamp/7\n<h1>Wooden Lamp</h1>"
-    step = stored(Situation(goal, page, WorkflowStep("")), WorkflowStep("Click", "<name>"))
+    step = stored_step(Situation(goal, page, WorkflowStep("")), WorkflowStep("Click", "<name>"))
     shown = " ".join([step.goal, step.path, step.title]).lower()
     assert not names_of(goal) & words_in(shown)
     assert step.goal == without_names(goal, names_of(goal))
@@ -130,7 +130,7 @@ def test_stored_steps_hold_no_names_of_their_task():
 def test_a_new_read_changes_no_reply():
     tasks = sample_tasks(6)
     plain, other = make_policy(temperature=1.0), make_policy(temperature=1.0)
-    other.network.remember(drawn_memory(random.Random(0)))
+    other.network.set_memory(drawn_memory(random.Random(0)))
     other.load(other.network, 0)
     expected, found = (play(policy, tasks) for policy in (plain, other))
     assert [[step.reply for step in item.steps] for item in found] == [[step.reply for step in item.steps] for item in expected]
@@ -147,13 +147,15 @@ def test_choices_are_trained_with_what_was_recalled_when_they_were_made(remember
     with torch.no_grad():
         for item in play(policy, tasks):
             reader = Reader(memory=network.memory)
-            choices = recall(reader, item)
-            assert any((own.question.recalled.stored >= 0).any() for step in choices for own in step if not own.question.stage)
+            choices = trajectory_choices(reader, item)
+            assert any(
+                (own.question.retrieval.step_ids >= 0).any() for step in choices for own in step if not own.question.stage
+            )
             for batch in pack_choices(choices, range(len(choices)), 10**6, reader):
                 expected = [value for step in item.steps for value in step.logprobs]
                 assert choice_logprobs(network, batch, vocabulary).tolist() == pytest.approx(expected, abs=1e-4)
-            batch = next(pack_choices(recall(Reader(), item), range(len(choices)), 10**6, reader))
-            with pytest.raises(ValueError, match="recalls nothing"):
+            batch = next(pack_choices(trajectory_choices(Reader(), item), range(len(choices)), 10**6, reader))
+            with pytest.raises(ValueError, match="has no retrieval"):
                 choice_logprobs(network, batch, vocabulary)
 
 
@@ -196,7 +198,7 @@ def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  #
     assert 0 < spent["steps_remembered"] <= 6
     assert spent["env_steps"] > 0
     assert command.remember(settings) == spent
-    assert (tmp_path / "network" / MEMORY).is_file()
+    assert (tmp_path / "network" / MEMORY_FILE).is_file()
 
 
 def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, experts, tmp_path):  # noqa: F811 - the fixture
@@ -208,5 +210,5 @@ def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, exp
         command.remember(RememberSettings(model=unsure, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
     with pytest.raises(ValueError, match="nearest is 0; expected at least 1"):
         RememberSettings(model=unsure, out=tmp_path / "out", nearest=0)
-    with pytest.raises(ValueError, match="without memory in an ensemble"):
+    with pytest.raises(ValueError, match="expected networks without memory"):
         PointerEnsemble([load_pointer(remembering)] * 2, EnsembleWeights.__new__(EnsembleWeights))

@@ -15,7 +15,7 @@ from agents.data.workflows import WorkflowMemory, load_workflows, site_of
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
 from agents.models.checkpoints import agent_record, is_pointer, is_small, is_vision_model, load_model, load_vision_model
 from agents.models.ensembles import EnsembleWeights, is_ensemble, load_ensemble
-from agents.models.pointer.labels import LABELS, label_reader
+from agents.models.pointer.labels import LABELS, create_label_matcher
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, load_pointer
 from agents.rollouts.chat import ChatPolicy, OccamPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
@@ -172,7 +172,7 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
                 raise ValueError(
                     f"reads is 'meaning', and {settings.policy} has no {LABELS}; expected a network of this version's train_bc"
                 )
-            labels = label_reader(network.labels)
+            labels = create_label_matcher(network.labels)
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
     return PointerPolicy(
         network, vocabulary, dialect, settings.temperature or 0.0, memory=memory, labels=labels, traced=settings.trace

@@ -1,1 +1,1 @@
-"""Models and what belongs to them: packing into batches, adapters, optimizers, critics, checkpoints."""
+"""Models: packing into batches, prefix trees, adapters and optimizers, critics, ensembles, checkpoints."""

@@ -9,9 +9,9 @@ import torch
 
 from agents.data.trajectories import Candidate, Step
 from agents.data.workflows import Workflow, WorkflowMemory, deed_of, names_of, next_deed, same
-from agents.models.pointer.decoding import ACT, Question, Session, retrace
+from agents.models.pointer.decoding import ACTION, Question, Session, replay_steps
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
-from agents.models.pointer.reader import Act, Reader, SharedReader, action_of, in_words
+from agents.models.pointer.reader import CandidateAction, Reader, SharedReader, action_and_label, describe_action
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
 
@@ -79,12 +79,12 @@ class PointerPolicy:
         """Reply with the parameters of this network from now on. Episodes under way keep their readers."""
         self.network, self.version = network, version
         self._use_memory()
-        self.readers.renew()
+        self.readers.limit_texts()
 
     def resume(self, slot: int, goal: str, steps: Sequence[Step]) -> None:
         """Let a slot hold an episode that has come so far. Raises ValueError for steps of another policy."""
         session, state = Session(self.readers.current, goal), goal.encode()
-        retrace(session, [replace(step, page=self._read(goal, step.page)) for step in steps] if self.labels else steps)
+        replay_steps(session, [replace(step, page=self._read(goal, step.page)) for step in steps] if self.labels else steps)
         for step in steps:
             state = _after(_after(state, step.page), step.reply)
         self._sessions[slot], self._states[slot] = session, state
@@ -95,7 +95,7 @@ class PointerPolicy:
 
     def _use_memory(self) -> None:
         if isinstance(self.network, PointerNetwork):
-            self.readers.use(self.network.memory)
+            self.readers.set_memory(self.network.memory)
 
     def _read(self, goal: str, page: str) -> str:
         return self.labels(goal, page) if self.labels else page
@@ -132,12 +132,14 @@ class PointerPolicy:
     def _advised(self, item: _Pending, logprobs: LogProbs) -> LogProbs:
         """Return the log-probabilities with more weight on the acts that the episode's workflow does next."""
         workflow = self._workflows.get(item.request.slot)
-        if workflow is None or item.question.stage != ACT:
+        if workflow is None or item.question.stage != ACTION:
             return logprobs
         names = names_of(item.request.info["goal"])
-        done = [deed_of(action, label, names) for action, label in self._sessions[item.request.slot].deeds()]
+        done = [deed_of(action, label, names) for action, label in self._sessions[item.request.slot].labelled_actions()]
         wanted = next_deed(workflow, done)
-        offered = (deed_of(*action_of(act), names) for act in item.question.meanings if isinstance(act, Act))
+        offered = (
+            deed_of(*action_and_label(act), names) for act in item.question.candidates if isinstance(act, CandidateAction)
+        )
         is_wanted = numpy.array([wanted is not None and same(deed, wanted) for deed in offered])
         advised = logprobs + numpy.float32(_ADVICE) * is_wanted.astype(numpy.float32)
         normalised: LogProbs = advised - numpy.logaddexp.reduce(advised)
@@ -150,15 +152,17 @@ class PointerPolicy:
         item.places.append(place)
         item.logprobs.append(float(logprobs[place]))
         if self.traced:
-            meanings = item.question.meanings
+            meanings = item.question.candidates
             chosen = meanings[place]
-            item.tokens.append(in_words(chosen) if isinstance(chosen, Act) else chosen if chosen is not None else "(end)")
-            if item.question.stage == ACT:
+            item.tokens.append(
+                describe_action(chosen) if isinstance(chosen, CandidateAction) else chosen if chosen is not None else "(end)"
+            )
+            if item.question.stage == ACTION:
                 best = numpy.argsort(-logprobs, kind="stable")[:_TOLD]
                 item.candidates = tuple(
-                    Candidate(in_words(act), float(numpy.exp(logprobs[rank])), act.address or None)
+                    Candidate(describe_action(act), float(numpy.exp(logprobs[rank])), act.element or None)
                     for rank in best
-                    if isinstance(act := meanings[rank], Act)
+                    if isinstance(act := meanings[rank], CandidateAction)
                 )
         try:
             item.question = item.session.send(place)

@@ -16,11 +16,11 @@ from torch import Tensor
 from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
 from agents.data.expert import MOST_STEPS, Shown, correct, in_env, play_expert, play_with_mistakes
 from agents.models.checkpoints import open_run, save_checkpoint
-from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
-from agents.models.pointer.labels import Seen, count_labels, known_labels
-from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, load_pointer, tokens_of
-from agents.models.pointer.pages import read_page
-from agents.models.pointer.reader import Reader, Rows
+from agents.models.pointer.decoding import Decision, Question, Session, expert_decisions
+from agents.models.pointer.labels import LabelWorlds, record_labels, select_labels
+from agents.models.pointer.network import UNKNOWN_WORDS, PointerNetwork, Vocabulary, load_pointer, tokenize
+from agents.models.pointer.pages import parse_page
+from agents.models.pointer.reader import FeatureRows, Reader
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import Request
 from agents.training.metrics import Metrics
@@ -54,7 +54,7 @@ def imitation(decision: Decision, most: int, rng: numpy.random.Generator, world:
     is_wrong = numpy.ones(len(question.rows.slots), bool)
     is_wrong[list(right)] = False
     order = numpy.concatenate([numpy.array(right, numpy.int64), numpy.flatnonzero(is_wrong)])
-    rows = Rows(question.rows.slots[order], question.rows.numbers[order].astype(numpy.float16))
+    rows = FeatureRows(question.rows.slots[order], question.rows.numbers[order].astype(numpy.float16))
     return thinned(Imitation(Question(question.stage, question.context, rows, ()), len(right), 1.0, world, kind), most, rng)
 
 
@@ -65,7 +65,7 @@ def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitatio
     if wrong <= most:
         return item
     chosen = numpy.concatenate([numpy.arange(right), right + rng.choice(wrong, most, replace=False)])
-    rows = Rows(rows.slots[chosen], rows.numbers[chosen])
+    rows = FeatureRows(rows.slots[chosen], rows.numbers[chosen])
     return item._replace(question=item.question._replace(rows=rows), wrong_weight=item.wrong_weight * wrong / most)
 
 
@@ -77,11 +77,11 @@ def build_vocabulary(reader: Reader, imitations: Sequence[Imitation]) -> Vocabul
             worlds.setdefault(number, set()).add(item.world)
     of_words: dict[str, set[str]] = {}
     for number, found in worlds.items():
-        for token in tokens_of(reader.texts.known[number]):
+        for token in tokenize(reader.texts.strings[number]):
             of_words.setdefault(token, set()).update(found)
     least = min(2, len({item.world for item in imitations}))
     words = sorted(token for token, found in of_words.items() if len(found) >= least)
-    return Vocabulary([*UNKNOWN, *(word for word in words if word not in UNKNOWN)])
+    return Vocabulary([*UNKNOWN_WORDS, *(word for word in words if word not in UNKNOWN_WORDS)])
 
 
 def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Vocabulary, items: Sequence[Imitation]) -> Tensor:
@@ -104,7 +104,7 @@ def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Voca
 
 def collect(
     tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None,
-    seen: Seen | None = None, **options: Any,
+    seen: LabelWorlds | None = None, **options: Any,
 ) -> tuple[list[Imitation], int, int]:  # fmt: skip
     """Return the expert's decisions on tasks, the number of its episodes, and of those that the decisions express whole.
 
@@ -118,12 +118,12 @@ def collect(
         world, is_whole = task.task_id.partition("/")[2].partition("/")[0], True
         if seen is not None:
             for step in steps:
-                count_labels(seen, step.page, options.get("variation", "content"), world)
+                record_labels(seen, step.page, options.get("variation", "content"), world)
         for piece in pieces(len(steps), split or SplitSettings()):
             session = Session(reader, goal)
             for number in piece.steps:  # a piece ends with a step that cannot be made
                 step = steps[number]
-                found, is_made = demonstrate(session, step.page, step.action, has_error=step.has_error)
+                found, is_made = expert_decisions(session, step.page, step.action, has_error=step.has_error)
                 if step.is_example and number in piece.learned:
                     items += [imitation(each, wrong_kept, rng, world, task.template) for each in found]
                 if not is_made:
@@ -137,10 +137,10 @@ def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
     """Return the choices of a pointing network that make each of an episode's first steps, or None if it cannot make all of them."""
     session, found = Session(Reader(), goal), list[tuple[int, ...]]()
     for step in steps:
-        decisions, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
+        decisions, is_whole = expert_decisions(session, step.page, step.action, has_error=step.has_error)
         if not is_whole:
             return None
-        found.append(tuple(decision.right[0] for decision in decisions))
+        found.append(tuple(decision.correct[0] for decision in decisions))
     return found
 
 
@@ -199,14 +199,14 @@ def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, 
 
 def _another_link(text: str, action: Action, rng: random.Random) -> Action | None:
     """Return a click on another link than the action's; None if the action is no click on a link, or there is no other."""
-    controls = read_page(text).controls if action.kind is Kind.CLICK else ()
-    own = next((control for control in controls if control.address == action.element and control.use == "link"), None)
+    controls = parse_page(text).controls if action.kind is Kind.CLICK else ()
+    own = next((control for control in controls if control.element == action.element and control.use == "link"), None)
     if own is None:
         return None
     others = [control for control in controls if control.use == "link" and control.label not in ("", own.label)]
     near = [control for control in others if control.line == own.line]
     pool = near if near and rng.random() < _SAME_LINE else others
-    return Action(Kind.CLICK, rng.choice(pool).address) if pool else None
+    return Action(Kind.CLICK, rng.choice(pool).element) if pool else None
 
 
 def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
@@ -216,7 +216,7 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
     if last and args.progress(update, elapsed_s) >= 1:
         return last.path
-    reader, seen, players = Reader(), Seen(), list[Callable[[dict[str, Any]], str]]()
+    reader, seen, players = Reader(), LabelWorlds(), list[Callable[[dict[str, Any]], str]]()
     if args.dagger:
         assert args.begin_with is not None
         policy = PointerPolicy(*load_pointer(args.begin_with), DIALECTS["webrl"].naming_by(args.elements), temperature=1.0)
@@ -238,7 +238,7 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     network = PointerNetwork(len(vocabulary), width, hidden, args.dropout)
     if saved is not None:
         network.load_state_dict(saved.state_dict())
-    network.labels = known_labels(seen)
+    network.labels = select_labels(seen)
     optimizer = torch.optim.AdamW(network.parameters(), args.learning_rate, betas=(0.9, 0.99), weight_decay=args.weight_decay)
     if last:
         last.restore(optimizer)
@@ -280,7 +280,7 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
 
 
 def collect_decisions(
-    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, seen: Seen,
+    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, seen: LabelWorlds,
     players: Sequence[Callable[[dict[str, Any]], str]] = (),
 ) -> tuple[list[Imitation], float]:  # fmt: skip
     """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of episodes that they express whole."""

@@ -12,8 +12,8 @@ from agents.data.trajectories import Trajectory, action_of
 from agents.data.workflows import deed_of, names_of
 from agents.models.checkpoints import agent_record, is_pointer, save_agent
 from agents.models.critics import Critic, PointerCritics
-from agents.models.pointer.decoding import ACT, Choice, Question, Session, demonstrate, recall
-from agents.models.pointer.memory import StepMemory, StoredStep, stored
+from agents.models.pointer.decoding import ACTION, Choice, Question, Session, expert_decisions, trajectory_choices
+from agents.models.pointer.memory import StepMemory, StoredStep, stored_step
 from agents.models.pointer.network import PointerNetwork, Vocabulary, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import Reader, SharedReader
 from agents.rollouts.pointer import PointerPolicy
@@ -66,7 +66,7 @@ class PointingNetwork:
     def choices(self, episode: Trajectory) -> list[list[Choice]]:
         """Return of each step of an episode the questions, and what was chosen."""
         if id(episode) not in self._recalled:
-            self._recalled[id(episode)] = episode, recall(self._readers.current, episode)
+            self._recalled[id(episode)] = episode, trajectory_choices(self._readers.current, episode)
         return self._recalled[id(episode)][1]
 
     def logprobs(self, choices: Sequence[Any]) -> Iterator[tuple[list[int], list[Tensor]]]:
@@ -78,7 +78,7 @@ class PointingNetwork:
     def forget(self) -> None:
         """Release the choices, and the reader where it has grown large."""
         self._recalled.clear()
-        self._readers.renew()
+        self._readers.limit_texts()
 
     def critic(self) -> Critic:
         """Return a new critic, which reads words and begins with parameters of its own."""
@@ -105,14 +105,14 @@ def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str
         session, names = Session(Reader(), item.goal), names_of(item.goal)
         for page, action, has_error, failed in _acted(item):
             situation = session.situation(page)
-            if not demonstrate(session, page, action, has_error=has_error)[1]:
+            if not expert_decisions(session, page, action, has_error=has_error)[1]:
                 break
             if not failed:
-                steps.append(stored(situation, deed_of(*session.deeds()[-1], names)))
+                steps.append(stored_step(situation, deed_of(*session.labelled_actions()[-1], names)))
     if not steps:
         raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
     memory = StepMemory(steps[-args.size :], args.nearest)
-    network.remember(memory)
+    network.set_memory(memory)
     decided = _decisions(network, vocabulary, memory, successes)
     read, last = network.read, 0.0
     assert read is not None
@@ -122,7 +122,7 @@ def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str
         chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
         lengths = [len(scores) for _, _, scores in chosen]
         owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))
-        recalled = [question.recalled for question, _, _ in chosen if question.recalled is not None]
+        recalled = [question.retrieval for question, _, _ in chosen if question.retrieval is not None]
         scores = torch.cat([scores for _, _, scores in chosen]) + read(recalled, owners)
         logprobs = [own.log_softmax(0)[right] for own, (_, right, _) in zip(scores.split(lengths), chosen, strict=True)]
         loss = -torch.stack(logprobs).mean()
@@ -156,12 +156,12 @@ def _decisions(
         reader.memory = memory.without(item.goal)
         session = Session(reader, item.goal)
         for page, action, has_error, failed in _acted(item):
-            decisions, is_whole = demonstrate(session, page, action, has_error=has_error)
-            if decisions and decisions[0].question.stage == ACT and not failed:
+            decisions, is_whole = expert_decisions(session, page, action, has_error=has_error)
+            if decisions and decisions[0].question.stage == ACTION and not failed:
                 question = decisions[0].question
                 with torch.no_grad():
                     scores = network([question], reader.texts, vocabulary).values
-                found.append((question, decisions[0].right[0], scores))
+                found.append((question, decisions[0].correct[0], scores))
             if not is_whole:
                 break
     network.read = read

@@ -1,7 +1,7 @@
-"""A memory of steps of past episodes, and what of it a question reads: the nearest steps, and which candidates do the same.
+"""A memory of steps of past episodes: retrieval of the steps nearest to a page, and a network that scores candidates by them.
 
-After retrieval-augmented reinforcement learning (Goyal et al., arXiv 2202.08417): a policy reads, at each step, from a set of past
-experience that is not in its parameters. There, slots of a recurrent state attend to encoded trajectories. Here a look-up of the
+After retrieval-augmented reinforcement learning (Goyal et al., arXiv 2202.08417): at each step a policy reads from a data set of past
+experience outside of its parameters. In the paper, slots of a recurrent state attend to encoded trajectories. Here the retrieval of the
 nearest steps of the site is not trained, and `MemoryRead` attends to them with trained parameters.
 """
 
@@ -17,51 +17,57 @@ import torch
 from torch import Tensor, nn
 
 from agents.data.workflows import WorkflowStep, names_of, same_by, site_of, without_names, words_in
-from agents.models.pointer.pages import Floats, Ids, path_of, read_page
+from agents.models.pointer.pages import Floats, Ids, parse_page, path_of
 
-NEARNESS = 5
-"""Numbers that compare a step with a question: goals' words, equal goals, paths, titles, and what was done before."""
-MATCHES = 3
-"""Ways in which a candidate may do the same as a step: the same deed, the same kind, the same label."""
-_WEIGHTS = numpy.array([4.0, 1.0, 2.0, 1.0, 1.0], numpy.float32)  # of the numbers in the look-up
+SIMILARITIES = 5
+"""Number of similarities of a step and a situation: overlap of the goals' words; equal goal, path, title, previous action."""
+MATCH_KINDS = 3
+"""Number of kinds of match of a candidate and a step's action: equal action, equal kind, equal label."""
+_WEIGHTS = numpy.array([4.0, 1.0, 2.0, 1.0, 1.0], numpy.float32)  # of the similarities, in the retrieval
 _NO_STEP, _NO_CANDIDATE = -1, -2
 _HIDDEN = 16
 
 
 class StoredStep(NamedTuple):
-    """A step of a successful episode, without the names that belong to its task alone."""
+    """A step of a successful episode, with the names of its task replaced by a placeholder."""
 
-    source: str  # the goal as it was said
+    source: str  # the original goal
     goal: str
     site: str
     path: str
     title: str
-    before: WorkflowStep
-    deed: WorkflowStep
+    previous: WorkflowStep
+    action: WorkflowStep
 
 
 class Situation(NamedTuple):
-    """The key of a look-up: the goal as it was said, the page, and what was done before."""
+    """The key of a look-up: the goal, the page's text, and the previous action."""
 
     goal: str
     page: str
-    before: WorkflowStep
+    previous: WorkflowStep
 
 
-class Recalled(NamedTuple):
-    """The nearest steps of a memory for a question with N candidates: how near (K, NEARNESS), and what they and the candidates do.
+class Retrieval(NamedTuple):
+    """The K nearest steps of a memory for a question with N candidates, and the ids of their actions.
 
-    `stored` (K, MATCHES) and `offered` (N, MATCHES) hold ids, which are equal where the same is done; a row of `stored` is -1 where
-    the memory has no more steps of the site.
+    Ids in the same column of `step_ids` and `candidate_ids` are equal if the actions match in this kind (see `MATCH_KINDS`). Rows of
+    `step_ids` without a step are -1.
     """
 
-    near: Floats
-    stored: Ids
-    offered: Ids
+    similarities: Floats  # (K, SIMILARITIES)
+    step_ids: Ids  # (K, MATCH_KINDS)
+    candidate_ids: Ids  # (N, MATCH_KINDS)
 
 
 class StepMemory:
-    """Steps of past episodes, those of one site together. It does not change, so that equal policies have equal memories."""
+    """An immutable memory of steps of past episodes, indexed by site.
+
+    Args:
+        steps: The steps, oldest first.
+        nearest: Number of steps to retrieve.
+
+    """
 
     def __init__(self, steps: Sequence[StoredStep], nearest: int) -> None:
         self.steps, self.nearest = tuple(steps), nearest
@@ -69,115 +75,128 @@ class StepMemory:
         self._goals = list(dict.fromkeys(step.goal for step in self.steps))
         self._goal_words = [words_in(goal) for goal in self._goals]
         numbers = {goal: number for number, goal in enumerate(self._goals)}
-        # by site: goal, path, title and earlier deed of each step, and what it does
+        # for each site, arrays with a row for each step: ids of goal, path, title and previous action; ids of its action
         self._rows: dict[str, tuple[Ids, Ids]] = {}
         for site in dict.fromkeys(step.site for step in self.steps):
-            own = [step for step in self.steps if step.site == site]
-            keys = [(numbers[step.goal], *map(self._new_id, _place_keys(step.path, step.title, step.before))) for step in own]
-            does = [[self._new_id(key) for key in _keys(step.deed)] for step in own]
-            self._rows[site] = numpy.array(keys, numpy.int32), numpy.array(does, numpy.int32)
+            site_steps = [step for step in self.steps if step.site == site]
+            keys = [
+                (numbers[step.goal], *map(self._assign_id, _page_keys(step.path, step.title, step.previous)))
+                for step in site_steps
+            ]
+            action_ids = [[self._assign_id(key) for key in _match_keys(step.action)] for step in site_steps]
+            self._rows[site] = numpy.array(keys, numpy.int32), numpy.array(action_ids, numpy.int32)
         self._overlaps = lru_cache(maxsize=512)(self._goal_overlaps)
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def __deepcopy__(self, _: Any) -> "StepMemory":
-        """Return the memory itself, which does not change."""
+        """Return the memory itself, which is immutable."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return StepMemory, (self.steps, self.nearest)
 
     def without(self, goal: str) -> "StepMemory":
-        """Return the memory without the steps towards a goal, as it is said."""
+        """Return the memory without the steps whose original goal is `goal`."""
         return StepMemory([step for step in self.steps if step.source != goal], self.nearest)
 
-    def offered(self, deeds: Iterable[WorkflowStep]) -> Ids:
-        """Return the ids of what candidates do; -2 for what no step does."""
-        find = self._ids.get
-        found = [[find(key, _NO_CANDIDATE) for key in _keys(deed)] for deed in deeds]
-        return numpy.array(found, numpy.int32).reshape(-1, MATCHES)
+    def candidate_ids(self, actions: Iterable[WorkflowStep]) -> Ids:
+        """Return the ids of the candidates' actions, shape (N, MATCH_KINDS), and -2 where no step of the memory matches."""
+        get_id = self._ids.get
+        ids = [[get_id(key, _NO_CANDIDATE) for key in _match_keys(action)] for action in actions]
+        return numpy.array(ids, numpy.int32).reshape(-1, MATCH_KINDS)
 
-    def look_up(self, situation: Situation, offered: Ids) -> Recalled:
-        """Return the nearest steps of the page's site; of those as near, the newest."""
-        near = numpy.zeros((self.nearest, NEARNESS), numpy.float32)
-        stored = numpy.full((self.nearest, MATCHES), _NO_STEP, numpy.int32)
-        rows = self._rows.get(site_of(situation.page))
-        if rows is not None:
-            keys, does = rows
-            page, names = read_page(situation.page), names_of(situation.goal)
-            place = without_names(path_of(page.url), names), without_names(page.title, names)
-            here = [self._ids.get(key, _NO_CANDIDATE) for key in _place_keys(*place, situation.before)]
+    def look_up(self, situation: Situation, candidate_ids: Ids) -> Retrieval:
+        """Return the steps of the page's site with the highest weighted similarity. The newest are preferred among equals."""
+        similarities = numpy.zeros((self.nearest, SIMILARITIES), numpy.float32)
+        step_ids = numpy.full((self.nearest, MATCH_KINDS), _NO_STEP, numpy.int32)
+        site_rows = self._rows.get(site_of(situation.page))
+        if site_rows is not None:
+            keys, action_ids = site_rows
+            page, names = parse_page(situation.page), names_of(situation.goal)
+            page_key = without_names(path_of(page.url), names), without_names(page.title, names)
+            current = [self._ids.get(key, _NO_CANDIDATE) for key in _page_keys(*page_key, situation.previous)]
             overlaps, equal = self._overlaps(situation.goal)
-            numbers = numpy.stack([overlaps[keys[:, 0]], equal[keys[:, 0]], *(keys[:, 1:] == here).T], axis=1)
+            numbers = numpy.stack([overlaps[keys[:, 0]], equal[keys[:, 0]], *(keys[:, 1:] == current).T], axis=1)
             numbers = numbers.astype(numpy.float32)
             best = numpy.argsort(-(numbers @ _WEIGHTS)[::-1], kind="stable")[: self.nearest]
             best = len(keys) - 1 - best
-            near[: len(best)], stored[: len(best)] = numbers[best], does[best]
-        return Recalled(near, stored, offered)
+            similarities[: len(best)], step_ids[: len(best)] = numbers[best], action_ids[best]
+        return Retrieval(similarities, step_ids, candidate_ids)
 
     def save(self, path: Path) -> None:
         """Write the memory as JSON."""
         path.write_text(json.dumps({"nearest": self.nearest, "steps": self.steps}, ensure_ascii=False), encoding="utf-8")
 
-    def _new_id(self, key: Any) -> int:
+    def _assign_id(self, key: Any) -> int:
         return self._ids.setdefault(key, len(self._ids))
 
     def _goal_overlaps(self, goal: str) -> tuple[Floats, Floats]:
-        """Return how many words each goal of the memory shares with this one, as a part of both, and whether they are equal."""
-        plain = without_names(goal, names_of(goal))
-        wanted = words_in(plain)
-        shared = [len(wanted & words) / max(len(wanted | words), 1) for words in self._goal_words]
-        return numpy.array(shared, numpy.float32), numpy.array([plain == each for each in self._goals], numpy.float32)
+        """Return the Jaccard similarity of the words of each goal of the memory and this one, and whether the goals are equal."""
+        template = without_names(goal, names_of(goal))
+        goal_words = words_in(template)
+        shared = [len(goal_words & words) / max(len(goal_words | words), 1) for words in self._goal_words]
+        return numpy.array(shared, numpy.float32), numpy.array([template == known for known in self._goals], numpy.float32)
 
 
 def load_memory(path: Path) -> StepMemory:
-    """Return the memory of a file. Raises ValueError for a file of anything else."""
+    """Return the memory in a file. Raises ValueError if the file is not a valid memory."""
     try:
         record: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         steps = [
-            StoredStep(*each)._replace(before=WorkflowStep(*each[5]), deed=WorkflowStep(*each[6])) for each in record["steps"]
+            StoredStep(*item)._replace(previous=WorkflowStep(*item[5]), action=WorkflowStep(*item[6]))
+            for item in record["steps"]
         ]
         return StepMemory(steps, int(record["nearest"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} holds no memory of steps ({error!r}); expected a file of agents.remember") from error
+        raise ValueError(f"{path} is not a memory of steps ({error!r}); expected a file written by agents.remember") from error
 
 
-def stored(situation: Situation, deed: WorkflowStep) -> StoredStep:
-    """Return a step for a memory; the deed is one without names."""
-    page, names = read_page(situation.page), names_of(situation.goal)
+def stored_step(situation: Situation, action: WorkflowStep) -> StoredStep:
+    """Return a step for a memory. `action` must not contain names of the task."""
+    page, names = parse_page(situation.page), names_of(situation.goal)
     goal, path, title = (without_names(text, names) for text in (situation.goal, path_of(page.url), page.title))
-    return StoredStep(situation.goal, goal, urlsplit(page.url).netloc, path, title, situation.before, deed)
+    return StoredStep(situation.goal, goal, urlsplit(page.url).netloc, path, title, situation.previous, action)
 
 
-def _place_keys(path: str, title: str, before: WorkflowStep) -> tuple[Any, ...]:
-    return ("path", path), ("title", title), ("deed", *same_by(before))
+def _page_keys(path: str, title: str, previous: WorkflowStep) -> tuple[Any, ...]:
+    return ("path", path), ("title", title), ("deed", *same_by(previous))
 
 
-def _keys(deed: WorkflowStep) -> tuple[Any, ...]:
-    """Return what has to be equal in each of the ways to do the same. An act without a label has none in common with others."""
-    label = deed.label or f"<{deed.kind}>"
-    return ("deed", *same_by(deed)), ("kind", deed.kind), ("label", label)
+def _match_keys(action: WorkflowStep) -> tuple[Any, ...]:
+    """Return the key of each kind of match, which is equal for actions that match."""
+    label = action.label or f"<{action.kind}>"  # so that actions of different kinds without labels do not match
+    return ("deed", *same_by(action)), ("kind", action.kind), ("label", label)
 
 
 class MemoryRead(nn.Module):
-    """Adds to a candidate's score how much it does the same as the steps that are attended to, or as none of them. A new one adds 0."""
+    """Scores candidates by how well their actions match those of retrieved steps, weighted by attention.
+
+    Attention may also go to a null entry, which matches no candidate. The initial scores are 0.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.attention = nn.Sequential(nn.Linear(NEARNESS, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, 1))
+        self.attention = nn.Sequential(nn.Linear(SIMILARITIES, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, 1))
         self.nothing = nn.Parameter(torch.zeros(1))
-        self.gain = nn.Parameter(torch.zeros(MATCHES))
+        self.gain = nn.Parameter(torch.zeros(MATCH_KINDS))
 
-    def forward(self, recalled: Sequence[Recalled], owners: Tensor) -> Tensor:
-        """Return what is added to the score of each candidate, shape (N,); `owners` are the numbers of their questions."""
-        near = torch.from_numpy(numpy.stack([each.near for each in recalled]))
-        stored = torch.from_numpy(numpy.stack([each.stored for each in recalled]))
-        offered = torch.from_numpy(numpy.concatenate([each.offered for each in recalled]))
-        logits = self.attention(near)[..., 0].masked_fill(stored[..., 0] < 0, -torch.inf)
-        weights = torch.cat([logits, self.nothing.expand(len(recalled), 1)], 1).softmax(1)[:, :-1]
-        added = torch.zeros(len(offered))
-        for place, gain in enumerate(self.gain):
-            same = offered[:, place, None] == stored[owners, :, place]
-            added = added + gain * (same * weights[owners]).sum(1)
+    def forward(self, retrievals: Sequence[Retrieval], owners: Tensor) -> Tensor:
+        """Return the score to add to each candidate, shape (N,).
+
+        Args:
+            retrievals: Retrieval of each of Q questions.
+            owners: Index of each candidate's question, shape (N,).
+
+        """
+        similarities = torch.from_numpy(numpy.stack([retrieval.similarities for retrieval in retrievals]))
+        step_ids = torch.from_numpy(numpy.stack([retrieval.step_ids for retrieval in retrievals]))
+        candidate_ids = torch.from_numpy(numpy.concatenate([retrieval.candidate_ids for retrieval in retrievals]))
+        logits = self.attention(similarities)[..., 0].masked_fill(step_ids[..., 0] < 0, -torch.inf)
+        weights = torch.cat([logits, self.nothing.expand(len(retrievals), 1)], 1).softmax(1)[:, :-1]
+        added = torch.zeros(len(candidate_ids))
+        for match_kind, gain in enumerate(self.gain):
+            is_match = candidate_ids[:, match_kind, None] == step_ids[owners, :, match_kind]
+            added = added + gain * (is_match * weights[owners]).sum(1)
         return added

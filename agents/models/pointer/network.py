@@ -1,6 +1,6 @@
-"""The network: one score for each candidate of each question, from the texts around it, its numbers and its context.
+"""The pointing network, which scores each candidate of a question by its texts, its numbers and its context.
 
-Its batches, its checkpoints, and ensembles of networks are here, too.
+This module also contains its vocabulary, batches of choices, checkpoint loading, and ensembles of networks.
 """
 
 import json
@@ -19,69 +19,84 @@ from torch import Tensor, nn
 
 from agents.models.checkpoints import find_model
 from agents.models.ensembles import EnsembleWeights
-from agents.models.pointer.decoding import ACT, JOIN, PIECE, Choice, Question
+from agents.models.pointer.decoding import ACTION, JOIN, PIECE, Choice, Question
 from agents.models.pointer.goals import words_of
 from agents.models.pointer.labels import LABELS, Labels
 from agents.models.pointer.memory import MemoryRead, StepMemory, load_memory
 from agents.models.pointer.reader import (
-    ACT_NUMBERS,
-    ACT_SLOTS,
+    ACTION_NUMBERS,
+    ACTION_SLOTS,
     CONTEXT_NUMBERS,
     CONTEXT_SLOTS,
     PIECE_NUMBERS,
     PIECE_SLOTS,
     Reader,
     StringTable,
-    distinct,
+    unique_in_order,
 )  # fmt: skip
 
-UNKNOWN = ("<name>", "<number>")
-WEIGHTS, RECORD, MEMORY = "pointer.safetensors", "pointer.json", "memory.json"
+UNKNOWN_WORDS = ("<name>", "<number>")
+WEIGHTS_FILE, RECORD_FILE, MEMORY_FILE = "pointer.safetensors", "pointer.json", "memory.json"
 
 
 class Vocabulary:
-    """The words that the network knows, and the ids of the texts of a reader."""
+    """The network's words, and the word ids of the texts of readers.
+
+    Args:
+        words: The words, including both `UNKNOWN_WORDS`. The id of a word is its index.
+
+    """
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._ids = {word: number for number, word in enumerate(self.words)}
-        self._texts: WeakKeyDictionary[StringTable, _Encoded] = WeakKeyDictionary()
+        self._texts: WeakKeyDictionary[StringTable, _EncodedTexts] = WeakKeyDictionary()
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def encode(self, texts: StringTable, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
-        """Return word ids of the wanted texts one after another, and where each begins."""
-        encoded = self._texts.setdefault(texts, _Encoded())
-        ids = self._ids.get
-        for text in texts.known[encoded.count :]:
-            words = [self.id_of(token) if (found := ids(token)) is None else found for token in tokens_of(text)]
+    def encode(self, texts: StringTable, text_ids: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
+        """Return the concatenated word ids of texts, and the offset of each text, shape (T,).
+
+        Args:
+            texts: The string table of a reader. Its new texts are encoded and cached.
+            text_ids: Ids of T texts in the table.
+
+        """
+        encoded = self._texts.setdefault(texts, _EncodedTexts())
+        get_id = self._ids.get
+        for text in texts.strings[encoded.count :]:
+            words = [self.id_of(token) if (word_id := get_id(token)) is None else word_id for token in tokenize(text)]
             encoded.add([word for word in words if word >= 0])
-        flat, offsets = encoded.take(wanted)
+        flat, offsets = encoded.take(text_ids)
         return torch.from_numpy(flat), torch.from_numpy(offsets)
 
     def id_of(self, token: str) -> int:
-        """Return the id of a word, -1 for a mark that is not known; other words that are not known are names or numbers."""
-        found = self._ids.get(token, -1)
-        if found < 0 and not token.startswith("#") and "\x03" not in token:
+        """Return the id of a token.
+
+        An unknown word has the id of "<number>" if it starts with a digit and of "<name>" otherwise. An unknown mark ("#...") or pair of
+        words has the id -1.
+        """
+        word_id = self._ids.get(token, -1)
+        if word_id < 0 and not token.startswith("#") and "\x03" not in token:
             return self._ids["<number>" if token[:1].isdigit() else "<name>"]
-        return found
+        return word_id
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the words into a folder, in which `PointerNetwork.save_pretrained` writes the parameters."""
-        (folder / RECORD).write_text(json.dumps({"words": self.words}, ensure_ascii=False), encoding="utf-8")
+        """Write the words to a folder. `PointerNetwork.save_pretrained` writes the parameters to the same folder."""
+        (folder / RECORD_FILE).write_text(json.dumps({"words": self.words}, ensure_ascii=False), encoding="utf-8")
 
 
-class _Encoded:
-    """Word ids of texts one after another, in arrays that grow by doubling."""
+class _EncodedTexts:
+    """Concatenated word ids of texts, in arrays that grow by doubling."""
 
     def __init__(self) -> None:
         self.count = 0
         self._words = numpy.zeros(1_024, numpy.int32)
-        self._starts = numpy.zeros(1_024, numpy.int64)  # of each text, and where the last one ends
+        self._starts = numpy.zeros(1_024, numpy.int64)  # start of each text, and the end of the last one
 
     def add(self, words: Sequence[int]) -> None:
-        """Add the next text."""
+        """Append the word ids of the next text."""
         start = int(self._starts[self.count])
         end = start + len(words)
         while end > len(self._words):
@@ -92,51 +107,60 @@ class _Encoded:
         self.count += 1
         self._starts[self.count] = end
 
-    def take(self, wanted: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-        """Return the word ids of the wanted texts one after another, and where each begins."""
-        starts = self._starts[wanted]
-        lengths = self._starts[wanted + 1] - starts
+    def take(self, text_ids: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+        """Return the concatenated word ids of texts, and the offset of each text."""
+        starts = self._starts[text_ids]
+        lengths = self._starts[text_ids + 1] - starts
         ends = lengths.cumsum()
         offsets = ends - lengths
-        places = numpy.arange(ends[-1] if len(ends) else 0) + (starts - offsets).repeat(lengths)
-        return self._words[places].astype(numpy.int64), offsets
+        positions = numpy.arange(ends[-1] if len(ends) else 0) + (starts - offsets).repeat(lengths)
+        return self._words[positions].astype(numpy.int64), offsets
 
 
-def tokens_of(text: str) -> list[str]:
-    """Return the words and marks ("#...") of a text; one that begins with a control character gives pairs of words, too."""
+def tokenize(text: str) -> list[str]:
+    r"""Return the words and marks ("#...") of a text. A text that starts with "\x02" is a goal; its pairs of adjacent words are appended."""
     if text.startswith("\x02"):
         words = words_of(text[1:])
-        return [*words, *(f"{one}\x03{other}" for one, other in pairwise(words))]
+        return [*words, *(f"{first}\x03{second}" for first, second in pairwise(words))]
     if "#" not in text:
         return list(words_of(text))
-    found: list[str] = []
+    tokens: list[str] = []
     for part in text.split(" "):
-        found += [part] if part.startswith("#") else words_of(part)
-    return found
+        tokens += [part] if part.startswith("#") else words_of(part)
+    return tokens
 
 
 class Scores(NamedTuple):
-    """The scores of the candidates of several questions, one after another."""
+    """The concatenated scores of the N candidates of Q questions."""
 
-    values: Tensor
-    lengths: tuple[int, ...]
+    values: Tensor  # (N,)
+    lengths: tuple[int, ...]  # number of candidates of each question
 
     def logprobs(self, temperature: float = 1.0) -> list[Tensor]:
-        """Return the log-probabilities of each question's candidates."""
+        """Return the log-probabilities of each question's candidates at a sampling temperature."""
         return [(part / temperature).log_softmax(0) for part in self.values.split(self.lengths)]
 
-    def logprobs_of(self, questions: Tensor, places: Tensor, temperature: float = 1.0) -> Tensor:
-        """Return the log-probabilities of candidates by the number of their question and their place in it, shape (N,)."""
+    def candidate_logprobs(self, questions: Tensor, indices: Tensor, temperature: float = 1.0) -> Tensor:
+        """Return the log-probabilities of C candidates, shape (C,), float32.
+
+        Args:
+            questions: Index of each candidate's question, shape (C,).
+            indices: Index of each candidate within its question, shape (C,).
+            temperature: Sampling temperature.
+
+        """
         lengths = torch.tensor(self.lengths)
         owners = torch.arange(len(lengths)).repeat_interleave(lengths)
-        values = self.values.double() / temperature  # many small probabilities are added one after another
+        values = self.values.double() / temperature  # sums of many small probabilities need float64
         largest = values.detach().new_full((len(lengths),), -torch.inf).scatter_reduce(0, owners, values.detach(), "amax")
         sums = torch.zeros_like(largest).index_add(0, owners, (values - largest[owners]).exp())
         starts = lengths.cumsum(0) - lengths
-        return (values[starts[questions] + places] - (largest + sums.log())[questions]).float()
+        return (values[starts[questions] + indices] - (largest + sums.log())[questions]).float()
 
 
 class _Scorer(nn.Module):
+    """Scores the candidates of one stage."""
+
     def __init__(self, slots: int, numbers: int, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
@@ -151,75 +175,103 @@ class _Scorer(nn.Module):
     def forward(
         self, embedded: Tensor, slots: Sequence[tuple[Tensor, Tensor]], numbers: Tensor, contexts: Tensor, owners: Tensor
     ) -> Tensor:
-        # The sum over slots of the projected texts: each distinct text of a slot is projected once, then rows are gathered.
+        # A candidate's texts are projected by slot and summed. Each distinct text of a slot is projected once, then rows are gathered.
         table = torch.cat([embedded[unique] @ weight for weight, (unique, _) in zip(self.slots, slots, strict=True)])
-        places, start = [], 0
+        positions, start = [], 0
         for unique, inverse in slots:
-            places.append(inverse + start)
+            positions.append(inverse + start)
             start += len(unique)
-        own = self.numbers(numbers) + nn.functional.embedding_bag(torch.stack(places, 1), table, mode="sum")
+        candidates = self.numbers(numbers) + nn.functional.embedding_bag(torch.stack(positions, 1), table, mode="sum")
         shift, gain = self.context(contexts).chunk(2, -1)
-        hidden = self.dropout(torch.relu(own * (1 + gain[owners]) + shift[owners]))
+        hidden = self.dropout(torch.relu(candidates * (1 + gain[owners]) + shift[owners]))
         hidden = hidden + torch.relu(self.hidden(hidden))
         scores: Tensor = self.score(hidden)[:, 0]
         return scores
 
 
 class PointerNetwork(nn.Module):
-    """Scores candidates of questions of one stage. What else was read changes no score: texts are computed in the questions' order."""
+    """Scores the candidates of questions of one stage.
+
+    Texts are embedded in order of their first use by the questions, so that scores do not depend on other texts in the string table.
+
+    Args:
+        vocabulary: Number of words.
+        width: Width of word embeddings.
+        hidden: Width of hidden layers.
+        dropout: Dropout rate.
+        scale: Standard deviation of the initial embeddings.
+
+    """
 
     def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96, dropout: float = 0.0, scale: float = 0.5) -> None:
         super().__init__()
         self.embedding = nn.EmbeddingBag(vocabulary, width, mode="sum")
         nn.init.normal_(self.embedding.weight, std=scale)
-        sizes = {ACT: (ACT_SLOTS, ACT_NUMBERS), PIECE: (PIECE_SLOTS, PIECE_NUMBERS), JOIN: (PIECE_SLOTS, PIECE_NUMBERS)}
-        self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACT, PIECE, JOIN))
+        sizes = {
+            ACTION: (ACTION_SLOTS, ACTION_NUMBERS),
+            PIECE: (PIECE_SLOTS, PIECE_NUMBERS),
+            JOIN: (PIECE_SLOTS, PIECE_NUMBERS),
+        }
+        self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACTION, PIECE, JOIN))
         self.width, self.hidden = width, hidden
         self.dropout = nn.Dropout(dropout)
         self.memory: StepMemory | None = None
-        self.labels: Labels | None = None  # of training pages, for `label_reader`
+        self.labels: Labels | None = None  # of training pages, for `create_label_matcher`
         self.read: MemoryRead | None = None
 
-    def remember(self, memory: StepMemory) -> None:
-        """Read from this memory from now on, with a new read if there is none. Questions must be made by a reader with the memory."""
+    def set_memory(self, memory: StepMemory) -> None:
+        """Set the memory whose retrieved steps are scored by `read`, which is created if it is None.
+
+        Questions must come from a reader with the same memory.
+        """
         self.memory, self.read = memory, self.read or MemoryRead()
 
     def forward(self, questions: Sequence[Question], texts: StringTable, vocabulary: Vocabulary) -> Scores:
-        """Return the scores of all candidates of questions of one stage."""
+        """Return the scores of all candidates of questions, which must have the same stage.
+
+        Args:
+            questions: Q questions of one stage.
+            texts: String table of the questions' reader.
+            vocabulary: The network's words.
+
+        Raises:
+            ValueError: The network has a memory, but a question has no retrieval.
+
+        """
         slots = numpy.concatenate([question.rows.slots for question in questions])
         numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions])).float()
         lengths = tuple(len(question.rows.slots) for question in questions)
-        shared = numpy.stack([question.context.slots for question in questions])
-        wanted, named = distinct(numpy.concatenate([shared.ravel(), slots.ravel()]), len(texts.known))
-        flat, offsets = vocabulary.encode(texts, wanted)
-        counts = torch.diff(offsets, append=torch.tensor([len(flat)]))
-        embedded = self.embedding(flat, offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
+        context_slots = numpy.stack([question.context.slots for question in questions])
+        text_ids, positions = unique_in_order(numpy.concatenate([context_slots.ravel(), slots.ravel()]), len(texts.strings))
+        word_ids, offsets = vocabulary.encode(texts, text_ids)
+        counts = torch.diff(offsets, append=torch.tensor([len(word_ids)]))
+        embedded = self.embedding(word_ids, offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
         embedded = self.dropout(embedded)
-        contexts = embedded[torch.from_numpy(named[: shared.size])].view(len(questions), -1)
+        contexts = embedded[torch.from_numpy(positions[: context_slots.size])].view(len(questions), -1)
         contexts = torch.cat([contexts, torch.from_numpy(numpy.stack([question.context.numbers for question in questions]))], 1)
         owners = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
-        columns = named[shared.size :].reshape(slots.shape).T
-        parts = [tuple(map(torch.from_numpy, distinct(column, len(wanted)))) for column in columns]
+        columns = positions[context_slots.size :].reshape(slots.shape).T
+        parts = [tuple(map(torch.from_numpy, unique_in_order(column, len(text_ids)))) for column in columns]
         values = self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners)
-        if self.read is not None and questions[0].stage == ACT:
-            recalled = [question.recalled for question in questions if question.recalled is not None]
-            if len(recalled) < len(questions):
-                raise ValueError("a question recalls nothing; expected one of a reader with the network's memory")
-            values = values + self.read(recalled, owners)
+        if self.read is not None and questions[0].stage == ACTION:
+            retrievals = [question.retrieval for question in questions if question.retrieval is not None]
+            if len(retrievals) < len(questions):
+                raise ValueError("a question has no retrieval; expected questions of a reader with the network's memory")
+            values = values + self.read(retrievals, owners)
         return Scores(values, lengths)
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the parameters into a folder, in which `Vocabulary.save_pretrained` writes the words."""
-        save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
+        """Write the parameters, memory and labels to a folder. `Vocabulary.save_pretrained` writes the words to the same folder."""
+        save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS_FILE)
         if self.memory is not None:
-            self.memory.save(folder / MEMORY)
+            self.memory.save(folder / MEMORY_FILE)
         if self.labels is not None:
             (folder / LABELS).write_text(json.dumps(self.labels, ensure_ascii=False), encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceBatch:
-    """N choices, ordered by sample. `samples` are the indices of the samples in that order, `lengths` how many choices each has."""
+    """N choices, ordered by sample. `samples` are the indices of the samples in that order, and `lengths` their numbers of choices."""
 
     choices: tuple[Choice, ...]
     samples: tuple[int, ...]
@@ -228,50 +280,59 @@ class ChoiceBatch:
 
 
 def pack_choices(
-    choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], most: int, reader: Reader
+    choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], max_candidates: int, reader: Reader
 ) -> Iterator[ChoiceBatch]:
-    """Yield batches of whole samples, of at most `most` candidates or one sample; those of a question that is asked again count once."""
-    start, room = 0, most
-    known = set[int]()
-    for end, own in enumerate([*choices_S, ()]):
-        counts = {id(choice.question): len(choice.question.rows.slots) for choice in own}
-        added = sum(count for key, count in counts.items() if key not in known)
-        if end > start and (added > room or end == len(choices_S)):
-            members = choices_S[start:end]
-            flat = tuple(choice for each in members for choice in each)
-            yield ChoiceBatch(flat, tuple(samples[start:end]), tuple(map(len, members)), reader)
-            start, room, added = end, most, sum(counts.values())
-            known.clear()
-        room -= added
-        known.update(counts)
+    """Yield batches of consecutive whole samples.
+
+    Args:
+        choices_S: The choices of each of S samples.
+        samples: The index of each sample.
+        max_candidates: Largest number of candidates in a batch, unless it has only one sample. The candidates of a question are counted
+            once, even if several choices answer it.
+        reader: The reader that the questions come from.
+
+    """
+    start, remaining = 0, max_candidates
+    known_questions = set[int]()
+    for end, sample_choices in enumerate([*choices_S, ()]):
+        counts = {id(choice.question): len(choice.question.rows.slots) for choice in sample_choices}
+        added = sum(count for key, count in counts.items() if key not in known_questions)
+        if end > start and (added > remaining or end == len(choices_S)):
+            batch_choices = choices_S[start:end]
+            flat = tuple(choice for sample in batch_choices for choice in sample)
+            yield ChoiceBatch(flat, tuple(samples[start:end]), tuple(map(len, batch_choices)), reader)
+            start, remaining, added = end, max_candidates, sum(counts.values())
+            known_questions.clear()
+        remaining -= added
+        known_questions.update(counts)
 
 
 def choice_logprobs(network: PointerNetwork, batch: ChoiceBatch, vocabulary: Vocabulary, temperature: float = 1.0) -> Tensor:
-    """Return the log-probability of each choice, shape (N,). A question that several choices answer is scored once."""
+    """Return the log-probability of each choice of a batch, shape (N,). A question that several choices answer is scored once."""
     order: list[int] = []
-    found: list[Tensor] = []
+    logprobs: list[Tensor] = []
     for stage in range(len(network.scorers)):
-        own = [place for place, choice in enumerate(batch.choices) if choice.question.stage == stage]
-        if own:
-            distinct = {id(batch.choices[place].question): batch.choices[place].question for place in own}
-            numbers = {key: number for number, key in enumerate(distinct)}
-            scores = network(list(distinct.values()), batch.reader.texts, vocabulary)
-            asked = torch.tensor([numbers[id(batch.choices[place].question)] for place in own])
-            taken = torch.tensor([batch.choices[place].place for place in own])
-            found.append(scores.logprobs_of(asked, taken, temperature))
-            order += own
-    return torch.cat(found)[torch.tensor(order).argsort()]
+        stage_indices = [index for index, choice in enumerate(batch.choices) if choice.question.stage == stage]
+        if stage_indices:
+            questions = {id(batch.choices[index].question): batch.choices[index].question for index in stage_indices}
+            positions = {key: position for position, key in enumerate(questions)}
+            scores = network(list(questions.values()), batch.reader.texts, vocabulary)
+            question_indices = torch.tensor([positions[id(batch.choices[index].question)] for index in stage_indices])
+            candidate_indices = torch.tensor([batch.choices[index].candidate_index for index in stage_indices])
+            logprobs.append(scores.candidate_logprobs(question_indices, candidate_indices, temperature))
+            order += stage_indices
+    return torch.cat(logprobs)[torch.tensor(order).argsort()]
 
 
 def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
-    """Return the network of a folder or of a run's newest checkpoint, ready to be used, and its words. Dropout is 0."""
+    """Return the network and vocabulary of a model folder or a run's newest checkpoint. The network is in eval mode, without dropout."""
     folder = Path(find_model(source))
-    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    parameters = load_file(folder / WEIGHTS)
+    record = json.loads((folder / RECORD_FILE).read_text(encoding="utf-8"))
+    parameters = load_file(folder / WEIGHTS_FILE)
     _, width, hidden = parameters["scorers.0.slots"].shape
     network = PointerNetwork(len(record["words"]), width, hidden)
-    if (folder / MEMORY).is_file():
-        network.remember(load_memory(folder / MEMORY))
+    if (folder / MEMORY_FILE).is_file():
+        network.set_memory(load_memory(folder / MEMORY_FILE))
     if (folder / LABELS).is_file():
         network.labels = json.loads((folder / LABELS).read_text(encoding="utf-8"))
     network.load_state_dict(parameters)
@@ -280,28 +341,39 @@ def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
 
 
 class PointerEnsemble(nn.Module):
-    """Networks, each with words of its own, whose scores are the logarithm of their mean probabilities.
+    """An ensemble of pointing networks, whose scores are the logarithm of their weighted mean probabilities.
 
-    All of them are asked the same question, so the mean is one over the same candidates (Boltzmann addition, as LLM-Ens calls it).
+    All networks score the same candidates, so their probabilities can be averaged ("Boltzmann addition" in LLM-Ens, arXiv 2505.15306).
+
+    Args:
+        members: Networks without memory, each with its vocabulary.
+        weights: Weight of each network by site.
+
     """
 
     def __init__(self, members: Sequence[tuple[PointerNetwork, Vocabulary]], weights: EnsembleWeights) -> None:
         super().__init__()
         if any(network.memory is not None for network, _ in members):
-            raise ValueError("a member reads a memory of steps; expected networks without memory in an ensemble")
+            raise ValueError("a member of the ensemble has a memory of steps; expected networks without memory")
         self.networks = nn.ModuleList(network for network, _ in members)
         self._vocabularies = [vocabulary for _, vocabulary in members]
         self._weights = weights
 
-    def forward(self, questions: Sequence[Question], texts: StringTable, vocabulary: Vocabulary) -> Scores:  # noqa: ARG002 - each has its own
-        """Return the logarithm of the weighted mean of the networks' probabilities, for questions of one stage."""
+    def forward(self, questions: Sequence[Question], texts: StringTable, vocabulary: Vocabulary) -> Scores:  # noqa: ARG002 - each network has its own
+        """Return the logarithm of the weighted mean of the networks' probabilities, for questions of one stage.
+
+        `vocabulary` is ignored; it makes the signature that of `PointerNetwork`.
+        """
         scored = [
-            network(questions, texts, own).logprobs() for network, own in zip(self.networks, self._vocabularies, strict=True)
+            network(questions, texts, own_vocabulary).logprobs()
+            for network, own_vocabulary in zip(self.networks, self._vocabularies, strict=True)
         ]
-        found = []
+        ensemble_logprobs = []
         for number, question in enumerate(questions):
-            host = texts.known[int(question.context.slots[1])].rpartition("#host_")[2]  # of the page, as the context names it
-            voices = torch.tensor(self._weights.for_situation(host))
-            logprobs = torch.stack([own[number] for own in scored])
-            found.append((logprobs + (voices / voices.sum()).log()[:, None]).logsumexp(0))
-        return Scores(torch.cat(found), tuple(map(len, found)))
+            host = texts.strings[int(question.context.slots[1])].rpartition("#host_")[
+                2
+            ]  # host of the page, a mark in the context's texts
+            weights = torch.tensor(self._weights.for_situation(host))
+            logprobs = torch.stack([network_logprobs[number] for network_logprobs in scored])
+            ensemble_logprobs.append((logprobs + (weights / weights.sum()).log()[:, None]).logsumexp(0))
+        return Scores(torch.cat(ensemble_logprobs), tuple(map(len, ensemble_logprobs)))

@@ -1,4 +1,7 @@
-"""Pages read back from the env's simplified HTML: controls and lines, tables, pieces of text, and what the lines have to do with a goal."""
+"""Pages parsed from the env's simplified HTML: controls, lines, tables and text pieces, and features of the lines.
+
+A piece is a text from the page that an action may use as its argument.
+"""
 
 import re
 from collections.abc import Sequence
@@ -15,85 +18,87 @@ from agents.models.pointer.goals import DURATION, MONEY, Goal, amount_of, date_o
 Use = Literal["link", "button", "box", "text", "area", "select"]
 Floats = NDArray[numpy.float32]
 Ids = NDArray[numpy.int32]
-EXTREMES = 18
-WANTED = 9
+EXTREME_FEATURES = 18
+GOAL_VALUE_FEATURES = 9
 
-_USES: dict[str, Use] = {"a": "link", "button": "button", "textarea": "area"}
+_USE_BY_TAG: dict[str, Use] = {"a": "link", "button": "button", "textarea": "area"}
 _TAG = re.compile(r"<([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![a-z-])([a-z-]+)="([^"]*)"')
-_NOTE = re.compile(r"\[\d+ more lines (?:above|below)\]")
-_TAB = re.compile(r"\[(\d+)\](\*?) (.*)")
+_SCROLL_NOTE = re.compile(r"\[\d+ more lines (?:above|below)\]")
+_TAB_PATTERN = re.compile(r"\[(\d+)\](\*?) (.*)")
 _IN_BRACKETS = re.compile(r" \(([^()]*)\)")
-_BEHIND_COMMA = re.compile(r", (\d+)")
+_AFTER_COMMA = re.compile(r", (\d+)")
 _PARTS = re.compile(
     rf"{MONEY}|{DURATION}|\d[\d,.]* k?m\b|https?://[^\s\"<>]+|[\w.+-]+@[\w.-]*\w(?::[\w./-]+)?|"
     r"\d\d:\d\d-\d\d:\d\d|\d+(?:[.,-]\d+)*|@?[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)+"
 )
 _NAMES = re.compile(r"[A-Z][\w'.-]*(?: (?:(?:of|the|and|de|&) )?[A-Z][\w'.-]*)+|[A-Z][\w'-]+")
-_BREAK = re.compile(r": | - |; |, | \| | / | \(|\) |\)$| by | in |\. |\n")
-_LONGEST_TEXT = 300
-_MOST = 2_000  # other pieces of one page
-_MOST_COPIED = 500_000  # characters of a large field's beginnings and ends, which without a limit grow with the square
+_DELIMITER = re.compile(r": | - |; |, | \| | / | \(|\) |\)$| by | in |\. |\n")
+_MAX_PIECE_LENGTH = 300
+_MAX_PIECES = 2_000  # pieces of one page
+_MAX_COPIED = (
+    500_000  # characters in the prefixes and suffixes of one field, whose total length is quadratic in that of the field
+)
 _MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
-_COUNT = re.compile(r"\d\.\d \((\d+)\)")  # of ratings
+_COUNT = re.compile(r"\d\.\d \((\d+)\)")  # a rating and the number of ratings
 _POINTS = re.compile(r"(-?(?<!\d)\d+) points?\b")
-_LONGEST_LINE = 160  # characters of a line beside a control's own
+_MAX_LINE_LENGTH = 160  # characters of a line adjacent to that of a control
 
 
 class Control(NamedTuple):
-    """Something that can be used, in the order of the page."""
+    """An interactive element of a page."""
 
     use: Use
-    address: str  # what an action names it by
+    element: str  # its name in actions
     label: str
-    line: int
-    value: str = ""  # what a text field holds
-    is_on: bool = False  # a box is ticked
+    line: int  # index of its line
+    value: str = ""  # content of a text field
+    is_checked: bool = False
     is_disabled: bool = False
-    options: tuple[tuple[str, bool], ...] = ()  # of a drop-down list: the text, and whether it is chosen
+    options: tuple[tuple[str, bool], ...] = ()  # of a drop-down list: text, and whether it is selected
 
 
-class Segment(NamedTuple):
-    """A run of text between tags; `column` is its place in a row of a table, or -1."""
+class TextSegment(NamedTuple):
+    """A run of text between two tags. `column` is the index of its table column, or -1 outside of tables."""
 
     text: str
     is_control: bool
     column: int
 
 
-class Line(NamedTuple):
+class PageLine(NamedTuple):
     """One line of a page."""
 
     text: str  # without tags
-    segments: tuple[Segment, ...]
+    segments: tuple[TextSegment, ...]
     is_row: bool
     is_heading: bool
-    columns: tuple[str, ...]  # of the table that the row belongs to
-    heading: str  # the newest heading above
-    first_control: int  # place of its first control in the page's
-    controls: int  # how many it has
+    columns: tuple[str, ...]  # column headers of the row's table
+    heading: str  # the nearest heading above
+    first_control: int  # index of its first control in the page's controls
+    controls: int  # number of controls
 
 
-class Page(NamedTuple):
-    """A page as the agent sees it."""
+class ObservedPage(NamedTuple):
+    """A page parsed from its observation."""
 
     url: str
-    tabs: tuple[tuple[str, bool], ...]  # title, and whether it is the one that is shown
-    notices: tuple[str, ...]
-    lines: tuple[Line, ...]
-    controls: tuple[Control, ...]
-    has_above: bool
+    tabs: tuple[tuple[str, bool], ...]  # title, and whether the tab is active
+    notices: tuple[str, ...]  # messages of the browser
+    lines: tuple[PageLine, ...]
+    controls: tuple[Control, ...]  # in page order
+    has_above: bool  # whether lines above the window are hidden
     has_below: bool
-    title: str  # its first heading of the first rank, else ""
+    title: str  # its first h1 heading, or ""
 
 
 @lru_cache(maxsize=1_024)
-def read_page(text: str) -> Page:
-    """Return a page from the env's text of it, in which elements are named by id or by label."""
+def parse_page(text: str) -> ObservedPage:
+    """Parse the env's text of a page, in which elements are named by id or by label."""
     url = ""
     tabs: tuple[tuple[str, bool], ...] = ()
     notices: list[str] = []
-    lines: list[Line] = []
+    lines: list[PageLine] = []
     controls: list[Control] = []
     has_above = has_below = False
     heading, title = "", ""
@@ -106,63 +111,66 @@ def read_page(text: str) -> Page:
             url = raw[5:]
             continue
         if raw.startswith("Tabs: ") and not lines:
-            found = [_TAB.match(part) for part in raw[6:].split(" | ")]
-            tabs = tuple((match.group(3), bool(match.group(2))) for match in found if match)
+            tab_matches = [_TAB_PATTERN.match(part) for part in raw[6:].split(" | ")]
+            tabs = tuple((match.group(3), bool(match.group(2))) for match in tab_matches if match)
             continue
         if raw.startswith("Browser: ") and not lines:
             notices.append(raw[9:])
             continue
-        if _NOTE.fullmatch(raw):
+        if _SCROLL_NOTE.fullmatch(raw):
             has_above, has_below = has_above or raw.endswith("above]"), has_below or raw.endswith("below]")
             continue
         while raw.count("<textarea") > raw.count("</textarea>"):
-            more = next(rest, None)
-            if more is None:
+            next_line = next(rest, None)
+            if next_line is None:
                 break
-            raw += "\n" + more
+            raw += "\n" + next_line
         first = len(controls)
-        segments, is_row, is_heading = _read_line(raw, len(lines), controls, counts)
+        segments, is_row, is_heading = _parse_line(raw, len(lines), controls, counts)
         if is_row and "<th" in raw:
-            columns = _cells_of(segments, 1 + max((part.column for part in segments), default=-1))
+            columns = _column_texts(segments, 1 + max((part.column for part in segments), default=-1))
         elif not is_row:
             columns = ()
-        plain = " ".join(part.text for part in segments)
+        line_text = " ".join(part.text for part in segments)
         if is_heading:
             if not title and raw.startswith("<h1"):
-                title = plain
-            heading = plain
-        lines.append(Line(plain, segments, is_row, is_heading, columns, heading, first, len(controls) - first))
-    return Page(url, tabs, tuple(notices), tuple(lines), tuple(controls), has_above, has_below, title)
+                title = line_text
+            heading = line_text
+        lines.append(PageLine(line_text, segments, is_row, is_heading, columns, heading, first, len(controls) - first))
+    return ObservedPage(url, tabs, tuple(notices), tuple(lines), tuple(controls), has_above, has_below, title)
 
 
-def _read_line(
-    raw: str, number: int, controls: list[Control], counts: dict[str, int]
-) -> tuple[tuple[Segment, ...], bool, bool]:
-    """Return the segments of a line, whether it is a row of a table, and whether it is a heading. Adds its controls."""
+def _parse_line(
+    raw: str, line_index: int, controls: list[Control], counts: dict[str, int]
+) -> tuple[tuple[TextSegment, ...], bool, bool]:
+    """Return the segments of a line, whether it is a table row, and whether it is a heading.
+
+    Appends the line's controls to `controls`. `counts` holds the number of earlier controls with each label and is updated.
+    """
     parts = _TAG.split(raw)
     is_row, is_heading = raw.startswith("<tr>"), raw.startswith("<h") and raw[2:3].isdigit()
-    segments: list[Segment] = []
+    segments: list[TextSegment] = []
     column, inside = -1, ""
     attributes: dict[str, str] = {}
     names: list[str] = []
     options: list[tuple[str, bool]] = []
-    for place, part in enumerate(parts):
-        if place % 2 == 0:
+    for index, part in enumerate(parts):
+        if index % 2 == 0:
             text = part.replace("&lt;", "<")
             if inside in ("a", "button", "textarea"):
                 is_area = inside == "textarea"
                 label = attributes.get("label", text.strip()) if is_area else text.strip()
-                address, kept = _address(attributes | {"label": label}, counts), text if is_area else ""
-                controls.append(Control(_USES[inside], address, label, number, kept, False, "disabled" in names))
+                element, value = _control_name(attributes | {"label": label}, counts), text if is_area else ""
+                controls.append(Control(_USE_BY_TAG[inside], element, label, line_index, value, False, "disabled" in names))
                 if not is_area:
-                    segments.append(Segment(text.strip(), True, column))
+                    segments.append(TextSegment(text.strip(), True, column))
                     attributes = {}
                 inside = ""
             elif inside == "option":
                 options.append((text, "selected" in names))
                 inside = ""
             elif text.strip():
-                segments.append(Segment(text.strip(), False, column))
+                segments.append(TextSegment(text.strip(), False, column))
             continue
         name, _, more = part.partition(" ")
         if name in ("td", "th"):
@@ -175,28 +183,36 @@ def _read_line(
             attributes, options = _attributes(more), []
             attributes["flags"] = _ATTRIBUTE.sub("", more)
         elif name == "/select":
-            address = _address(attributes, counts)
+            element = _control_name(attributes, counts)
             disabled = "disabled" in attributes.get("flags", "").split()
             label = attributes.get("label", "")
-            controls.append(Control("select", address, label, number, "", False, disabled, tuple(options)))
+            controls.append(Control("select", element, label, line_index, "", False, disabled, tuple(options)))
         elif name == "input":
-            found, flags = _attributes(more), _ATTRIBUTE.sub("", more).split()
-            kind = found.get("type", "text")
+            input_attributes, flags = _attributes(more), _ATTRIBUTE.sub("", more).split()
+            kind = input_attributes.get("type", "text")
             use: Use = "box" if kind in ("checkbox", "radio") else "text"
             is_off = "disabled" in flags or "readonly" in flags
-            label = found.get("label", "")
+            label = input_attributes.get("label", "")
             controls.append(
-                Control(use, _address(found, counts), label, number, found.get("value", ""), "checked" in flags, is_off)
+                Control(
+                    use,
+                    _control_name(input_attributes, counts),
+                    label,
+                    line_index,
+                    input_attributes.get("value", ""),
+                    "checked" in flags,
+                    is_off,
+                )
             )
         elif name == "img":
-            found = _attributes(more)
-            if found.get("alt"):
-                segments.append(Segment(found["alt"], False, column))
+            input_attributes = _attributes(more)
+            if input_attributes.get("alt"):
+                segments.append(TextSegment(input_attributes["alt"], False, column))
     return tuple(segments), is_row, is_heading
 
 
-def _address(attributes: dict[str, str], counts: dict[str, int]) -> str:
-    """Return what names a control: its id, or its label with the number of equal labels before it."""
+def _control_name(attributes: dict[str, str], counts: dict[str, int]) -> str:
+    """Return the name of a control in actions: its id, or its label, numbered if an earlier control has the same label."""
     if "id" in attributes:
         return attributes["id"]
     label = attributes.get("label", "")
@@ -209,39 +225,42 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def path_of(url: str) -> str:
-    """Return the path of an address, with its numbers as "0"."""
+    """Return the path of a URL, with numeric parts replaced by "0"."""
     return "/".join("0" if part.isdigit() else part for part in urlsplit(url).path.split("/"))
 
 
-class Row(NamedTuple):
-    """A row of a table or of a list of like lines: the texts in it by column."""
+class TableRow(NamedTuple):
+    """A row of a table, or a line of a list."""
 
-    cells: tuple[str, ...]
+    cells: tuple[str, ...]  # text in each column
     text: str
     words: frozenset[str]
-    number: int  # of its line
+    line_index: int
 
 
-class Table(NamedTuple):
-    """Rows with the same columns."""
+class PageTable(NamedTuple):
+    """Rows with the same columns, and the nearest heading above them."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     heading: str
 
 
 @lru_cache(maxsize=512)
-def tables_of(text: str) -> tuple[Table, ...]:
-    """Return the tables of a page, then its groups of at least two lines that are built alike."""
-    page = read_page(text)
-    tables: list[Table] = []
-    rows: list[Row] = []
+def tables_of(text: str) -> tuple[PageTable, ...]:
+    """Return the tables of a page, followed by its lists.
+
+    A list is a group of at least two lines under one heading whose segments have the same kinds.
+    """
+    page = parse_page(text)
+    tables: list[PageTable] = []
+    rows: list[TableRow] = []
     columns: tuple[str, ...] = ()
     heading = ""
-    groups: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
-    for number, line in enumerate((*page.lines, None)):
+    groups: dict[tuple[str, tuple[str, ...]], list[TableRow]] = {}
+    for line_index, line in enumerate((*page.lines, None)):
         if rows and (line is None or not line.is_row or line.columns != columns or _is_header(line)):
-            tables.append(Table(columns, tuple(rows), heading))
+            tables.append(PageTable(columns, tuple(rows), heading))
             rows = []
         if line is None:
             break
@@ -251,27 +270,29 @@ def tables_of(text: str) -> tuple[Table, ...]:
             for segment in line.segments:
                 if 0 <= segment.column < len(cells):
                     cells[segment.column] = f"{cells[segment.column]} {segment.text}".strip()
-            rows.append(Row(tuple(cells), line.text, frozenset(words_of(line.text)), number))
+            rows.append(TableRow(tuple(cells), line.text, frozenset(words_of(line.text)), line_index))
         elif line.segments and not line.is_heading and not line.is_row:
-            cells_, kinds = _list_cells(line)
-            groups.setdefault((line.heading, kinds), []).append(Row(cells_, line.text, frozenset(words_of(line.text)), number))
-    for (above, kinds), found in groups.items():
-        if len(found) >= 2:
-            width = min(len(row.cells) for row in found)
-            tables.append(Table(kinds[:width], tuple(found), above))
+            list_cells, kinds = _list_row(line)
+            groups.setdefault((line.heading, kinds), []).append(
+                TableRow(list_cells, line.text, frozenset(words_of(line.text)), line_index)
+            )
+    for (heading_above, kinds), list_rows in groups.items():
+        if len(list_rows) >= 2:
+            width = min(len(row.cells) for row in list_rows)
+            tables.append(PageTable(kinds[:width], tuple(list_rows), heading_above))
     return tuple(tables)
 
 
-def _cells_of(segments: Sequence[Segment], count: int) -> tuple[str, ...]:
-    return tuple(" ".join(part.text for part in segments if part.column == place) for place in range(count))
+def _column_texts(segments: Sequence[TextSegment], count: int) -> tuple[str, ...]:
+    return tuple(" ".join(part.text for part in segments if part.column == column) for column in range(count))
 
 
-def _is_header(line: Line) -> bool:
-    return bool(line.columns) and _cells_of(line.segments, len(line.columns)) == line.columns
+def _is_header(line: PageLine) -> bool:
+    return bool(line.columns) and _column_texts(line.segments, len(line.columns)) == line.columns
 
 
-def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the first texts of a line of a list, and what kind each is, by which lines are grouped."""
+def _list_row(line: PageLine) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return up to three texts of a line as the cells of a list row, and their kinds, which are its columns."""
     cells: list[str] = []
     kinds: list[str] = []
     for segment in line.segments:
@@ -281,10 +302,10 @@ def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
         cells.append(segment.text)
     cells, kinds = cells[:3], kinds[:3]
     if len(kinds) == 1 and kinds[0] == "text":
-        head, sep, tail = line.text.partition(": ")
-        if sep:
+        head, separator, tail = line.text.partition(": ")
+        if separator:
             return (line.text, head, tail), ("line", "head", "tail")
-        for pattern, kind in ((_IN_BRACKETS, "in brackets"), (_BEHIND_COMMA, "behind comma")):
+        for pattern, kind in ((_IN_BRACKETS, "in brackets"), (_AFTER_COMMA, "behind comma")):
             match = pattern.search(line.text, 1)
             if match and "\n" not in line.text[: match.start()]:
                 return (line.text[: match.start()], match[1]), ("line", kind)
@@ -292,84 +313,84 @@ def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class Piece(NamedTuple):
-    """A text to use, where it was found, and what stands around it."""
+    """A text that an action may use as its argument, with its source and context."""
 
     text: str
     source: str  # goal, page, memory, field, constant, or the name of a computation
-    way: str  # how it was cut out
-    left: str = ""  # what stands before it in its segment or in the goal
-    right: str = ""
-    line: str = ""  # the line that it stands on
-    above: str = ""  # the line above
+    form: str  # how it was extracted, for example "whole" or "figure"
+    left: str = ""  # text before it in its segment or in the goal
+    right: str = ""  # text after it
+    line: str = ""  # text of its line
+    above: str = ""  # text of the line above
     heading: str = ""
-    column: str = ""  # of a table, or what else says which value it is
-    number: int = -1  # of its line
+    column: str = ""  # header of its table column
+    line_index: int = -1  # -1 for a text without a line
 
 
 @lru_cache(maxsize=20_000)
-def _cut(text: str) -> tuple[tuple[str, str, str, str], ...]:
-    """Return the parts of a segment: text, way, and what stands before and after."""
-    found: dict[str, tuple[str, str, str, str]] = {}
+def _split_segment(text: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Return the pieces of a segment, each as (text, form, text before it, text after it)."""
+    parts: dict[str, tuple[str, str, str, str]] = {}
 
-    def add(part: str, way: str, start: int, end: int) -> None:
+    def add_part(part: str, form: str, start: int, end: int) -> None:
         left, right = text[max(0, start - 30) : start], text[end : end + 20]
         if part:
-            found.setdefault(part, (part, way, left, right))
+            parts.setdefault(part, (part, form, left, right))
 
-    add(text, "whole", 0, len(text))
+    add_part(text, "whole", 0, len(text))
     for match in _PARTS.finditer(text):
-        add(match.group(), "figure", *match.span())
+        add_part(match.group(), "figure", *match.span())
         if " k" in match.group() or match.group().endswith((" m", "km")):
-            add(match.group().partition(" ")[0], "bare figure", match.start(), match.start() + 1)
+            add_part(match.group().partition(" ")[0], "bare figure", match.start(), match.start() + 1)
         if match.group().startswith("@"):
-            add(match.group()[1:], "figure", match.start() + 1, match.end())
+            add_part(match.group()[1:], "figure", match.start() + 1, match.end())
     start = 0
-    for match in _BREAK.finditer(text):
-        add(text[start : match.start()].strip(), "part", start, match.start())
-        add(text[: match.start()].strip(), "head", 0, match.start())
+    for match in _DELIMITER.finditer(text):
+        add_part(text[start : match.start()].strip(), "part", start, match.start())
+        add_part(text[: match.start()].strip(), "head", 0, match.start())
         if match.group() in (": ", ", ", " ("):
-            add(text[match.end() :].strip(), "tail", match.end(), len(text))
+            add_part(text[match.end() :].strip(), "tail", match.end(), len(text))
         start = match.end()
     if start:
-        add(text[start:].strip(), "part", start, len(text))
+        add_part(text[start:].strip(), "part", start, len(text))
     for match in _NAMES.finditer(text):
-        add(match.group().rstrip("."), "name", *match.span())
-    first, _, others = text.partition(" ")
-    if others and first.isalpha():
-        add(others, "but the first word", len(first) + 1, len(text))
+        add_part(match.group().rstrip("."), "name", *match.span())
+    first_word, _, remainder = text.partition(" ")
+    if remainder and first_word.isalpha():
+        add_part(remainder, "but the first word", len(first_word) + 1, len(text))
     bare = text.lstrip("@#").strip()
-    add(bare, "part", len(text) - len(bare), len(text))
-    return tuple(found.values())
+    add_part(bare, "part", len(text) - len(bare), len(text))
+    return tuple(parts.values())
 
 
 @lru_cache(maxsize=512)
 def page_pieces(text: str) -> tuple[Piece, ...]:
-    """Return the pieces of a page, line by line."""
-    page = read_page(text)
+    """Return the pieces of a page: parts of its URL, of its lines, and of the contents of its fields."""
+    page = parse_page(text)
     pieces: list[Piece] = []
-    address = page.url.partition("?")[0]
-    pieces.append(Piece(address, "page", "address"))
-    pieces.append(Piece("/" + address.partition("://")[2].partition("/")[2], "page", "path"))
-    pieces.append(Piece(address.rstrip("/").rpartition("/")[2], "page", "last part"))
+    url = page.url.partition("?")[0]
+    pieces.append(Piece(url, "page", "address"))
+    pieces.append(Piece("/" + url.partition("://")[2].partition("/")[2], "page", "path"))
+    pieces.append(Piece(url.rstrip("/").rpartition("/")[2], "page", "last part"))
     above = ""
-    for number, line in enumerate(page.lines):
-        whole = line.text
-        for place, segment in enumerate(line.segments):
-            if len(segment.text) > 2 * _LONGEST_TEXT:
+    for line_index, line in enumerate(page.lines):
+        line_text = line.text
+        for index, segment in enumerate(line.segments):
+            if len(segment.text) > 2 * _MAX_PIECE_LENGTH:
                 continue
             column = line.columns[segment.column] if 0 <= segment.column < len(line.columns) else ""
-            before = line.segments[place - 1].text if place else ""
-            after = line.segments[place + 1].text if place + 1 < len(line.segments) else ""
-            for part, way, left, right in _cut(segment.text):
+            previous = line.segments[index - 1].text if index else ""
+            following = line.segments[index + 1].text if index + 1 < len(line.segments) else ""
+            for part, form, left, right in _split_segment(segment.text):
                 pieces.append(
                     Piece(
-                        part, "page", f"link {way}" if segment.is_control else way, left or before[-30:], right or after[:20],
-                        whole, above, line.heading, column, number,
+                        part, "page", f"link {form}" if segment.is_control else form, left or previous[-30:], right or following[:20],
+                        line_text, above, line.heading, column, line_index,
                     )
                 )  # fmt: skip
         if len(line.segments) > 1 and not line.is_row and not any(part.is_control for part in line.segments[1:]):
-            pieces.append(Piece(whole, "page", "line", "", "", whole, above, line.heading, "", number))
-        above = whole
+            pieces.append(Piece(line_text, "page", "line", "", "", line_text, above, line.heading, "", line_index))
+        above = line_text
     for control in page.controls:
         value, parts = control.value, list[tuple[str, str, str]]()
         if value and control.use in ("text", "area"):
@@ -377,126 +398,133 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
         if (
             value and control.use == "area"
         ):  # also up to the end of each of the first tags in it, and from the beginning of each
-            for match in islice(re.finditer(r"<[^<>]*>", value), max(_MOST_COPIED // len(value), 1)):
+            for match in islice(re.finditer(r"<[^<>]*>", value), max(_MAX_COPIED // len(value), 1)):
                 named = match.group().strip("<>/")
                 parts += [(value[: match.end()], "up to", named), (value[match.start() :], "from", named)]
         if control.use == "select" and 1 < len(control.options) <= 20:
-            for way, options in (("all options", control.options), ("options but the first", control.options[1:])):
-                parts.append((", ".join(option for option, _ in options), way, control.label))
+            for form, options in (("all options", control.options), ("options but the first", control.options[1:])):
+                parts.append((", ".join(option for option, _ in options), form, control.label))
         parts += [(option, "chosen", control.label) for option, is_chosen in control.options if is_chosen]
         heading = page.lines[control.line].heading
         pieces += [
-            Piece(part, "field", way, left, "", control.label, "", heading, "", control.line) for part, way, left in parts
+            Piece(part, "field", form, left, "", control.label, "", heading, "", control.line) for part, form, left in parts
         ]
-    return tuple(pieces[:_MOST])
+    return tuple(pieces[:_MAX_PIECES])
 
 
-def wanted_of(goal: Goal, page: Page) -> Floats:
-    """Return for each line of a page whether its dates and amounts are those of the goal."""
-    table = numpy.zeros((len(page.lines), WANTED), numpy.float32)
-    named: list[tuple[float, int]] = []
+def goal_value_features(goal: Goal, page: ObservedPage) -> Floats:
+    """Return features that compare the dates and amounts of each line with those of the goal, shape (lines, GOAL_VALUE_FEATURES)."""
+    table = numpy.zeros((len(page.lines), GOAL_VALUE_FEATURES), numpy.float32)
+    named_amounts: list[tuple[float, int]] = []
     largest = max(goal.numbers, default=0.0)
     best: tuple[float, int] | None = None
     first_month = True
-    for number, line in enumerate(page.lines):
+    for line_index, line in enumerate(page.lines):
         date = date_of(line.text) if goal.months or goal.days else None
         if date:
-            table[number, 0] = date[:2] in goal.months
-            table[number, 1] = date in goal.days
+            table[line_index, 0] = date[:2] in goal.months
+            table[line_index, 1] = date in goal.days
             if date[:2] in goal.months and first_month:
-                table[number, 2], first_month = 1.0, False
-        at = line.text.rfind("$")
-        amount = amount_of(line.text[at:].split(" ")[0]) if at >= 0 else None
+                table[line_index, 2], first_month = 1.0, False
+        dollar = line.text.rfind("$")
+        amount = amount_of(line.text[dollar:].split(" ")[0]) if dollar >= 0 else None
         if amount is not None and goal.names and not goal.names.isdisjoint(words_of(line.text)):
-            named.append((amount, number))
+            named_amounts.append((amount, line_index))
         if amount is not None and largest:
-            table[number, 3] = amount <= largest
-            table[number, 4] = amount in goal.numbers
+            table[line_index, 3] = amount <= largest
+            table[line_index, 4] = amount in goal.numbers
             if amount <= largest and (best is None or amount > best[0]):
-                best = (amount, number)
+                best = (amount, line_index)
         if line.is_row and goal.numbers:
             cells = [amount_of(segment.text) for segment in line.segments if segment.column >= 0]
-            table[number, 5] = any(cell is not None and cell in goal.numbers for cell in cells)
+            table[line_index, 5] = any(cell is not None and cell in goal.numbers for cell in cells)
     if best:
         table[best[1], 6] = 1.0
-    for amount, number in named:
-        table[number, 7] = float(amount == max(named)[0])
-        table[number, 8] = float(amount == min(named)[0])
+    for amount, line_index in named_amounts:
+        table[line_index, 7] = float(amount == max(named_amounts)[0])
+        table[line_index, 8] = float(amount == min(named_amounts)[0])
     return table
 
 
-def presence_of(goal: Goal, page: Page) -> tuple[float, float, float, float]:
-    """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
-    seen: set[str] = set()
-    most = 0
+def goal_presence_features(goal: Goal, page: ObservedPage) -> tuple[float, float, float, float]:
+    """Return four features of the goal's presence on a page.
+
+    They are: share of the goal's name words on the page, largest share on one line, whether a line contains a whole name, and whether a
+    line contains a quotation.
+    """
+    found_names: set[str] = set()
+    most_in_line = 0
     for line in page.lines:
-        own = goal.names.intersection(words_of(line.text))
-        seen |= own
-        most = max(most, len(own))
+        line_names = goal.names.intersection(words_of(line.text))
+        found_names |= line_names
+        most_in_line = max(most_in_line, len(line_names))
     names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
     count = max(len(goal.names), 1)
     return (
-        len(seen) / count,
-        most / count,
+        len(found_names) / count,
+        most_in_line / count,
         float(any(name in line.text for line in page.lines for name in names)),
         float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
     )
 
 
-def beside_line(page: Page, number: int) -> tuple[str, str]:
-    """Return the texts of the line above a line and of the four below."""
-    above = page.lines[number - 1].text if number else ""
-    below = " ".join(line.text for line in page.lines[number + 1 : number + 5])
-    return above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE]
+def adjacent_lines(page: ObservedPage, line_index: int) -> tuple[str, str]:
+    """Return the text of the line above and of the four lines below, truncated."""
+    above = page.lines[line_index - 1].text if line_index else ""
+    below = " ".join(line.text for line in page.lines[line_index + 1 : line_index + 5])
+    return above[:_MAX_LINE_LENGTH], below[: 2 * _MAX_LINE_LENGTH]
 
 
-def extremes_of(page: Page, tables: Sequence[Table]) -> Floats:
-    """Return for each line of a page its place among the rows of its table, and where its amounts are the largest or smallest."""
-    table = numpy.zeros((max(len(page.lines), 1), EXTREMES), numpy.float32)
-    for each in tables:
-        numbers = [row.number for row in each.rows]
-        count = len(numbers)
-        for place, number in enumerate(numbers):
-            if place < 5:
-                table[number, place] = 1.0
-            table[number, 5] = float(place == count - 1)
-            table[number, 6] = min(count, 20) / 20
+def extreme_features(page: ObservedPage, tables: Sequence[PageTable]) -> Floats:
+    """Return features of each line's rank in its table, shape (lines, EXTREME_FEATURES).
+
+    They contain the position of the row, and whether its amounts and dates are the largest or smallest of the table.
+    """
+    table = numpy.zeros((max(len(page.lines), 1), EXTREME_FEATURES), numpy.float32)
+    for page_table in tables:
+        line_indices = [row.line_index for row in page_table.rows]
+        count = len(line_indices)
+        for rank, line_index in enumerate(line_indices):
+            if rank < 5:
+                table[line_index, rank] = 1.0
+            table[line_index, 5] = float(rank == count - 1)
+            table[line_index, 6] = min(count, 20) / 20
         if count < 2:
             continue
         is_first = True
-        for column in range(len(each.columns)):
-            cells = [row.cells[column] for row in each.rows if column < len(row.cells)]
+        for column in range(len(page_table.columns)):
+            cells = [row.cells[column] for row in page_table.rows if column < len(row.cells)]
             amounts = [amount_of(cell) for cell in cells if cell[:1] in "$0123456789-("]
-            known = [amount for amount in amounts if amount is not None]
-            if len(known) < count or len(set(known)) < 2:
+            row_amounts = [amount for amount in amounts if amount is not None]
+            if len(row_amounts) < count or len(set(row_amounts)) < 2:
                 continue
-            largest, smallest = max(known), min(known)
-            for number, amount in zip(numbers, known, strict=True):
-                at = 7 if is_first else 9
-                table[number, at] = max(table[number, at], float(amount == largest))
-                table[number, at + 1] = max(table[number, at + 1], float(amount == smallest))
+            largest, smallest = max(row_amounts), min(row_amounts)
+            for line_index, amount in zip(line_indices, row_amounts, strict=True):
+                feature = 7 if is_first else 9
+                table[line_index, feature] = max(table[line_index, feature], float(amount == largest))
+                table[line_index, feature + 1] = max(table[line_index, feature + 1], float(amount == smallest))
             is_first = False
-        dates = [next(filter(None, map(date_of, row.cells)), None) for row in each.rows]
-        told = [date for date in dates if date]
-        if told:
-            newest, oldest = max(told), min(told)
-            for number, date in zip(numbers, dates, strict=True):
-                table[number, 11] = float(date == newest)
-                table[number, 12] = float(date == oldest)
+        dates = [next(filter(None, map(date_of, row.cells)), None) for row in page_table.rows]
+        row_dates = [date for date in dates if date]
+        if row_dates:
+            newest, oldest = max(row_dates), min(row_dates)
+            for line_index, date in zip(line_indices, dates, strict=True):
+                table[line_index, 11] = float(date == newest)
+                table[line_index, 12] = float(date == oldest)
     _mark_extreme_figures(page, table)
     return table
 
 
-def _mark_extreme_figures(page: Page, table: Floats) -> None:
-    """Note in the table the lines with controls whose price, number of ratings or points are the largest, or whose price is the smallest."""
-    for at, pattern in ((13, _MONEY), (15, _COUNT), (16, _POINTS)):
-        found: list[tuple[float, int]] = []
-        for number, line in enumerate(page.lines):
+def _mark_extreme_figures(page: ObservedPage, table: Floats) -> None:
+    """Mark the lines with controls that have the page's largest price, number of ratings or points, or its smallest price."""
+    for feature, pattern in ((13, _MONEY), (15, _COUNT), (16, _POINTS)):
+        figures: list[tuple[float, int]] = []
+        for line_index, line in enumerate(page.lines):
             if line.controls and " - $" not in line.text and (match := pattern.search(line.text)):
-                found.append((float(match[1].replace(",", "")), number))
-        if len(found) > 1:
-            largest, smallest = max(found)[0], min(found)[0]
-            for amount, number in found:
-                table[number, at] = float(amount == largest)
-                if at == 13:
-                    table[number, 14] = float(amount == smallest)
+                figures.append((float(match[1].replace(",", "")), line_index))
+        if len(figures) > 1:
+            largest, smallest = max(figures)[0], min(figures)[0]
+            for amount, line_index in figures:
+                table[line_index, feature] = float(amount == largest)
+                if feature == 13:
+                    table[line_index, 14] = float(amount == smallest)
