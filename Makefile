@@ -48,7 +48,7 @@ $(TRAINER): pyproject.toml constraints.txt
 	@$(PIP) --quiet --no-compile -c constraints.txt -e '.[train]'
 	@touch $@
 
-demo: $(TRAINER)  ## clone an agent, reinforce it, evaluate, report: some eight minutes on two cores, all in all
+demo: $(TRAINER)  ## train an agent by behaviour cloning, fine-tune it with M-GRPO, evaluate both and write a report: about four minutes and the installation
 	@$(BIN)/python -m agents.demo
 
 STARTER := runs/starter

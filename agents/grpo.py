@@ -371,7 +371,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
             update, elapsed_s = update + 1, elapsed_s + spent_s
             metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
             progress = args.trained(update, elapsed_s, spent)
-            metrics.show(progress, f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s")
+            metrics.show(progress, f"training success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s")
             if ranks.is_main and update % args.save_every == 0 and progress < 1:
                 save()
         return save() if ranks.is_main else args.out

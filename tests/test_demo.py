@@ -1,5 +1,6 @@
-"""The demo, in small, which tells what happened; and the agent that ships."""
+"""The demo with tiny numbers, and the agents that are bundled."""
 
+import json
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from agents.data.demonstrations import draw_tasks
 from agents.evaluation import evaluate as evaluation
 from agents.evaluation.evaluate import create_policy, evaluate
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
+from agents.models.checkpoints import checkpoints
 from agents.settings import parse_settings
 
 CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
@@ -24,62 +26,102 @@ def small(monkeypatch):
     monkeypatch.setattr(train_rl, "make_settings", partial(train_rl.make_settings, **few))
 
 
-def settings(tmp_path, *more):
-    arguments = ["--out", str(tmp_path / "demo"), "--templates", "shopping.account_place", "--worlds", "11"]
-    arguments += ["--test-worlds", "1001", "--grpo-minutes", "0.001", "--cloning-updates", "2", "--processes", "1"]
+def settings(out, *more):
+    arguments = ["--out", str(out), "--templates", "shopping.account_place", "shopping.product_place", "--worlds", "11"]
+    arguments += ["--test-worlds", "1001", "--bc-updates", "2", "--grpo-updates", "2"]
     return parse_settings(demo.DemoSettings, [*arguments, *more], program="agents.demo")
 
 
-@pytest.mark.parametrize(("given", "name"), [(False, "cloned"), (True, "as given")])
-def test_it_shows_an_agent_before_and_after(tmp_path, capsys, monkeypatch, given, name):
-    (tmp_path / "demo" / "grpo" / "update_0000001").mkdir(parents=True)
-    (tmp_path / "demo" / "grpo" / "update_0000001" / "progress.json").write_text("{}")  # of an earlier demo
-    (tmp_path / "demo" / "notes.txt").write_text("mine")
+def output_lines(capsys):
+    """The lines that were printed, without the signs of life that a slow machine prints."""
+    return [line for line in capsys.readouterr().out.splitlines() if " still running, " not in line]
+
+
+@pytest.mark.parametrize(("model", "baseline"), [(None, "BC agent"), (CHECKPOINTS / "cloned-1", "given agent")])
+def test_the_agent_before_and_after_fine_tuning_is_compared_on_held_out_worlds(tmp_path, capsys, monkeypatch, model, baseline):
+    out = tmp_path / "demo"
+    (out / "grpo" / "update_0000001").mkdir(parents=True)
+    (out / "grpo" / "update_0000001" / "progress.json").write_text("{}")  # of an earlier demo
+    (out / "notes.txt").write_text("mine")
     monkeypatch.setattr(demo, "_SAVE_ROLLOUTS", 1)
-    demo.run(settings(tmp_path, *(["--model", str(CHECKPOINTS / "cloned-1")] if given else [])))
-    assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
-    said = [line for line in capsys.readouterr().out.splitlines() if " going on, " not in line]  # which slow machines say
-    assert len(said) <= 12
-    assert said[-3].startswith("Success on 5 tasks in worlds that no training has seen: random ")
-    for policy in ("expert 100.0 %", f"{name} ", f"{name}, then M-GRPO "):
-        assert f", {policy}" in said[-3]
-    report = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    assert f"{name}, then M-GRPO" in report
-    assert "worlds that no training has seen" in report
+    demo.run(settings(out, *(["--model", str(model)] if model else [])))
+    assert (out / "notes.txt").read_text() == "mine"
+    lines = output_lines(capsys)
+    assert len(lines) <= 36
+    assert [line for line in lines if line.startswith("3/4")] == [
+        "3/4 M-GRPO, updates 1 to 1 of 2",
+        "3/4 M-GRPO, updates 2 to 2 of 2",
+    ]
+    announced = next(number for number, line in enumerate(lines) if "no score: the curriculum" in line)
+    assert announced < lines.index("3/4 M-GRPO, updates 1 to 1 of 2")
+    result = json.loads((out / "result.json").read_text())
+    before, after = (f"{100 * result[name]:.1f} %" for name in ("before", "after"))
+    assert lines[-5] == f"Success on 8 tasks of 2 templates in held-out worlds: {baseline} {before}, after M-GRPO {after}."
+    low, high = (f"{100 * value:+.1f}" for value in result["difference_ci95"])
+    assert lines[-4] == f"Difference: {100 * result['difference']:+.1f} points (95 % CI {low} to {high}, paired, n = 8)."
+    assert lines[-3].endswith("reference solutions 100.0 %.")
+    assert [(point["update"], point["n"]) for point in result["curve"]] == [(0, 8), (1, 8), (2, 8)]
+    assert [point["success"] for point in result["curve"]][::2] == [result["before"], result["after"]]
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert lines[-4] in report
+    assert '"held_out_low":[' in report
     assert '<a href="#groups">' in report
 
 
-def test_a_demo_that_was_stopped_says_what_is_kept_and_goes_on_from_there(tmp_path, capsys, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
+def test_a_stopped_demo_is_resumed_and_ends_as_one_that_was_not_stopped(tmp_path, capsys, monkeypatch):
+    demo.run(settings(tmp_path / "whole"))
+    trained, train = [], train_rl.train
+
+    def train_once(args):
+        if trained:
+            raise KeyboardInterrupt
+        trained.append(args.updates)
+        return train(args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_rl, "train", stop)
+        patch.setattr(train_rl, "train", train_once)
         with pytest.raises(KeyboardInterrupt):
-            demo.run(settings(tmp_path))
-    kept = "cloning up to update 2, episodes_cloning.jsonl, episodes_expert.jsonl, episodes_random.jsonl"
-    assert f"Stopped. Kept in {tmp_path / 'demo'}: {kept}." in capsys.readouterr().out
+            demo.run(settings(tmp_path / "stopped"))
+    assert trained == [1]
+    names = ("after_m-grpo_update_1", "bc_agent", "expert", "random")
+    saved = f"bc up to update 2, grpo up to update 1, {', '.join(f'episodes_{name}.jsonl' for name in names)}"
+    assert f"Stopped. Saved in {tmp_path / 'stopped'}: {saved}." in capsys.readouterr().out
     played = []
     evaluate_policy = evaluation.evaluate_policy
     monkeypatch.setattr(
         evaluation, "evaluate_policy", lambda chosen, *rest: played.append(chosen.policy) or evaluate_policy(chosen, *rest)
     )
-    before = (tmp_path / "demo" / "cloning" / "metrics.jsonl").stat().st_mtime_ns
-    demo.run(settings(tmp_path))
-    assert capsys.readouterr().out.startswith("Going on with the demo in ")
-    assert played == [str(tmp_path / "demo" / "grpo")]
-    assert (tmp_path / "demo" / "cloning" / "metrics.jsonl").stat().st_mtime_ns == before
-    demo._begin(settings(tmp_path, "--seed", "1"))  # another demo, or one after the last has ended, begins anew
-    assert not (tmp_path / "demo" / "cloning").exists()
+    before = (tmp_path / "stopped" / "bc" / "metrics.jsonl").stat().st_mtime_ns
+    demo.run(settings(tmp_path / "stopped"))
+    assert f"Resuming the demo in {tmp_path / 'stopped'}." in capsys.readouterr().out
+    assert played == [str(tmp_path / "stopped" / "grpo")]
+    assert (tmp_path / "stopped" / "bc" / "metrics.jsonl").stat().st_mtime_ns == before
+    whole, stopped = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("whole", "stopped"))
+    assert {**stopped, "cpu_minutes": 0} == {**whole, "cpu_minutes": 0}
+    models = [checkpoints(tmp_path / name / "grpo")[-1].path / "pointer.safetensors" for name in ("whole", "stopped")]
+    assert models[0].read_bytes() == models[1].read_bytes()
+    demo._prepare_folder(
+        settings(tmp_path / "stopped", "--seed", "1")
+    )  # other settings, or a finished demo: all is trained again
+    assert not (tmp_path / "stopped" / "bc").exists()
 
 
-def test_a_phase_that_says_nothing_itself_shows_that_it_goes_on(capsys, monkeypatch):
-    monkeypatch.setattr(demo, "_BEAT_S", 0.001)
-    said = ""
+def test_the_plan_states_the_measured_range_for_the_default_settings_only(tmp_path):
+    default = demo._plan(demo.DemoSettings(out=tmp_path, seed=7), 38)
+    assert demo._EXPECTED in default
+    assert demo._DURATION in default
+    other = demo._plan(demo.DemoSettings(grpo_updates=59), 38)
+    assert "not measured for these settings" in other
+    assert demo._EXPECTED not in other
+
+
+def test_a_silent_phase_prints_signs_of_life(capsys, monkeypatch):
+    monkeypatch.setattr(demo, "_HEARTBEAT_S", 0.001)
+    output = ""
     with demo._phase("drawing"):
-        while "going on" not in said:
-            said += capsys.readouterr().out
-    assert said.startswith("drawing\n")
+        while "still running" not in output:
+            output += capsys.readouterr().out
+    assert output.startswith("drawing\n")
 
 
 @pytest.mark.parametrize(

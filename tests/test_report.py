@@ -470,7 +470,7 @@ def shown_page(page):
 def test_results_and_curves_are_seen(open_report):
     page = open_report()
     assert page.locator("#results tbody tr").first.inner_text().split()[:3] == ["expert", "100.0", "%"]
-    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled rollouts", "Loss"]
+    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled training rollouts", "Loss"]
     assert page.locator("figure .line").count() == 3
     legend = page.locator("figure .legend").first
     assert legend.inner_text().split() == ["first", "0.75", "at", "30", "second", "0.5", "at", "10"]
@@ -480,7 +480,7 @@ def test_results_and_curves_are_seen(open_report):
     page.get_by_role("checkbox", name="odd").check()
     page.locator("#curve-axis").select_option("elapsed_s")
     page.locator("#curve-smoothing").select_option("5")
-    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled rollouts", "Loss"]  # only the second run is odd
+    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled training rollouts", "Loss"]  # only the second run is odd
     assert legend.inner_text().split() == ["first", "0.725", "at", "60"]
     notes = page.inner_text("#curve-notes")
     assert "first: 30 updates; every update is a point, and the strong line the mean of 5 points" in notes

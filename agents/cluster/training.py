@@ -184,7 +184,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
                 spent_s = time.perf_counter() - start_s
                 elapsed_s += spent_s
                 metrics.log(update + 1, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-                text = f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s"
+                text = f"training success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s"
                 metrics.show(args.trained(update + 1, elapsed_s, spent), text)
             update += 1
             if update % args.save_every == 0:

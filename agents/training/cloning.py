@@ -95,7 +95,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         return save_checkpoint(args.out, update, model, tokenizer, optimizer, record, agent).path
 
     model.train()
-    with Metrics(args.out, update, "cloning") as metrics:
+    with Metrics(args.out, update, "behaviour cloning") as metrics:
         while (progress := args.progress(update, elapsed_s)) < 1:
             started = time.perf_counter()
             rate = learning_rate(args, progress)

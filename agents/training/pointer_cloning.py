@@ -248,7 +248,7 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
         return save_checkpoint(args.out, update, network, vocabulary, optimizer, progress, args.env_arguments()).path
 
     network.train()
-    with Metrics(args.out, update, "cloning") as metrics:
+    with Metrics(args.out, update, "behaviour cloning") as metrics:
         while (progress := args.progress(update, elapsed_s)) < 1:
             started_s = time.perf_counter()
             # What is random in an update comes from its number, so a resumed run draws the same.

@@ -206,7 +206,10 @@ def _from_state(state: Mapping[str, Any]) -> Trajectory:
 
 
 class Result(NamedTuple):
-    """The scores of a policy. `lift` is its difference from the first policy; None where they share too few tasks."""
+    """The scores of a policy. `lift` is its difference from the first policy; None where they share too few tasks.
+
+    The interval of the difference is a paired bootstrap over templates, as tasks of a template succeed and fail together.
+    """
 
     name: str
     evaluation: Evaluation
@@ -223,7 +226,10 @@ def summarise_all(policies: Mapping[str, Sequence[Trajectory]]) -> list[Result]:
         shared = [task_id for task_id in before if task_id in after]
         is_comparable = len(shared) > 1  # by the tasks that each has played just once and to an end
         both = [[[rewards[task_id] for task_id in shared]] for rewards in (before, after)]
-        results.append(Result(name, evaluation, paired_lift(*both) if is_comparable else None))
+        of_tasks = {episode.task_id: task_of(episode).template or episode.task_id for episode in episodes}
+        templates = [of_tasks[task_id] for task_id in shared]
+        clusters = templates if len(set(templates)) > 1 else None  # of a single template, tasks are resampled
+        results.append(Result(name, evaluation, paired_lift(*both, templates=clusters) if is_comparable else None))
     return results
 
 

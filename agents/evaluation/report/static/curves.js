@@ -8,7 +8,7 @@ function startCurves() {
   const { runs, axes, titles, first } = data.curves;
   const names = Object.keys(runs);
   const known = [...new Set(names.flatMap((name) => Object.keys(runs[name].values)))];
-  const metrics = known.filter((metric) => !(metric in axes));
+  const metrics = known.filter((metric) => !(metric in axes) && !isBound(metric, known));
   metrics.sort((one, other) => rank(first, one) - rank(first, other));
   const begun = metrics.filter((metric) => first.includes(metric));
   const chosen = begun.length ? begun : metrics.slice(0, 4);
@@ -17,6 +17,11 @@ function startCurves() {
   addOptions(byId("curve-axis"), Object.entries(axes).filter(([axis]) => known.includes(axis)));
   byId("curve-choices").addEventListener("input", drawCharts);
   drawCharts();
+}
+
+// The values NAME_low and NAME_high are the interval of NAME, drawn as a band around its line.
+function isBound(metric, known) {
+  return /_(low|high)$/.test(metric) && known.includes(metric.replace(/_(low|high)$/, ""));
 }
 
 function rank(order, name) {
@@ -42,6 +47,8 @@ function drawCharts() {
       name,
       series: `series-${names.indexOf(name) % COLOURS}`,
       points: points(data.curves.runs[name], axis, metric),
+      low: points(data.curves.runs[name], axis, `${metric}_low`),
+      high: points(data.curves.runs[name], axis, `${metric}_high`),
     })).filter((line) => line.points.length);
     return lines.length ? chart(metric, axis, lines, smoothing) : undefined;
   });
@@ -78,12 +85,13 @@ function smoothed(list, size) {
 function chart(metric, axis, lines, smoothing) {
   const title = data.curves.titles[metric] || metric;
   const strong = lines.map((line) => ({ ...line, points: smoothed(line.points, smoothing) }));
-  const all = lines.flatMap((line) => line.points);
+  const all = lines.flatMap((line) => [...line.points, ...line.low, ...line.high]);
   const scaleX = scale(all.map(([x]) => x), SIZE.left, SIZE.width - SIZE.right, false);
   const scaleY = scale(all.map(([, y]) => y), SIZE.height - SIZE.bottom, SIZE.top, true);
   const cursor = draw("g", { class: "cursor" });
   const svg = draw("svg", { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, tabindex: 0, role: "img", "aria-label": title },
     ...grid(scaleX, scaleY, data.curves.axes[axis]),
+    ...lines.filter((line) => line.low.length).map((line) => band(line, scaleX, scaleY)),
     ...(smoothing > 1 ? lines.map((line) => path(line, scaleX, scaleY, "pale")) : []),
     ...strong.map((line) => path(line, scaleX, scaleY, "")),
     cursor);
@@ -151,6 +159,11 @@ function grid(scaleX, scaleY, axisTitle) {
   const below = scaleX.ticks.map((value) => draw("text", { x: scaleX.place(value), y: ground + 15, "text-anchor": "middle" }, short(value)));
   const name = draw("text", { x: SIZE.width - SIZE.right, y: SIZE.height - 4, "text-anchor": "end" }, axisTitle);
   return [...across, ...below, name];
+}
+
+function band(line, scaleX, scaleY) {
+  const places = [...line.low, ...[...line.high].reverse()].map(([x, y]) => `${scaleX.place(x).toFixed(1)} ${scaleY.place(y).toFixed(1)}`);
+  return draw("path", { class: `band ${line.series}`, d: `M${places.join("L")}Z` });
 }
 
 function path(line, scaleX, scaleY, kind) {
