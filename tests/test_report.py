@@ -240,6 +240,22 @@ def test_policies_are_compared_with_the_first_on_the_tasks_of_both_which_say_sit
     assert set(evaluation.by_check) == {"+".join(task_of(episode).eval_types) for episode in expert}
 
 
+def test_intervals_of_differences_resample_whole_templates_and_of_one_template_tasks():
+    tasks = task_suite.draw(["shopping.cart_add", "shopping.reviews_place"], world_seed=1000, count=4)
+
+    def difference(tasks):
+        before = [trajectory(0.0, task_id=task.task_id) for task in tasks]
+        after = [
+            trajectory(float(task.template == "shopping.cart_add" or number % 2), task_id=task.task_id)
+            for number, task in enumerate(tasks)
+        ]
+        return summarise_all({"before": before, "after": after})[1].lift
+
+    assert difference(tasks)[:3] == (0.75, 0.5, 1.0)  # of two templates either one twice, or both
+    low, high = difference(tasks[4:])[1:3]
+    assert low < 0.5 < high
+
+
 def test_long_runs_become_means_and_it_is_told_and_values_that_are_no_numbers_leave_a_gap():
     records = [{"update": 1, "kl": float("nan"), "phase": "first"}, {"update": 2, "kl": 0.5}, {"update": 3}]
     assert thin(records)["values"] == {"update": [1, 2, 3], "kl": [None, 0.5, None]}
@@ -480,13 +496,30 @@ def test_results_and_curves_are_seen(open_report):
     page.get_by_role("checkbox", name="odd").check()
     page.locator("#curve-axis").select_option("elapsed_s")
     page.locator("#curve-smoothing").select_option("5")
-    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled training rollouts", "Loss"]  # only the second run is odd
+    titles = ["Success of sampled training rollouts", "Loss"]  # only the second run has the metric "odd"
+    assert page.locator("figcaption").all_inner_texts() == titles
     assert legend.inner_text().split() == ["first", "0.725", "at", "60"]
     notes = page.inner_text("#curve-notes")
     assert "first: 30 updates; every update is a point, and the strong line the mean of 5 points" in notes
     page.locator("figure svg").first.focus()
     page.keyboard.press("ArrowLeft")
     assert legend.inner_text().split()[-1] == "58"
+
+
+@needs.chromium
+def test_an_interval_is_a_band_around_its_line_and_no_metric_of_its_own(chromium, tmp_path):
+    points = [
+        {"update": n, "held_out": n / 40, "held_out_low": n / 50, "held_out_high": n / 30, "loss": 1.0} for n in (0, 10, 20)
+    ]
+    write_report(tmp_path / "report.html", Sources({"run": points, "other": [{"update": 1, "loss": 2.0}]}), title="Title")
+    page = chromium.new_page()
+    page.goto((tmp_path / "report.html").as_uri(), wait_until="commit")
+    assert page.locator("figcaption").all_inner_texts() == ["Success on held-out worlds, with 95 % CI", "Loss"]
+    assert page.locator("#curve-metrics label").count() == 2
+    assert page.locator("figure").first.locator(".band").count() == 1
+    assert page.locator("figure .band").count() == 1
+    assert page.locator("figure .band").get_attribute("d").count("L") == 5  # three low points, and three high ones back
+    page.close()
 
 
 @pytest.fixture
