@@ -486,7 +486,9 @@ def shown_page(page):
 def test_results_and_curves_are_seen(open_report):
     page = open_report()
     assert page.locator("#results tbody tr").first.inner_text().split()[:3] == ["expert", "100.0", "%"]
-    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled training rollouts", "Loss"]
+    assert page.locator("figcaption").all_inner_texts() == ["Training success of sampled rollouts (no score)", "Loss"]
+    assert page.locator("figure .line").count() == 6  # each with its points behind the mean of five
+    page.locator("#curve-smoothing").select_option("1")
     assert page.locator("figure .line").count() == 3
     legend = page.locator("figure .legend").first
     assert legend.inner_text().split() == ["first", "0.75", "at", "30", "second", "0.5", "at", "10"]
@@ -496,7 +498,7 @@ def test_results_and_curves_are_seen(open_report):
     page.get_by_role("checkbox", name="odd").check()
     page.locator("#curve-axis").select_option("elapsed_s")
     page.locator("#curve-smoothing").select_option("5")
-    titles = ["Success of sampled training rollouts", "Loss"]  # only the second run has the metric "odd"
+    titles = ["Training success of sampled rollouts (no score)", "Loss"]  # only the second run has the metric "odd"
     assert page.locator("figcaption").all_inner_texts() == titles
     assert legend.inner_text().split() == ["first", "0.725", "at", "60"]
     notes = page.inner_text("#curve-notes")
@@ -519,6 +521,7 @@ def test_an_interval_is_a_band_around_its_line_and_no_metric_of_its_own(chromium
     assert page.locator("figure").first.locator(".band").count() == 1
     assert page.locator("figure .band").count() == 1
     assert page.locator("figure .band").get_attribute("d").count("L") == 5  # three low points, and three high ones back
+    assert page.locator("figure .legend").first.inner_text().split() == ["run", "0.5", "at", "20"]  # it is not smoothed
     page.close()
 
 

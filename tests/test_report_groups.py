@@ -284,12 +284,12 @@ def test_a_run_is_followed_in_the_browser(chromium, tmp_path):
         page.goto(url)
         page.wait_for_selector("#watched-state:text-is('Nothing is there yet.')")
         (run / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records(2)))
-        page.wait_for_selector("figure .legend:has-text('0.02 at 2')")
-        page.locator("#curve-smoothing").select_option("5")
+        page.wait_for_selector("figure .legend:has-text('0.015 at 2')")  # the mean of both updates
+        page.locator("#curve-smoothing").select_option("15")
         append(run, 5)
         page.wait_for_selector("#watched-state:has-text('run: 5 updates')")
         page.wait_for_selector("figure .legend:has-text('at 5')")
-        assert page.locator("#curve-smoothing").input_value() == "5"  # it was not loaded again
+        assert page.locator("#curve-smoothing").input_value() == "15"  # it was not loaded again
         write_groups(run, 5, chain(*MIXED))
         page.wait_for_selector("#heat .cell[title^='t/1, update 5: ']")
         page.get_by_role("button", name="Load newer groups and episodes").click()

@@ -84,15 +84,16 @@ function smoothed(list, size) {
 
 function chart(metric, axis, lines, smoothing) {
   const title = data.curves.titles[metric] || metric;
-  const strong = lines.map((line) => ({ ...line, points: smoothed(line.points, smoothing) }));
+  const measured = (line) => line.low.length > 0; // points with intervals of their own are not smoothed
+  const strong = lines.map((line) => ({ ...line, points: smoothed(line.points, measured(line) ? 1 : smoothing) }));
   const all = lines.flatMap((line) => [...line.points, ...line.low, ...line.high]);
   const scaleX = scale(all.map(([x]) => x), SIZE.left, SIZE.width - SIZE.right, false);
   const scaleY = scale(all.map(([, y]) => y), SIZE.height - SIZE.bottom, SIZE.top, true);
   const cursor = draw("g", { class: "cursor" });
   const svg = draw("svg", { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, tabindex: 0, role: "img", "aria-label": title },
     ...grid(scaleX, scaleY, data.curves.axes[axis]),
-    ...lines.filter((line) => line.low.length).map((line) => band(line, scaleX, scaleY)),
-    ...(smoothing > 1 ? lines.map((line) => path(line, scaleX, scaleY, "pale")) : []),
+    ...lines.filter(measured).map((line) => band(line, scaleX, scaleY)),
+    ...(smoothing > 1 ? lines.filter((line) => !measured(line)) : []).map((line) => path(line, scaleX, scaleY, "pale")),
     ...strong.map((line) => path(line, scaleX, scaleY, "")),
     cursor);
   const legend = make("ul", { class: "legend", "aria-live": "polite" });
