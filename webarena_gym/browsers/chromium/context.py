@@ -25,7 +25,7 @@ from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.page import Network, Traffic
 
-CHANGES = """() => {
+READ_STATE = """() => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
   const changes = [];
   elements.forEach((element, index) => {
@@ -41,7 +41,7 @@ CHANGES = """() => {
 }"""
 """JavaScript function that returns the live state of a document: [changes of fields, index of the focused element, scroll positions]."""
 
-CHANGE = """([changes, focused, scrolled = []]) => {
+RESTORE_STATE = """([changes, focused, scrolled = []]) => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
   for (const [index, value] of changes) {
     const element = elements[index];
@@ -55,14 +55,14 @@ CHANGE = """([changes, focused, scrolled = []]) => {
   if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.({preventScroll: true});
   for (const [index, left, top] of scrolled) all[index]?.scrollTo?.({left, top, behavior: "instant"});
 }"""
-"""JavaScript function that restores the live state returned by CHANGES, except files."""
+"""JavaScript function that restores the live state returned by READ_STATE, except files."""
 _FIELD = '(index) => document.querySelectorAll("input, textarea, option, details")[index]'
 
 
 class SavedTab(NamedTuple):
     """The picklable state of a tab: its history (see `tab.TabHistory`) and the live state of its current page.
 
-    `documents` are the responses of the history entries, None if unknown. `changes` is the result of CHANGES.
+    `documents` are the responses of the history entries, None if unknown. `changes` is the result of READ_STATE.
     """
 
     urls: tuple[str, ...]
@@ -88,7 +88,7 @@ T = TypeVar("T")
 _TIME = (Path(__file__).parent / "time.js").read_text(encoding="utf-8")
 _OPEN_SHADOWS = """{
   const attach = Element.prototype.attachShadow;
-  Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: "open"}); };
+  Element.prototype.attachShadow = function (options) { return attach.call(this, {...options, mode: "open"}); };
 }"""
 POPUP_S = 10.0  # limit for a tab that a page has requested
 OPENING_S = 20.0  # limit for opening a page
@@ -522,7 +522,7 @@ class Context:
         tabs = []
         for tab in self.tabs:
             history = await tab.history()
-            changes = await tab.page.evaluate(CHANGES)
+            changes = await tab.page.evaluate(READ_STATE)
             documents = tuple(map(tab.documents.get, history.ids))
             tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
         cookies = tuple(await self._context.cookies())
@@ -549,7 +549,7 @@ class Context:
                 await self.tab.traverse(distance)
             if self._for_pictures:
                 await self.tab.wait_for_images()  # the height of the page, which limits scrolling, depends on its images
-            await self.tab.page.evaluate(CHANGE, saved.changes)
+            await self.tab.page.evaluate(RESTORE_STATE, saved.changes)
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:
                     field = (await self.tab.page.evaluate_handle(_FIELD, index)).as_element()

@@ -26,11 +26,11 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
     Object.defineProperty(window, DRAWN, {value: location.href, configurable: true});
   }
-  const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
-  const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+  const ATTRIBUTE_NAME = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
+  const INVALID_XML = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
-  const EMPTIED = new Set(["script", "style", "template", "noscript", "svg", "canvas", "object"]);
-  const UNDRAWN = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
+  const WITHOUT_CONTENT = new Set(["script", "style", "template", "noscript", "svg", "canvas", "object"]);
+  const WITHOUT_BOX = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
     "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
   const CONTROLS = new Set(["a", "button", "input", "select", "textarea", "summary"]);
   // Events that make an element interactive regardless of its tag.
@@ -42,9 +42,9 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     ...ROLES.map((role) => `[role=${role}]`)].join();
   const elements = [];
   const parts = [];
-  const text = (value) => parts.push(value.replace(BAD, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
+  const text = (value) => parts.push(value.replace(INVALID_XML, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
   const attribute = (name, value) =>
-    parts.push(" ", name, '="', value.replace(BAD, "").replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
+    parts.push(" ", name, '="', value.replace(INVALID_XML, "").replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
 
   const isInWindow = (element) => {
     const box = element.getBoundingClientRect();
@@ -52,7 +52,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   };
 
   const isHidden = (element, tag) => {
-    if (UNDRAWN.has(tag) || tag === "body") return false;
+    if (WITHOUT_BOX.has(tag) || tag === "body") return false;
     if (windowed && !isInWindow(element) && ![...element.querySelectorAll("*")].some(isInWindow)) return true;
     const style = () => getComputedStyle(element);
     if (!element.checkVisibility()) return style().display !== "contents";
@@ -151,7 +151,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
 
   const state = (element, tag) => {
     const names = new Map();
-    for (const {name, value} of element.attributes) if (KEPT.test(name)) names.set(name, value);
+    for (const {name, value} of element.attributes) if (ATTRIBUTE_NAME.test(name)) names.set(name, value);
     const flag = (name, on) => { names.delete(name); if (on) names.set(name, ""); };
     if (tag === "input") {
       const type = element.type;
@@ -168,7 +168,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (["input", "button", "select", "textarea"].includes(tag)) flag("disabled", element.matches(":disabled"));
     if (isShownByStyle(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
-    if ((scripted || hovered.size) && !UNDRAWN.has(tag) && listens(element)) names.set("data-listens", "");
+    if ((scripted || hovered.size) && !WITHOUT_BOX.has(tag) && listens(element)) names.set("data-listens", "");
     if (strict && element.hasAttribute("data-bbox") === false && CONTROLS.has(tag)) {
       const box = element.getBoundingClientRect();
       names.set("data-bbox", [box.x, box.y, box.width, box.height].map(Math.round).join(","));
@@ -188,7 +188,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     parts.push(">");
     if (tag === "textarea") text(node.value);
     else if (tag === "svg") { for (const child of node.children) if (child.localName === "title") walk(child); }  // its name
-    else if (!EMPTIED.has(tag)) {
+    else if (!WITHOUT_CONTENT.has(tag)) {
       const children = tag === "slot" && node.assignedNodes().length ? node.assignedNodes()
         : node.shadowRoot ? node.shadowRoot.childNodes : node.childNodes;
       for (const child of children) walk(child);
