@@ -34,7 +34,7 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.expert import force_mistake, in_env
+from agents.data.expert import envs_with_tasks, force_mistake
 from agents.data.trajectories import Step, read_trajectories
 from agents.data.workflows import WorkflowMemory
 from agents.evaluation.evaluate import evaluate_policy
@@ -320,7 +320,7 @@ def beginnings(tasks: Sequence[Task], agent: Mapping[str, Any]) -> dict[str, lis
     beginnings.
     """
     found, dialect = {}, DIALECTS["webrl"].naming_by("id")
-    for env, task in in_env(tasks, quiet=True, **{**agent, "max_steps": 2 * playing.MAX_STEPS}):
+    for env, task in envs_with_tasks(tasks, quiet=True, **{**agent, "max_steps": 2 * playing.MAX_STEPS}):
         forced = force_mistake(env, task, Random(f"forced/{task.task_id}"))
         made = choices(*forced) if forced else None
         if forced and made:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.data.expert import in_env, play_expert
+from agents.data.expert import envs_with_tasks, play_expert
 from agents.models.pointer.decoding import Session, expert_decisions
 from agents.models.pointer.reader import Reader
 from agents.settings import EnvSettings, parse_settings
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> None:
     for split in settings.splits:
         tasks = task_suite.load(split, settings.world_seed, settings.variation)
         reader, missing = Reader(), list[tuple[str, str]]()
-        for env, task in in_env(tasks, quiet=True, **settings.env_arguments()):
+        for env, task in envs_with_tasks(tasks, quiet=True, **settings.env_arguments()):
             goal, steps = play_expert(env, task)
             session = Session(reader, goal)
             for step in steps:

@@ -30,7 +30,7 @@ from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.data.demonstrations import Demonstration, draw_tasks
-from agents.data.prompts import PromptEncoder, told
+from agents.data.prompts import PromptEncoder, with_system_prompt
 from agents.data.trajectories import Sample, Step, Trajectory
 from agents.grpo import clipped_loss, learn
 from agents.models import small
@@ -88,7 +88,7 @@ def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
             while not over:
                 choose = expert if info["step"] < lost_at else wild
                 reply = choose(Request(0, env.unwrapped, info, rng.randrange(2**31)))
-                steps.append(Demonstration(task.task_id, tuple(told(info["messages"], "")), reply))
+                steps.append(Demonstration(task.task_id, tuple(with_system_prompt(info["messages"], "")), reply))
                 _, _, terminated, truncated, info = env.step(reply)
                 over = terminated or truncated
     env.close()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agents import demonstrations as command
 from agents.data import demonstrations as demos
 from agents.data.demonstrations import SplitSettings, demonstrate, episodes, pieces
-from agents.data.expert import MOST_STEPS, force_mistake, in_env, play_expert, play_with_mistakes
+from agents.data.expert import MOST_STEPS, envs_with_tasks, force_mistake, play_expert, play_with_mistakes
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
@@ -336,7 +336,7 @@ def drawn(world, count=1):
 @pytest.mark.parametrize("seed", range(3))
 def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
     undone = others = 0
-    for env, task in in_env(drawn(12 + seed), quiet=True, **ENV):
+    for env, task in envs_with_tasks(drawn(12 + seed), quiet=True, **ENV):
         goal, steps = play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}"))
         assert play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}")) == (goal, steps)
         _, info = env.reset(seed=0, options={"task": task})
@@ -356,7 +356,7 @@ def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
 
 
 def test_without_mistakes_the_episode_is_the_expert_s():
-    for env, task in in_env(drawn(12), quiet=True, **ENV):
+    for env, task in envs_with_tasks(drawn(12), quiet=True, **ENV):
         _, info = env.reset(seed=0, options={"task": task})
         expert, seen, over, reward = Expert(task, env.dialect), [], False, 0.0
         while not over:
@@ -371,13 +371,13 @@ def test_without_mistakes_the_episode_is_the_expert_s():
 
 def test_what_the_fork_cannot_mend_does_not_become_part_of_the_episode(monkeypatch):
     monkeypatch.setattr("agents.data.expert._can_finish", lambda *_: False)
-    for env, task in in_env(drawn(12), quiet=True, **ENV):
+    for env, task in envs_with_tasks(drawn(12), quiet=True, **ENV):
         assert play_with_mistakes(env, task, 0.9, Random(0)) == play_expert(env, task)
         assert force_mistake(env, task, Random(0)) is None
 
 
 def test_a_forced_mistake_is_the_last_step_and_changes_the_page():
-    for env, task in in_env(drawn(13), quiet=True, **ENV):
+    for env, task in envs_with_tasks(drawn(13), quiet=True, **ENV):
         _, steps = force_mistake(env, task, Random(task.task_id))
         *before, wrong = steps
         assert all(step.is_of_solution for step in before)

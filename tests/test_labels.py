@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from agents.data.expert import in_env
+from agents.data.expert import envs_with_tasks
 from agents.models.pointer.labels import (
     add_effects,
     create_label_matcher,
@@ -106,7 +106,7 @@ def walks(worlds, variation, steps=60):
     """What labels do on the shop, in each world."""
     shown = {"variation": variation, "elements": "id", "window": 20_000, "history": "none"}
     tasks = [task_suite.draw(["shopping.account_place"], world_seed=world, count=1, variation=variation)[0] for world in worlds]
-    return [explore_site(env, task, steps) for env, task in in_env(tasks, quiet=True, **shown)]
+    return [explore_site(env, task, steps) for env, task in envs_with_tasks(tasks, quiet=True, **shown)]
 
 
 def test_a_walk_tells_the_links_of_a_strange_layout_by_where_they_lead():

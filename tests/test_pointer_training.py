@@ -11,7 +11,7 @@ import torch
 
 from agents import train_rl
 from agents.average import AverageSettings, average
-from agents.data.expert import correct, in_env
+from agents.data.expert import corrections, envs_with_tasks
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_pointer, is_small, load_model
@@ -316,11 +316,11 @@ def test_fine_tuning_learns_what_the_first_network_did_not_know_and_keeps_its_si
 
 def test_who_errs_once_and_takes_the_advice_of_dagger_earns_the_reward_and_the_expert_needs_none():
     tasks, wrong = task_suite.draw(list(TEMPLATES), world_seed=14, count=2), Action(Kind.CLICK, "0")
-    for env, task in in_env(tasks, quiet=True, elements="id", window=20_000):
+    for env, task in envs_with_tasks(tasks, quiet=True, elements="id", window=20_000):
         expert = Expert(task, env.dialect)
-        assert list(correct(env, task, lambda _, env=env, expert=expert: expert.reply(env.page, env.observation))) == []
+        assert list(corrections(env, task, lambda _, env=env, expert=expert: expert.reply(env.page, env.observation))) == []
         advice = []
-        for _, steps in correct(env, task, lambda _, env=env, said=advice: env.dialect.format(said[-1] if said else wrong)):
+        for _, steps in corrections(env, task, lambda _, env=env, said=advice: env.dialect.format(said[-1] if said else wrong)):
             assert [step.is_example for step in steps] == [False] * (len(steps) - 1) + [True]
             advice.append(steps[-1].action)
         assert advice[-1].kind is Kind.EXIT  # which is advised only where it earns the reward

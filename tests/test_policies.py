@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from agents.data.prompts import PromptEncoder, system_prompt, told
+from agents.data.prompts import PromptEncoder, system_prompt, with_system_prompt
 from agents.models.checkpoints import agent_record
 from agents.rollouts.policies import ExpertReplies, RandomReplies, Request, ScriptedPolicy
 from tests import tiny
@@ -114,5 +114,5 @@ def test_shipped_agents_read_the_tokens_that_they_were_trained_with(name, env):
 def test_the_env_s_own_system_prompt_is_a_style(env):
     assert system_prompt("env", elements="label") == env.system_prompt
     _, info = env.reset(seed=0)
-    assert told(info["messages"], env.system_prompt) == info["messages"]
-    assert told(info["messages"], "") == info["messages"][1:]
+    assert with_system_prompt(info["messages"], env.system_prompt) == info["messages"]
+    assert with_system_prompt(info["messages"], "") == info["messages"][1:]

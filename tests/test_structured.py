@@ -6,7 +6,7 @@ import pytest
 
 from agents import grpo
 from agents.data.demonstrations import draw_tasks
-from agents.data.expert import Shown, in_env, play_expert
+from agents.data.expert import ExpertStep, envs_with_tasks, play_expert
 from agents.data.trajectories import Step, Trajectory
 from agents.methods.structured import Judged, align, judge, structured_rewards
 from agents.rollouts.curriculum import Group
@@ -52,7 +52,7 @@ def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(se
     rng = Random(seed)
     actions = [Action(Kind.CLICK, str(rng.randint(1, 9))) for _ in range(rng.randint(1, 5))]
     pages = [f"page {rng.randint(0, 3)}" for _ in actions]  # pages may come again
-    expected = [Shown(page, action) for page, action in zip(pages, actions, strict=True)]
+    expected = [ExpertStep(page, action) for page, action in zip(pages, actions, strict=True)]
     expert = trajectory(*((shown.page, shown.action) for shown in expected), reward=1.0)
     settings = settings_of(progress_weight=1.0)
     judged, progress = align(expert, expected)
@@ -68,11 +68,11 @@ def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(se
 
 
 def test_pages_that_the_expert_never_saw_earn_the_format_alone_and_going_back_nothing():
-    expected = [Shown("start", TYPE), Shown("end", EXIT)]
+    expected = [ExpertStep("start", TYPE), ExpertStep("end", EXIT)]
     episode = trajectory(("other", Action(Kind.CLICK, "1")), ("other", "nothing"), ("end", EXIT))
     assert structured_rewards(episode, expected, settings_of()) == pytest.approx([0.1, -1.0, 1.0])
     assert align(episode, expected)[1] == [0.0, 0.0, 0.5, 1.0]  # the page of the second step was reached without the first
-    expected = [Shown("a", Action(Kind.CLICK, "1")), Shown("b", Action(Kind.CLICK, "2")), Shown("c", EXIT)]
+    expected = [ExpertStep("a", Action(Kind.CLICK, "1")), ExpertStep("b", Action(Kind.CLICK, "2")), ExpertStep("c", EXIT)]
     episode = trajectory(("a", Action(Kind.CLICK, "1")), ("b", Action(Kind.GO_BACKWARD)), ("a", Action(Kind.CLICK, "1")))
     judged, progress = align(episode, expected)
     assert [bool(each.argument) for each in judged] == [True, False, True]
@@ -81,7 +81,7 @@ def test_pages_that_the_expert_never_saw_earn_the_format_alone_and_going_back_no
 
 def test_the_expert_of_a_real_task_is_found_again():
     (task,) = draw_tasks([1], 1, templates=["shopping.cart_add"])
-    (found,) = [play_expert(env, task) for env, task in in_env([task], quiet=True, elements="id")]
+    (found,) = [play_expert(env, task) for env, task in envs_with_tasks([task], quiet=True, elements="id")]
     goal, shown = found
     assert goal == task.intent
     expert = trajectory(*((step.page, step.action) for step in shown), reward=1.0)
@@ -103,7 +103,7 @@ def method(monkeypatch):
 
     def make(**options):
         own = method_of("structured", [task], **options)
-        own.expected["t"] = [Shown("start", TYPE), Shown("end", EXIT)]
+        own.expected["t"] = [ExpertStep("start", TYPE), ExpertStep("end", EXIT)]
         return own, task
 
     return make

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from agents.data.demonstrations import demonstrate, draw_tasks
-from agents.data.derivations import work_out
-from agents.data.readings import DURATION, MONEY, Reading, Row, nearest_lines, read_date, words
-from agents.data.thoughts import Moment, write_thought
+from agents.data.derivations import derive_answer
+from agents.data.readings import DURATION, MONEY, ParsedPage, Row, nearest_lines, read_date, words
+from agents.data.thoughts import ThoughtContext, write_thought
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.replies import answer_part
 
@@ -86,7 +86,7 @@ def test_thoughts_change_no_action_and_follow_from_their_seed():
 
 
 def page(*lines, url="http://shop.test/", below=0):
-    return Reading(url, "\n".join(lines), lines, below)
+    return ParsedPage(url, "\n".join(lines), lines, below)
 
 
 ORDERS = page(
@@ -120,7 +120,7 @@ NEARBY = page(
     ("N/A", "How much is a Lamp?", [page("Your search returned no results.")], "returned no results"),
 ])  # fmt: skip
 def test_an_answer_is_worked_out(answer, goal, pages, expected):
-    assert expected in work_out(answer, goal, pages)
+    assert expected in derive_answer(answer, goal, pages)
 
 
 @pytest.mark.parametrize(("answer", "goal"), [
@@ -131,8 +131,8 @@ def test_an_answer_is_worked_out(answer, goal, pages, expected):
     ("N/A", "How much is a Lamp?"),
 ])  # fmt: skip
 def test_what_the_pages_do_not_bear_out_is_not_claimed(answer, goal):
-    assert "latest of them" not in work_out(answer, goal, [ORDERS])
-    assert answer == "$1,000.25" or work_out(answer, goal, [ORDERS]) == ""
+    assert "latest of them" not in derive_answer(answer, goal, [ORDERS])
+    assert answer == "$1,000.25" or derive_answer(answer, goal, [ORDERS]) == ""
 
 
 def test_a_reading_has_rows_facts_and_a_title_and_amounts_are_read_and_written():
@@ -151,7 +151,7 @@ def test_a_reading_has_rows_facts_and_a_title_and_amounts_are_read_and_written()
 
 def test_a_remark_with_a_value_from_nowhere_is_dropped():
     shown = page("<h1>Cart</h1>", "Subtotal", "$5.00", "<button>Pay</button>")
-    moment = Moment("Buy it", [shown], [], Action(Kind.CLICK, "Pay"), remark="It is $7.77 now.")
+    moment = ThoughtContext("Buy it", [shown], [], Action(Kind.CLICK, "Pay"), remark="It is $7.77 now.")
     assert "$7.77" not in write_thought("long", moment, Random(0))
     told = write_thought("short", moment._replace(remark="It is $5.00 now."), Random(0))
     assert told.startswith("It is $5.00 now.")
@@ -168,6 +168,6 @@ def test_a_remark_with_a_value_from_nowhere_is_dropped():
 ])  # fmt: skip
 def test_each_kind_of_action_has_a_reason(action, expected):
     thought = write_thought(
-        "short", Moment("Find a red lamp", [page('<input label="Search">', below=7)], [], action), Random(0)
+        "short", ThoughtContext("Find a red lamp", [page('<input label="Search">', below=7)], [], action), Random(0)
     )
     assert expected in thought.lower() or expected in thought

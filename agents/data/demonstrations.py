@@ -1,4 +1,4 @@
-"""Demonstrations: reference solutions of tasks as chats for behaviour cloning, with this package or with other tools.
+"""Demonstrations: reference solutions of tasks as chats, for behaviour cloning (BC) with this package or other tools.
 
 Run `python -m agents.demonstrations --help`.
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from agents.data.expert import MOST_STEPS, Shown, in_env, named, play_with_mistakes
+from agents.data.expert import MOST_STEPS, ExpertStep, envs_with_tasks, play_with_mistakes, with_label
 from agents.data.prompts import Style
-from agents.data.readings import Reading, read
-from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thought
+from agents.data.readings import ParsedPage, parse_page
+from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
 from agents.settings import TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
@@ -34,20 +34,20 @@ _NUMBERED = re.compile(r" \[\d+\]$")
 
 @dataclass(frozen=True, kw_only=True)
 class SplitSettings:
-    """Long demonstrations are split into overlapping pieces, each of which keeps the early context.
+    """Split long demonstrations into overlapping pieces that share the early context.
 
-    This is the supervised half of KLong (arXiv 2602.17547), whose trajectories are longer than a model's context: each piece has the first
-    steps of the trajectory, and then a window of later ones, which shares some steps with the window before. There pieces are of tokens;
-    here they are of steps, as a step is what one prompt replies to. Pieces decide a step's context: of a language model its conversation,
-    of a pointing network what it remembers of the episode. Both play with their whole memory, as neither has a context that overflows.
+    This is the supervised part of KLong (arXiv 2602.17547) for trajectories longer than a model's context. Each piece contains the first
+    steps of the trajectory and a window of later steps that overlaps the previous window. In the paper windows are counted in tokens;
+    here they are counted in steps. A piece determines the context of its steps: the conversation of a language model, or the episode
+    memory of a pointing network. At evaluation both use the whole episode.
     """
 
     piece_steps: int = 0
-    """split demonstrations of more steps into overlapping pieces of so many (KLong), which keep the first steps as context; 0: into none"""
+    """split longer demonstrations into overlapping pieces of this many steps (KLong); 0: do not split"""
     shared_steps: int = 2
-    """steps that a piece shares with the one before"""
+    """number of steps shared by consecutive pieces"""
     early_steps: int = 1
-    """first steps of the demonstration that are the context of all pieces; the first one tells a language model the goal"""
+    """number of leading steps repeated in every piece; step one contains the goal"""
 
     def __post_init__(self) -> None:
         if self.piece_steps and not 0 <= self.shared_steps < self.piece_steps:
@@ -57,19 +57,19 @@ class SplitSettings:
 
 
 class Piece(NamedTuple):
-    """The numbers of the steps of a piece: those that are context only, and those that are learned."""
+    """Step indices of a piece: context only, and training targets."""
 
     context: range
     learned: range
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """All of them, in order."""
+        """All step indices, in order."""
         return (*self.context, *self.learned)
 
 
 def pieces(count: int, settings: SplitSettings) -> list[Piece]:
-    """Return the pieces of a demonstration of so many steps; each step is learned in one of them at least.
+    """Return the pieces of a demonstration with `count` steps. Each step is a training target of at least one piece.
 
     >>> [piece.steps for piece in pieces(8, SplitSettings(piece_steps=4, shared_steps=1))]
     [(0, 1, 2, 3), (0, 3, 4, 5, 6), (0, 6, 7)]
@@ -82,7 +82,7 @@ def pieces(count: int, settings: SplitSettings) -> list[Piece]:
 
 
 class Demonstration(NamedTuple):
-    """One step of the expert: the conversation so far, and its reply. Steps of one episode hold equal messages as one object."""
+    """One expert step: the conversation so far and the reply. Steps of one episode share equal message objects."""
 
     task_id: str
     messages: tuple[Message, ...]
@@ -91,31 +91,31 @@ class Demonstration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DemonstrationSettings(TaskSettings):
-    """Let the expert play drawn tasks, and write its steps as chats for fine-tuning: JSON lines of "messages".
+    """Write expert steps on drawn tasks as chats for fine-tuning: JSON lines of "messages".
 
-    One line is one step, and only its last message, the expert's reply, is to be trained on: earlier pages are replaced by
-    placeholders, so earlier replies must not be trained in that context. "weight" marks each of the expert's messages: 1 for the last
-    reply, 0 for earlier ones. Tools that do not read it need an option: axolotl `message_field_training: weight`,
+    One line is one step. Only its last message, the expert's reply, is a training target: earlier pages are replaced by placeholders,
+    so earlier replies must not be trained in that context. "weight" is 1 for the last reply and 0 for earlier ones. Tools that ignore
+    it need an option: axolotl `message_field_training: weight`,
     LLaMA-Factory (`formatting: sharegpt`, tags `role` and `content`) with `mask_history: true`, torchtune's
     `OpenAIToMessages` with `masking_strategy: train_on_last`, and TRL's SFTTrainer by splitting each record:
     `{"prompt": row["messages"][:-1], "completion": row["messages"][-1:]}`. `python -m agents.train_bc --demonstrations FILE`
-    reads the file as it is. Tasks that the expert does not solve within `max_steps` are left out.
+    reads the file directly. Tasks that the expert does not solve within `max_steps` are left out.
     """
 
     out: Path
     """file to write, such as demos.jsonl"""
     expert_thoughts: Thoughts = "none"
-    """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
+    """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
-    """the system prompt to put first: none, act (the action alone) or think (reason first)"""
+    """system prompt of the chats: none, act (the reply is an action) or think (the reply begins with a thought)"""
     mistakes: float = 0.0
-    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
-    (WebCoT); wrong steps are shown, and not to be learned"""
+    """above 0, add a second episode of each task in which the expert takes and undoes wrong steps with this probability per step
+    (WebCoT); wrong steps are context, not training targets"""
     seed: int = 0
-    """of the wording of thoughts, and of the mistakes"""
+    """random seed of the wording of thoughts and of the mistakes"""
 
     def agent(self) -> dict[str, Any]:
-        """Return the agent record of a model that is trained on the file; every line has it under "agent"."""
+        """Return the agent record of a model trained on the file. Every line contains it under "agent"."""
         return {**self.env_arguments(), "system": self.system}
 
 
@@ -127,16 +127,22 @@ def draw_tasks(
     variation: Variation = "content",
     application: str | None = None,
 ) -> list[Task]:
-    """Return tasks of the named templates, by default the training split's, drawn in each world.
+    """Draw tasks in each world.
 
-    Of an application, its own templates are drawn from by each seed; one that has none gives the tasks of its file.
+    Args:
+        worlds: world seeds
+        per_template: number of tasks per template and world
+        templates: template names; by default those of the training split, or of the application
+        variation: what differs between worlds: their content, or also their layout
+        application: name or path of a user application; one without templates returns the tasks of its file
+
     """
-    own = read_application(application) if application else None
-    if own and not own.templates:
-        return list(task_suite.load(application=own))
-    wanted = templates or (None if own else [name for part in PARTS.values() for name in part.names("train")])
-    options: dict[str, Any] = {"count": per_template, "variation": variation, "application": own}
-    return [task for world in worlds for task in task_suite.draw(wanted, world_seed=world, **options)]
+    app = read_application(application) if application else None
+    if app and not app.templates:
+        return list(task_suite.load(application=app))
+    names = templates or (None if app else [name for part in PARTS.values() for name in part.names("train")])
+    options: dict[str, Any] = {"count": per_template, "variation": variation, "application": app}
+    return [task for world in worlds for task in task_suite.draw(names, world_seed=world, **options)]
 
 
 def tasks_of(settings: TaskSettings) -> list[Task]:
@@ -146,7 +152,7 @@ def tasks_of(settings: TaskSettings) -> list[Task]:
 
 
 def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
-    """Return the steps of the expert on the tasks; the options are those of `episodes`."""
+    """Return the expert steps on the tasks. Takes the options of `episodes`."""
     return [step for episode in episodes(tasks, **options) for step in episode]
 
 
@@ -154,43 +160,49 @@ def episodes(
     tasks: Sequence[Task], *, expert_thoughts: Thoughts = "none", mistakes: float = 0.0,
     split: SplitSettings | None = None, seed: int = 0, **env_arguments: Any,
 ) -> Iterator[list[Demonstration]]:  # fmt: skip
-    """Yield the steps of the expert on each task; an empty list if it did not earn the reward.
+    """Yield the expert steps of each task; an empty list if the expert did not earn the reward.
 
-    `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording. With `mistakes`, a
-    second episode of the task follows, in which wrong steps are taken with that probability, as in `agents.data.expert`: later
-    conversations hold them, no step replies with them. With `split`, conversations are those of an episode's pieces.
+    Args:
+        tasks: tasks to play
+        expert_thoughts: style of the thought before each action, in the <think>/<answer> format
+        mistakes: above 0, add a second episode with wrong steps of this probability (see `agents.data.expert`). Wrong steps are in later
+            conversations, but are not training targets
+        split: split episodes into pieces; conversations contain only the steps of a piece
+        seed: random seed of the wording and the mistakes
+        **env_arguments: keywords of the env
+
     """
     max_steps = env_arguments.get("max_steps", TaskSettings.max_steps)
     room = {"max_steps": MOST_STEPS * max_steps} if mistakes else {}
-    own_mode = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
-    for env, task in in_env(tasks, **{**env_arguments, **room}):
-        plans: list[list[Shown]] = [[]]
+    history_options = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
+    for env, task in envs_with_tasks(tasks, **{**env_arguments, **room}):
+        plans: list[list[ExpertStep]] = [[]]
         if mistakes:
             plans.append(play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
-        found: list[Demonstration] = []
+        demonstrations: list[Demonstration] = []
         for planned in plans:
             start = {"task": task, "max_steps": max_steps * (MOST_STEPS if planned else 1)}
             played = _play(env, start, planned, expert_thoughts, seed)
             steps: list[Demonstration] = []
             goal, turns = played or ("", [])
             for number, turn in enumerate(turns):
-                chat = compress(goal, turns[:number], turn.page, **own_mode)
+                chat = compress(goal, turns[:number], turn.page, **history_options)
                 messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
-                steps.append(_following(steps[-1] if steps else None, task.task_id, messages, turn.reply))
+                steps.append(_share_messages(steps[-1] if steps else None, task.task_id, messages, turn.reply))
             for piece in pieces(len(steps), split or SplitSettings()):
                 for number in piece.learned:
                     step = steps[number]
                     if planned and not planned[number].is_example:
                         continue
-                    if len(step.messages) > 1:  # the turns of its conversation that the piece has
-                        kept = [step.messages[2 * turn : 2 * turn + 2] for turn in piece.steps if turn <= number]
-                        step = step._replace(messages=tuple(chain.from_iterable(kept)))
-                    found.append(step)
-        yield found
+                    if len(step.messages) > 1:  # keep the turns that belong to the piece
+                        turns_of_piece = [step.messages[2 * turn : 2 * turn + 2] for turn in piece.steps if turn <= number]
+                        step = step._replace(messages=tuple(chain.from_iterable(turns_of_piece)))
+                    demonstrations.append(step)
+        yield demonstrations
 
 
 def _play(
-    env: Any, start: dict[str, Any], planned: Sequence[Shown], expert_thoughts: Thoughts, seed: int
+    env: Any, start: dict[str, Any], planned: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int
 ) -> tuple[str, list[Turn]] | None:
     """Return the goal and the turns of an episode of the expert, or None if it did not earn the reward.
 
@@ -200,18 +212,18 @@ def _play(
     task = start["task"]
     goal, expert = info["goal"], Expert(task, env.dialect)
     pages: list[str] = []
-    readings: list[Reading] = []
+    parsed: list[ParsedPage] = []
     choices: list[Choice] = []
     reward, over = 0.0, False
     while not over:
         pages.append(info["page"])
         if expert_thoughts != "none":
-            readings.append(read(env.page, env.observation, info["page"]))
+            parsed.append(parse_page(env.page, env.observation, info["page"]))
         step = planned[len(choices)] if planned else None
         if step is None or step.is_of_solution:
             choices.append(expert.choose(env.page, env.observation))
         else:
-            choices.append(Choice(step.action, named(env, step.action), "", ()))
+            choices.append(Choice(step.action, with_label(env, step.action), "", ()))
         _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
         reward, over = float(earned), terminated or truncated
     if reward != 1.0:
@@ -220,22 +232,22 @@ def _play(
     if expert_thoughts != "none":
         done = [choice.named for choice in choices]
         for number, choice in enumerate(choices):
-            moment = Moment(goal, readings[: number + 1], done[:number], choice.named, choice.later, choice.thought)
+            context = ThoughtContext(goal, parsed[: number + 1], done[:number], choice.named, choice.later, choice.thought)
             write = write_reflection if planned and planned[number].is_undoing else write_thought
-            thought = write(expert_thoughts, moment, Random(f"{seed}/{task.task_id}/{number}"))
+            thought = write(expert_thoughts, context, Random(f"{seed}/{task.task_id}/{number}"))
             replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
     return goal, list(map(Turn, pages, replies))
 
 
-def _following(before: Demonstration | None, task_id: str, messages: Sequence[Message], reply: str) -> Demonstration:
-    """Return a step whose messages are objects of the step before it, where they are equal."""
+def _share_messages(before: Demonstration | None, task_id: str, messages: Sequence[Message], reply: str) -> Demonstration:
+    """Return a step that shares message objects with the previous step where they are equal."""
     shared = zip(before.messages if before else (), messages, strict=False)
     common = [old if old == new else new for old, new in shared]
     return Demonstration(task_id, (*common, *messages[len(common) :]), reply)
 
 
 def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:
-    """Return a step as a chat: `messages`, of which the last is the reply to train on, and `task_id`."""
+    """Return a step as a record with `messages`, whose last one is the training target, and `task_id`."""
     first = [{"role": "system", "content": system}] if system else []
     chat = [
         message | {"weight": 0} if message["role"] == "assistant" else message for message in map(dict, demonstration.messages)
@@ -247,23 +259,24 @@ def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:
 def read_demonstrations(path: Path) -> list[Demonstration]:
     """Read steps from JSON lines of "messages", written by `python -m agents.demonstrations` or another tool.
 
-    The last message is the reply to train on. System prompts are left out, since training adds the one that the model will be used
-    with. Raises ValueError with the number of a wrong line.
+    The last message is the training target. System prompts are removed, because training adds the one that the model will be used with.
+    Raises ValueError with the number of an invalid line.
     """
-    # Chats and no episodes, as these are what tools for fine-tuning read, and what other tools write.
-    found: list[Demonstration] = []
+    # Chats instead of trajectories: fine-tuning tools read and write chats.
+    demonstrations: list[Demonstration] = []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 where = f"{path}, line {number}"
-                found.append(_from_record(_parse(line, where), where, found[-1] if found else None))
-    if not found:
-        raise ValueError(f"{path} holds no demonstrations; expected JSON lines with messages")
-    return found
+                before = demonstrations[-1] if demonstrations else None
+                demonstrations.append(_from_record(_parse(line, where), where, before))
+    if not demonstrations:
+        raise ValueError(f"{path} contains no demonstrations; expected JSON lines with messages")
+    return demonstrations
 
 
 def recorded_agent(path: Path) -> dict[str, Any]:
-    """Return the agent record in the file's first line; empty for a file of another tool."""
+    """Return the agent record of the file's first line; empty for files of other tools."""
     with path.open(encoding="utf-8") as file:
         record = _parse(file.readline() or "{}", f"{path}, line 1")
     agent: dict[str, Any] = record.get("agent", {}) if isinstance(record, dict) else {}
@@ -271,9 +284,9 @@ def recorded_agent(path: Path) -> dict[str, Any]:
 
 
 def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstration:
-    """Return the demonstration with a smaller page: the lines that the reply names, and each other line with probability `keep`.
+    """Return the demonstration with a shorter page: lines that the reply mentions, and each other line with probability `keep`.
 
-    The task, the URL and the history stay. A small model learns sooner which lines matter if it begins with small pages.
+    The task, the URL and the history are unchanged. Small models learn faster which lines matter if training begins with short pages.
     """
     if keep >= 1:
         return demonstration
@@ -286,16 +299,16 @@ def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstratio
         text for text in _QUOTED.findall(demonstration.reply.partition("</think>")[0]) if demonstration.reply != action and text
     ]
     head = next((number for number, line in enumerate(lines) if line.startswith("URL:")), 0)
-    kept = lines[: head + 1]
-    kept += [line for line in lines[head + 1 :] if any(text in line for text in named) or rng.random() < keep]
-    return demonstration._replace(messages=(*before, {**newest, "content": "\n".join(kept)}))
+    shorter = lines[: head + 1]
+    shorter += [line for line in lines[head + 1 :] if any(text in line for text in named) or rng.random() < keep]
+    return demonstration._replace(messages=(*before, {**newest, "content": "\n".join(shorter)}))
 
 
 def _parse(line: str, where: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: no JSON: {error}") from error
+        raise ValueError(f"{where}: invalid JSON: {error}") from error
 
 
 def _from_record(record: Any, where: str, before: Demonstration | None) -> Demonstration:
@@ -311,6 +324,6 @@ def _from_record(record: Any, where: str, before: Demonstration | None) -> Demon
             messages.append({"role": role, "content": content})
     if len(messages) < 2 or messages[-1]["role"] != "assistant":
         raise ValueError(
-            f"{where}: expected a user's message and the assistant's reply last, got {[each['role'] for each in messages]}"
+            f"{where}: expected a user message and an assistant reply at the end, got {[message['role'] for message in messages]}"
         )
-    return _following(before, str(record.get("task_id", "")), messages[:-1], messages[-1]["content"])
+    return _share_messages(before, str(record.get("task_id", "")), messages[:-1], messages[-1]["content"])

@@ -1,8 +1,8 @@
-"""The expert's episodes: the pages that the reference solution of a task sees, what it does on them, and mistakes that it undoes.
+"""Expert episodes: the pages and actions of a task's reference solution, optionally with mistakes that it undoes.
 
-Mistakes are after WebCoT (arXiv 2505.20013), which gives an agent three skills by examples: reflection, to see on a page that a step was
-wrong; branching, to try another step in the same state; and rollback, to return to an earlier state. There a language model verbalises
-the search of another agent, and pages cannot be forked. Here every fork is proven: the reference solution still earns the reward after it.
+Mistakes follow WebCoT (arXiv 2505.20013), which teaches three skills by examples: reflection (recognize on a page that a step was
+wrong), branching (try another step in the same state) and rollback (return to an earlier state). In the paper, a language model
+verbalizes the search of another agent. Here the env is forked, and a fork is used only if the reference solution still earns the reward.
 """
 
 import re
@@ -27,18 +27,27 @@ from webarena_gym.pages.dom import selected_options
 from webarena_gym.tasks import Expert, Task
 
 MOST_STEPS = 4
-"""steps of an episode with mistakes, as a multiple of those without; no more mistakes are made where they would not fit"""
-_AGAIN = 0.4  # probability of another branch from a state after one
-_MOST_BRANCHES = 3  # of a state
+"""maximum length of an episode with mistakes, as a multiple of the length without them"""
+_AGAIN = 0.4  # probability of another branch from the same state
+_MOST_BRANCHES = 3  # branches per state
 _DEEPER = 0.3  # probability that a wrong step follows a wrong one
 _MOST_DEEP = 2  # wrong steps in a row
-_DRAWS = 6  # of wrong actions, one of which may be of the right one's kind
-_WORD = re.compile(r"[^\W_]{6,}")  # to type by mistake; shorter ones are often no words that an agent would type
-_TRIES = 12  # to force a mistake on an episode
+_DRAWS = 6  # wrong actions drawn per branch; one of the expert action's kind is preferred
+_WORD = re.compile(r"[^\W_]{6,}")  # words typed by mistake; shorter words of a goal are rarely search terms
+_TRIES = 12  # attempts to force a mistake on an episode
 
 
-class Shown(NamedTuple):
-    """A step of the expert's: page, action, whether the page tells of an error, and whether the step is to be imitated."""
+class ExpertStep(NamedTuple):
+    """One expert step.
+
+    Args:
+        page: observation text
+        action: the action taken
+        has_error: True if the page shows an action error
+        is_example: True if the step is a training target
+        is_undoing: True if the step undoes a wrong one
+
+    """
 
     page: str
     action: Action
@@ -48,32 +57,32 @@ class Shown(NamedTuple):
 
     @property
     def is_of_solution(self) -> bool:
-        """True for a step of the reference solution."""
+        """True if the step belongs to the reference solution."""
         return self.is_example and not self.is_undoing
 
 
-def play_expert(env: Any, task: Task) -> tuple[str, list[Shown]]:
-    """Return the goal and the steps of the expert's episode on a task in an env."""
+def play_expert(env: Any, task: Task) -> tuple[str, list[ExpertStep]]:
+    """Play the reference solution of a task. Returns the goal and the steps."""
     return play_with_mistakes(env, task, 0.0, Random(0))
 
 
-def in_env(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[Any, Task]]:
-    """Yield an env of these tasks with each of them, and close it in the end."""
+def envs_with_tasks(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[Any, Task]]:
+    """Yield (env, task) for each task, with one shared env that is closed after the last task."""
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
     with closing(env):
         for task in tqdm(tasks, desc="demonstrating", unit="task", disable=quiet or None):
             yield env, task
 
 
-def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tuple[str, list[Shown]]:
-    """Return the goal and the steps of an episode of the expert that takes and undoes wrong steps.
+def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tuple[str, list[ExpertStep]]:
+    """Play the reference solution of a task with wrong steps that are undone. Returns the goal and the steps.
 
-    Before a step of the expert, with probability `mistakes`, another action that the page offers is taken in a fork, and so are the
-    acts that lead back. The fork becomes the episode if the expert can still earn the reward; else it is as if it had not been. Wrong
-    steps are no examples; acts that undo are. `env` allows `MOST_STEPS` times the steps.
+    Before each expert step, with probability `mistakes`, the env is forked, and another action of the page and the actions that undo it
+    are taken. If the expert can still earn the reward, the episode continues in the fork; otherwise the fork is discarded. Wrong steps
+    are not training examples; steps that undo them are. The env must allow `MOST_STEPS` times the steps of the solution.
     """
     _, info = env.reset(seed=0, options={"task": task})
-    goal, expert, steps, is_over = info["goal"], Expert(task, env.dialect), list[Shown](), False
+    goal, expert, steps, is_over = info["goal"], Expert(task, env.dialect), list[ExpertStep](), False
     room = MOST_STEPS * len(task.solution) - 2 * _MOST_DEEP
     while not is_over:
         chance = mistakes
@@ -81,86 +90,98 @@ def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tu
             if rng.random() >= chance or len(steps) >= room:
                 break
             chance = _AGAIN
-            begun = env.snapshot()
-            branch = _err(env, info, _peek(env, expert), rng, _MOST_DEEP)
+            snapshot = env.snapshot()
+            branch = _take_wrong_steps(env, info, _next_action(env, expert), rng, _MOST_DEEP)
             if branch and _can_finish(env, expert):
                 steps, info = steps + branch[0], branch[1]
             else:
-                info = env.restore(begun)[1]
+                info = env.restore(snapshot)[1]
         action = expert.choose(env.page, env.observation).action
-        steps.append(Shown(info["page"], action, bool(info["action_error"])))
-        info, _, is_over = _take(env, action)
+        steps.append(ExpertStep(info["page"], action, bool(info["action_error"])))
+        info, _, is_over = _step(env, action)
     return goal, steps
 
 
-def force_mistake(env: Any, task: Task, rng: Random) -> tuple[str, list[Shown]] | None:
-    """Return the goal, and some of the expert's first steps with a wrong one that can be undone; None where no try found one."""
+def force_mistake(env: Any, task: Task, rng: Random) -> tuple[str, list[ExpertStep]] | None:
+    """Return the goal and a prefix of the expert's steps that ends with a wrong step that can be undone.
+
+    Returns None if none of the attempts found a wrong step.
+    """
     _, info = env.reset(seed=0, options={"task": task})
-    expert, moments = Expert(task, env.dialect), list[tuple[Any, Expert, list[Shown]]]()
-    steps: list[Shown] = []
+    expert, states = Expert(task, env.dialect), list[tuple[Any, Expert, list[ExpertStep]]]()
+    steps: list[ExpertStep] = []
     is_over = False
     while not is_over:
-        moments.append((env.snapshot(), copy(expert), list(steps)))
+        states.append((env.snapshot(), copy(expert), list(steps)))
         action = expert.choose(env.page, env.observation).action
-        steps.append(Shown(info["page"], action, bool(info["action_error"])))
-        info, _, is_over = _take(env, action)
+        steps.append(ExpertStep(info["page"], action, bool(info["action_error"])))
+        info, _, is_over = _step(env, action)
     for _ in range(_TRIES):
-        begun, of_moment, before = rng.choice(moments)
-        info = env.restore(begun)[1]
-        branch = _err(env, info, _peek(env, of_moment), rng, 1)
-        # Where the page did not change there is nothing to see, and nothing to recover from.
-        if branch and branch[0][-1].is_undoing and _can_finish(env, of_moment):
+        snapshot, expert_then, before = rng.choice(states)
+        info = env.restore(snapshot)[1]
+        branch = _take_wrong_steps(env, info, _next_action(env, expert_then), rng, 1)
+        # A step that did not change the page needs no recovery.
+        if branch and branch[0][-1].is_undoing and _can_finish(env, expert_then):
             return info["goal"], [*before, branch[0][0]]
     return None
 
 
-def correct(env: Any, task: Task, reply: Callable[[dict[str, Any]], str]) -> Iterator[tuple[str, list[Shown]]]:
-    """Yield for each state in which a policy has left the expert's path the goal, its steps, and a step that leads back.
+def corrections(env: Any, task: Task, reply: Callable[[dict[str, Any]], str]) -> Iterator[tuple[str, list[ExpertStep]]]:
+    """Yield DAgger examples: the goal and the steps up to a state off the expert's path, ending with the expert's recovery action.
 
-    These are the examples of DAgger (Ross et al., arXiv 1011.0686): the expert labels what the policy visits. `reply` is the policy. An
-    answer is given only where the solution gives it. The episode ends where nothing leads back.
+    After Ross et al., arXiv 1011.0686: the expert labels the states that the policy visits. The episode ends where no action leads
+    back to the expert's path.
+
+    Args:
+        env: an env that contains the task
+        task: the task to play
+        reply: the policy, from the info of a step to its reply
+
     """
     _, info = env.reset(seed=0, options={"task": task})
     expert, path, is_over = Expert(task, env.dialect), list[tuple[str, Expert]](), False
     while not is_over:
         path.append((info["page"], copy(expert)))
-        info, _, is_over = _take(env, expert.choose(env.page, env.observation).action)
+        info, _, is_over = _step(env, expert.choose(env.page, env.observation).action)
     _, info = env.reset(seed=0, options={"task": task})
-    steps, is_over, is_on_path = list[Shown](), False, True
+    steps, is_over, is_on_path = list[ExpertStep](), False, True
     while not is_over:
         if not is_on_path:
-            way = _way_back(env, info, path)
-            if way is None:
+            recovery = _recovery_action(env, info, path)
+            if recovery is None:
                 return
-            yield info["goal"], [*steps, Shown(info["page"], way, bool(info["action_error"]))]
+            yield info["goal"], [*steps, ExpertStep(info["page"], recovery, bool(info["action_error"]))]
         action = env.dialect.parse(reply(info))
-        is_on_path = is_on_path and action == _peek(env, path[len(steps)][1])
-        steps.append(Shown(info["page"], action, bool(info["action_error"]), is_example=False))
-        info, _, is_over = _take(env, action)
+        is_on_path = is_on_path and action == _next_action(env, path[len(steps)][1])
+        steps.append(ExpertStep(info["page"], action, bool(info["action_error"]), is_example=False))
+        info, _, is_over = _step(env, action)
 
 
-def _way_back(env: Any, info: dict[str, Any], path: Sequence[tuple[str, Expert]]) -> Action | None:
-    """Return the expert's action where the page is one of its own, else one that leads to one of them; the latest that can be finished."""
+def _recovery_action(env: Any, info: dict[str, Any], path: Sequence[tuple[str, Expert]]) -> Action | None:
+    """Return an action that continues or leads back to the expert's path; None if there is none.
+
+    Later states of the path are preferred. The solution must still earn the reward from the chosen state.
+    """
     for page, expert in reversed(path):
         if page == info["page"] and _can_finish(env, expert):
-            return _peek(env, expert)
-    begun = env.snapshot()
+            return _next_action(env, expert)
+    snapshot = env.snapshot()
     for (_, expert), (following, after) in reversed([*pairwise(path)]):
-        with suppress(ActionError):  # the page lacks the element
-            action = _peek(env, expert)
-            seen, _, is_over = _take(env, action)
-            leads_back = not is_over and seen["page"] == following and _can_finish(env, after)
-            env.restore(begun)
+        with suppress(ActionError):  # the page has no such element
+            action = _next_action(env, expert)
+            next_info, _, is_over = _step(env, action)
+            leads_back = not is_over and next_info["page"] == following and _can_finish(env, after)
+            env.restore(snapshot)
             if leads_back:
                 return action
-    seen, _, is_over = _take(env, Action(Kind.GO_BACKWARD))
-    leads_back = not is_over and any(page == seen["page"] and _can_finish(env, expert) for page, expert in path)
-    env.restore(begun)
+    next_info, _, is_over = _step(env, Action(Kind.GO_BACKWARD))
+    leads_back = not is_over and any(page == next_info["page"] and _can_finish(env, expert) for page, expert in path)
+    env.restore(snapshot)
     return Action(Kind.GO_BACKWARD) if leads_back else None
 
 
-def named(env: Any, action: Action) -> Action:
-    """Return an action on the env's page with the label of its element."""
+def with_label(env: Any, action: Action) -> Action:
+    """Return the action with its element identified by label instead of id."""
     if action.element is None:
         return action
     element = env.observation.nodes[action.element].element
@@ -168,17 +189,27 @@ def named(env: Any, action: Action) -> Action:
     return replace(action, element=next(label for label, node in labelled.items() if node.element is element))
 
 
-def _take(env: Any, action: Action) -> tuple[dict[str, Any], float, bool]:
-    """Take an action and return the info that follows, the reward, and whether the episode is over."""
+def _step(env: Any, action: Action) -> tuple[dict[str, Any], float, bool]:
+    """Take an action. Returns the info, the reward and True if the episode is over."""
     _, reward, terminated, truncated, info = env.step(env.dialect.format(action))
     return info, float(reward), terminated or truncated
 
 
-def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) -> tuple[list[Shown], dict[str, Any]] | None:
-    """Return wrong steps and those that undo them, all taken, and the info of the last page; None where none can be taken, or at the end.
+def _take_wrong_steps(
+    env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int
+) -> tuple[list[ExpertStep], dict[str, Any]] | None:
+    """Take wrong steps and the actions that undo them. Returns these steps and the last info.
 
-    Where no act leads back to the page, the branch ends on the wrong one: whether the right steps go on from there is the caller's to
-    find out.
+    Returns None if no wrong action is available or the episode ended. If no action leads back to the page, the branch ends on the wrong
+    page, and the caller must check that the solution still works from there.
+
+    Args:
+        env: the env, which is left in the last state
+        info: info of the current state
+        right: the expert's action, which is not drawn
+        rng: random generator
+        deep: maximum number of consecutive wrong steps
+
     """
     others = []
     for _ in range(_DRAWS):
@@ -190,30 +221,30 @@ def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) 
     if not others:
         return None
     wrong = next((action for action in others if action.kind is right.kind), others[0])
-    undoing = _undoing(env.observation.nodes, wrong)
-    steps = [Shown(info["page"], wrong, bool(info["action_error"]), is_example=False)]
-    seen, _, is_over = _take(env, wrong)
+    undoing = _undo_actions(env.observation.nodes, wrong)
+    steps = [ExpertStep(info["page"], wrong, bool(info["action_error"]), is_example=False)]
+    next_info, _, is_over = _step(env, wrong)
     if is_over:
         return None
-    if deep > 1 and seen["page"] != info["page"] and rng.random() < _DEEPER:
-        deeper = _err(env, seen, right, rng, deep - 1)
+    if deep > 1 and next_info["page"] != info["page"] and rng.random() < _DEEPER:
+        deeper = _take_wrong_steps(env, next_info, right, rng, deep - 1)
         if deeper is None:
             return None
-        steps, seen = steps + deeper[0], deeper[1]
-    if seen["page"] == info["page"]:
-        return steps, seen
+        steps, next_info = steps + deeper[0], deeper[1]
+    if next_info["page"] == info["page"]:
+        return steps, next_info
     after = env.snapshot()
     for undo in undoing:
-        shown = Shown(seen["page"], undo, bool(seen["action_error"]), is_undoing=True)
-        back, _, is_over = _take(env, undo)
+        shown = ExpertStep(next_info["page"], undo, bool(next_info["action_error"]), is_undoing=True)
+        back, _, is_over = _step(env, undo)
         if not is_over and back["page"] == info["page"]:
             return [*steps, shown], back
-        seen = env.restore(after)[1]
-    return steps, seen
+        next_info = env.restore(after)[1]
+    return steps, next_info
 
 
-def _undoing(nodes: Mapping[str, Any], wrong: Action) -> list[Action]:
-    """Return acts that may undo an action on a page: to set its control as it was, and to go back."""
+def _undo_actions(nodes: Mapping[str, Any], wrong: Action) -> list[Action]:
+    """Return actions that may undo a wrong action: restore the form control, or go back."""
     element = nodes[wrong.element].element if wrong.element else None
     inverse = []
     if wrong.kind is Kind.SELECT and element is not None:
@@ -225,18 +256,18 @@ def _undoing(nodes: Mapping[str, Any], wrong: Action) -> list[Action]:
     return [*inverse, Action(Kind.GO_BACKWARD)]
 
 
-def _peek(env: Any, expert: Expert) -> Action:
-    """Return the expert's next action, which is not counted as taken."""
+def _next_action(env: Any, expert: Expert) -> Action:
+    """Return the expert's next action without advancing the expert."""
     return copy(expert).choose(env.page, env.observation).action
 
 
 def _can_finish(env: Any, expert: Expert) -> bool:
-    """Return whether the rest of the solution earns the reward from here; the env is then as it was."""
-    here, own, reward, is_over = env.snapshot(), copy(expert), 0.0, False
+    """Return True if the rest of the solution earns the reward from the current state. The env's state is restored."""
+    snapshot, rest, reward, is_over = env.snapshot(), copy(expert), 0.0, False
     try:
         while not is_over:
-            _, reward, is_over = _take(env, own.choose(env.page, env.observation).action)
-    except ActionError:  # the page lacks an element of the solution's
+            _, reward, is_over = _step(env, rest.choose(env.page, env.observation).action)
+    except ActionError:  # the page has no such element
         reward = 0.0
-    env.restore(here)
+    env.restore(snapshot)
     return reward == 1.0

@@ -1,4 +1,4 @@
-"""Readings: the lines, table cells and labelled facts of a page as far as the observation shows them, and the amounts and dates in them."""
+"""Parsed pages: the lines, tables and labelled values that an observation contains, and parsers for amounts, dates and months."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -37,43 +37,51 @@ _NUMBER_NAMES = {"two": 2, "three": 3}
 
 
 class Row(NamedTuple):
-    """One row of a table with the table's headings, which may be empty."""
+    """One table row and the headings of its table (empty if the table has none)."""
 
     headings: tuple[str, ...]
     cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One page of an episode: its text exactly as shown, and the same lines with every element named by its label."""
+class ParsedPage:
+    """One page of an episode: the observation text, and its lines with elements identified by label.
+
+    Args:
+        url: address of the page
+        shown: observation text, exactly as the policy reads it
+        lines: the same lines, in which elements have labels instead of ids
+        hidden_below: number of lines below the window
+
+    """
 
     url: str
     shown: str
     lines: tuple[str, ...]
-    hidden_below: int = 0  # lines that scrolling down would show
+    hidden_below: int = 0
 
-    def shows(self, text: str) -> bool:
-        """Return whether the page has exactly this text."""
+    def contains(self, text: str) -> bool:
+        """Return True if the observation text contains `text`; False for an empty text."""
         return bool(text) and text in self.shown
 
-    def quotes(self, text: str) -> bool:
-        """Return whether the page has this text and it can be put in double quotes."""
-        return '"' not in text and "<" not in text and self.shows(text)
+    def can_quote(self, text: str) -> bool:
+        """Return True if the observation contains `text`, and `text` contains neither a double quote nor "<"."""
+        return '"' not in text and "<" not in text and self.contains(text)
 
     @cached_property
     def title(self) -> str:
-        """The heading of the page; empty if it has none."""
-        found = (_TITLE.search(line) for line in self.lines)
-        return next((plain(match.group(1)) for match in found if match), "")
+        """The first <h1> of the page, as plain text; empty if there is none."""
+        matches = (_TITLE.search(line) for line in self.lines)
+        return next((plain(match.group(1)) for match in matches if match), "")
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The lines without their markup and without fields, whose options are not facts."""
+        """The text of each line without markup. Lines with form fields are left out, because their options are not content."""
         return tuple(text for line in self.lines if not _FIELD.search(line) and (text := plain(line)))
 
     @cached_property
     def tables(self) -> tuple[list[Row], ...]:
-        """The tables that have rows, in order."""
+        """The rows of each table that has any, in page order."""
         tables: list[list[Row]] = []
         headings: tuple[str, ...] = ()
         is_inside = False
@@ -90,43 +98,54 @@ class Reading:
 
     @property
     def rows(self) -> list[Row]:
-        """The rows of all tables, in order."""
+        """The rows of all tables, in page order."""
         return [row for table in self.tables for row in table]
 
     @cached_property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """The labels and their values, such as "Grand Total" and "$12.00": a line below its label, a row of a heading and a value, or "label: value"."""
-        found, before = list[tuple[str, str]](), ""
+        """Pairs of label and value, such as ("Grand Total", "$12.00").
+
+        Three layouts are recognized: a value in the line below its label, a table row with one heading and one value, and
+        "label: value".
+        """
+        pairs, before = list[tuple[str, str]](), ""
         for line in self.lines:
             cells = [plain(cell) for cell in _CELL.findall(line)] if line.startswith("<tr><th>") and "<td>" in line else []
             text = "" if line.startswith("<tr>") or _FIELD.search(line) else plain(line)
             match = _PAIR.fullmatch(text)
             if len(cells) == 2:
-                found.append((cells[0], cells[1]))
+                pairs.append((cells[0], cells[1]))
             elif match:
-                found.append((match.group(1), match.group(2)))
+                pairs.append((match.group(1), match.group(2)))
             elif before and text:
-                found.append((before, text))
+                pairs.append((before, text))
             is_label = not match and len(text) <= 40 and ("<" not in line or line.startswith("<h"))
             before = text if is_label else ""
-        return tuple(fact for fact in found if all(fact))
+        return tuple(fact for fact in pairs if all(fact))
 
 
-def read(page: Page, observation: Observation, shown: str) -> Reading:
-    """Return the reading of the part of a page that an observation shows; `shown` is the observation's text.
+def parse_page(page: Page, observation: Observation, shown: str) -> ParsedPage:
+    """Parse the part of a page that an observation contains.
 
-    Of an accessibility tree, whose lines are others, the whole page is read; what it does not show is not quoted.
+    Args:
+        page: the current page
+        observation: its observation, which gives the window of lines
+        shown: text of the observation
+
+    An accessibility tree has other lines than the page. In that case all lines of the page are parsed; `can_quote` still rejects texts
+    that the observation does not contain.
+
     """
     whole = observe(page, elements="label", header=False, window=_EVERYTHING)
     lines = whole.text.split("\n")
     if whole.total == observation.total:
         lines = lines[observation.top : observation.top + observation.height]
     below = observation.total - observation.top - observation.height
-    return Reading(page.url, shown, tuple(lines), below)
+    return ParsedPage(page.url, shown, tuple(lines), below)
 
 
 def plain(line: str) -> str:
-    r"""Return what a line says: its text without markup, and of a list of options the chosen one.
+    r"""Return the text of a line without markup. A <select> contributes only its selected option.
 
     >>> plain('<tr><td>000000320</td><td>$136.47</td><td><a>View Order</a> <button>Reorder [2]</button></td></tr>')
     '000000320 $136.47 View Order Reorder'
@@ -135,9 +154,9 @@ def plain(line: str) -> str:
 
 
 def pieces(line: str) -> list[str]:
-    """Return the texts between a line's tags, without the numbers of equal labels."""
-    chosen = _SELECT.sub(lambda match: " ".join(_CHOSEN.findall(match.group())), line)
-    parts = (bare(part.strip()) for part in _TAG.split(chosen))
+    """Return the texts between the tags of a line, without the numbers that distinguish equal labels."""
+    text = _SELECT.sub(lambda match: " ".join(_CHOSEN.findall(match.group())), line)
+    parts = (bare(part.strip()) for part in _TAG.split(text))
     return [part.replace("&lt;", "<").replace("&quot;", '"') for part in parts if part]
 
 
@@ -151,17 +170,17 @@ def bare(label: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, without common words and without the s of a plural.
+    """Return the words of a text in lower case, without stop words and plural endings.
 
     >>> sorted(words("How many orders are there in May 2022?"))
     ['2022', 'may', 'order']
     """
-    found = (word for word in _WORD.findall(text.lower()) if word not in _COMMON)
-    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found)
+    content_words = (word for word in _WORD.findall(text.lower()) if word not in _COMMON)
+    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in content_words)
 
 
 def nearest_lines(texts: tuple[str, ...], topic: frozenset[str], count: int) -> list[str]:
-    """Return the `count` lines with the most words of a topic, at least one, in their order on the page."""
+    """Return up to `count` lines that share the most words with a topic, in page order. Lines without a shared word are left out."""
     scored = [(len(words(text) & topic), -number) for number, text in enumerate(texts) if len(text) <= 160]
     best = sorted((item for item in scored if item[0]), reverse=True)[:count]
     return [texts[-number] for _, number in sorted(best, key=lambda item: -item[1])]
@@ -173,7 +192,7 @@ def quote(text: str) -> str:
 
 
 def quote_all(texts: Sequence[str]) -> str:
-    """Return the texts in double quotes, as a list in prose.
+    """Return the texts in double quotes, joined with commas and "and".
 
     >>> print(quote_all(["A", "B", "C"]))
     "A", "B" and "C"
@@ -183,32 +202,39 @@ def quote_all(texts: Sequence[str]) -> str:
 
 
 class Unit(NamedTuple):
-    """A type of amount: its pattern, its value as a whole number, and its format."""
+    """A type of amount.
+
+    Args:
+        pattern: full match of an amount
+        number: converts a match to an integer (cents, minutes or a count)
+        write: formats the integer
+
+    """
 
     pattern: re.Pattern[str]
     number: Callable[[re.Match[str]], int]
     write: Callable[[int], str]
 
     def read(self, text: str) -> int | None:
-        """Return the value of a text that is an amount; None if it is none."""
+        """Return the integer value of an amount; None if the text is no amount of this type."""
         match = self.pattern.fullmatch(text)
         return self.number(match) if match else None
 
     def read_all(self, texts: Sequence[str]) -> list[int]:
-        """Return the values of all texts; an empty list unless every text is an amount."""
+        """Return the values of all texts; an empty list if any text is no amount."""
         amounts = [amount for text in texts if (amount := self.read(text)) is not None]
         return amounts if len(amounts) == len(texts) else []
 
 
 class Month(NamedTuple):
-    """A month as a goal names it."""
+    """A month and year mentioned in a goal."""
 
     name: str
     year: int
     number: int
 
     def has(self, text: str) -> bool:
-        """Return whether a text is a date in this month, or the month itself as reports write it ("8/2021")."""
+        """Return True if the text is a date in this month, or the month in the format of reports ("8/2021")."""
         day = read_date(text)
         return text == f"{self.number}/{self.year}" or (day is not None and (day.year, day.month) == (self.year, self.number))
 
@@ -227,7 +253,7 @@ COUNT = Unit(re.compile(r"(\d[\d,]*)(?: [a-z]+)?"), lambda match: int(match[1].r
 
 
 def unit_of(text: str) -> Unit | None:
-    """Return the unit of an amount; None if the text is none.
+    """Return the unit of an amount; None if the text is no amount.
 
     >>> unit_of("2h 7min") is DURATION, DURATION.read("2h 7min"), MONEY.write(112094), unit_of("blue")
     (True, 127, '$1,120.94', None)
@@ -236,7 +262,7 @@ def unit_of(text: str) -> Unit | None:
 
 
 def read_date(text: str) -> date | None:
-    """Return the date at the beginning of a text; None if there is none, or no such day.
+    """Return the date at the beginning of a text; None if there is none or the day does not exist.
 
     >>> read_date("12/9/22"), read_date("Dec 13, 2022, 10:20:00 PM"), read_date("soon")
     (datetime.date(2022, 12, 9), datetime.date(2022, 12, 13), None)
@@ -254,7 +280,7 @@ def read_date(text: str) -> date | None:
 
 
 def find_month(text: str) -> Month | None:
-    """Return the first month with a year in a text; None if there is none.
+    """Return the first "Month YYYY" of a text; None if there is none.
 
     >>> find_month("What did I spend in October 2022?")
     Month(name='October 2022', year=2022, number=10)
@@ -264,7 +290,7 @@ def find_month(text: str) -> Month | None:
 
 
 def find_limit(text: str) -> int | None:
-    """Return the limit of minutes in a text; None if there is none.
+    """Return the time limit in a text, in minutes; None if there is none.
 
     >>> find_limit("within two hours by car"), find_limit("at most 20 minutes on foot"), find_limit("by car")
     (120, 20, None)

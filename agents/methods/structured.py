@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from agents.data.expert import Shown, in_env, play_expert
+from agents.data.expert import ExpertStep, envs_with_tasks, play_expert
 from agents.data.trajectories import Trajectory, action_of
 from agents.grpo import GRPO, Model, state_advantages
 from agents.methods.replay import played
@@ -54,13 +54,13 @@ class Structured(GRPO):
         super().__init__(args, tasks, model, *rest)
         if unsolved := [task.task_id for task in tasks if not task.solution]:
             raise ValueError(f"task {unsolved[0]} has no reference solution; expected one of each task")
-        self.expected: dict[str, list[Shown]] = {}  # by task id; it is played again in a run that is resumed
+        self.expected: dict[str, list[ExpertStep]] = {}  # by task id; it is played again in a run that is resumed
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of all groups whose outcomes or structured rewards differ."""
         new = {group.task.task_id: group.task for group in groups if group.task.task_id not in self.expected}
         env = self.args.env_arguments() | {"max_steps": _EXPERTS_STEPS}
-        for shown_in, task in in_env(list(new.values()), quiet=True, **env) if new else ():
+        for shown_in, task in envs_with_tasks(list(new.values()), quiet=True, **env) if new else ():
             self.expected[task.task_id] = play_expert(shown_in, task)[1]
         steps, metrics = super().batch(groups, rng)
         return steps, metrics | self._describe(played(groups))
@@ -97,7 +97,7 @@ class Structured(GRPO):
         }
 
 
-def structured_rewards(trajectory: Trajectory, expected: Sequence[Shown], settings: StructuredSettings) -> list[float]:
+def structured_rewards(trajectory: Trajectory, expected: Sequence[ExpertStep], settings: StructuredSettings) -> list[float]:
     """Return the structured reward of each step of an episode, against the expert's on the same task."""
     judged, progress = align(trajectory, expected)
     worth = (settings.kind_reward, settings.element_reward, settings.argument_reward)
@@ -108,7 +108,7 @@ def structured_rewards(trajectory: Trajectory, expected: Sequence[Shown], settin
     return rewards
 
 
-def align(trajectory: Trajectory, expected: Sequence[Shown]) -> tuple[list[Judged], list[float]]:
+def align(trajectory: Trajectory, expected: Sequence[ExpertStep]) -> tuple[list[Judged], list[float]]:
     """Return what is right of each step, and the progress before each step and at the end, from 0 to 1.
 
     A page of the episode that the expert saw, too, is at the expert's first such step from where the episode has come to, or else at its

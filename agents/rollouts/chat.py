@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from agents.data.prompts import prompt_texts, reminded, told
+from agents.data.prompts import prompt_texts, told, with_workflows
 from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
@@ -64,7 +64,7 @@ class ChatPolicy:
         self._model = ChatModel(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, deadline_s=deadline_s)
         self._system = system
         self._memory = memory
-        self._remembered: dict[int, str] = {}  # by slot, what its episode was reminded of
+        self._remembered: dict[int, str] = {}  # by slot, what its episode was with_workflows of
         wanted = {"temperature": temperature, "max_completion_tokens": max_new_tokens}
         self._options: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         self._pool: RequestPool[tuple[int, Reply]] = RequestPool(max_requests)
@@ -82,7 +82,7 @@ class ChatPolicy:
                 if request.info["step"] == 0 or request.slot not in self._remembered:  # found on its first page
                     found = self._memory.find(request.info["goal"], request.info["page"], _WORKFLOWS)
                     self._remembered[request.slot] = "\n\n".join(map(str, found))
-                messages = reminded(messages, self._remembered[request.slot])
+                messages = with_workflows(messages, self._remembered[request.slot])
             self._pool.submit(partial(self._reply, request.slot, messages, request.seed))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from agents.data.prompts import PromptEncoder, told
+from agents.data.prompts import PromptEncoder, with_system_prompt
 from agents.data.trajectories import Candidate, Ids, Step
 from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
@@ -184,7 +184,7 @@ def vision_replies(
     how: dict[str, Any] = {"temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {}
 
     def reply(request: Request) -> Reply:
-        messages = request.info["messages"] if system is None else told(request.info["messages"], system)
+        messages = request.info["messages"] if system is None else with_system_prompt(request.info["messages"], system)
         chat = messages_for("qwen", messages)
         for message in chat:  # some templates read lists of parts alone
             if isinstance(message["content"], str):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
-from agents.data.expert import MOST_STEPS, Shown, correct, in_env, play_expert, play_with_mistakes
+from agents.data.expert import MOST_STEPS, ExpertStep, corrections, envs_with_tasks, play_expert, play_with_mistakes
 from agents.models.checkpoints import open_run, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, expert_decisions
 from agents.models.pointer.labels import LabelWorlds, record_labels, select_labels
@@ -133,7 +133,7 @@ def collect(
     return items, played, expressed
 
 
-def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
+def choices(goal: str, steps: Sequence[ExpertStep]) -> list[tuple[int, ...]] | None:
     """Return the choices of a pointing network that make each of an episode's first steps, or None if it cannot make all of them."""
     session, found = Session(Reader(), goal), list[tuple[int, ...]]()
     for step in steps:
@@ -147,7 +147,7 @@ def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
 def episodes(
     tasks: Sequence[Task], *, detours: float = 0.0, mistakes: float = 0.0, seed: int = 0,
     players: Sequence[Callable[[dict[str, Any]], str]] = (), **env_arguments: Any,
-) -> Iterator[tuple[Task, str, list[Shown]]]:  # fmt: skip
+) -> Iterator[tuple[Task, str, list[ExpertStep]]]:  # fmt: skip
     """Yield the task, the goal and the steps of the expert's episode on each task.
 
     With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
@@ -156,7 +156,7 @@ def episodes(
     probability and undone (`agents.data.expert`). Of each of `players` follow the ways back to the expert's path.
     """
     room = _ROOM if detours else MOST_STEPS if mistakes else 1
-    for env, task in in_env(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
+    for env, task in envs_with_tasks(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
         rng = random.Random(f"{seed}/{task.task_id}")
         goal, steps = play_expert(env, task)
         if detours:
@@ -165,18 +165,20 @@ def episodes(
         if mistakes:
             yield task, *play_with_mistakes(env, task, mistakes, rng)
         for player in players:
-            for goal, steps in correct(env, task, player):
+            for goal, steps in corrections(env, task, player):
                 yield task, goal, steps
 
 
-def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:
+def _with_detours(
+    env: Any, task: Task, steps: Sequence[ExpertStep], detours: float, rng: random.Random
+) -> list[ExpertStep] | None:
     """Return the steps played again with detours, or None if one has changed a later page."""
     _, info = env.reset(seed=0, options={"task": task})
-    played: list[Shown] = []
+    played: list[ExpertStep] = []
 
     def do(action: Action, *, is_example: bool) -> None:
         nonlocal info
-        played.append(Shown(info["page"], action, bool(info["action_error"]), is_example))
+        played.append(ExpertStep(info["page"], action, bool(info["action_error"]), is_example))
         info = env.step(env.dialect.format(action))[-1]
 
     for number, step in enumerate(steps):
