@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.expert import in_env
+from agents.data.expert import envs_with_tasks
 from agents.data.trajectories import read_trajectories
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, save_agent
@@ -78,7 +78,7 @@ def walk_sites(args: RememberSettings) -> dict[str, float]:
         walks.append(
             {
                 key: did
-                for env, task in in_env([*begun.values()], **shown)
+                for env, task in envs_with_tasks([*begun.values()], **shown)
                 for key, did in explore_site(env, task, args.walk).items()
             }
         )

@@ -12,7 +12,7 @@ import torch
 from agents import remember as command
 from agents import train_rl
 from agents.data.trajectories import Step, Trajectory, write_trajectories
-from agents.data.workflows import WorkflowStep, names_of, without_names, words_in
+from agents.data.workflows import WorkflowStep, mask_names, names_of, words_in
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
@@ -124,7 +124,7 @@ def test_stored_steps_hold_no_names_of_their_task():
     step = stored_step(Situation(goal, page, WorkflowStep("")), WorkflowStep("Click", "<name>"))
     shown = " ".join([step.goal, step.path, step.title]).lower()
     assert not names_of(goal) & words_in(shown)
-    assert step.goal == without_names(goal, names_of(goal))
+    assert step.goal == mask_names(goal, names_of(goal))
 
 
 def test_a_new_read_changes_no_reply():

@@ -30,12 +30,12 @@ def episode(name="Blue Mug", reward=1.0, element="1", **changes):
 def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(tmp_path):
     clicks = (workflows.WorkflowStep("Click", label) for label in (workflows.NAME, "Add to Wish List"))
     done = (*clicks, workflows.WorkflowStep("Exit"))
-    assert workflows.induce(episode()).deeds == done
-    assert workflows.induce(episode()) == workflows.induce(episode("Red Tent", element="2"))
-    assert workflows.induce(episode()).goal == f"Add the {workflows.NAME} to my wish list."
+    assert workflows.induce_workflow(episode()).deeds == done
+    assert workflows.induce_workflow(episode()) == workflows.induce_workflow(episode("Red Tent", element="2"))
+    assert workflows.induce_workflow(episode()).goal == f"Add the {workflows.NAME} to my wish list."
     told = [f'1. Click "{workflows.NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
-    assert str(workflows.induce(episode())).splitlines()[1:] == told
-    assert workflows.induce(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
+    assert str(workflows.induce_workflow(episode())).splitlines()[1:] == told
+    assert workflows.induce_workflow(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
     memory = workflows.WorkflowMemory()
     memory.add([episode(), episode("Red Tent", element="2"), episode(reward=0.0, element="3"), episode(element="3")])
     assert [len(each.deeds) for each in memory.workflows] == [3, 3]
@@ -61,8 +61,8 @@ def test_names_of_any_goal_of_the_suite_leave_the_words_around_them(seed):
     other = next(each for each in task_suite.load("validation", 1101) if each.template == task.template)
     for each in (task, other):
         names = workflows.names_of(each.intent)
-        plain = workflows.without_names(each.intent, names)
-        assert workflows.without_names(plain.replace(workflows.NAME, ""), names) == plain.replace(workflows.NAME, "")
+        plain = workflows.mask_names(each.intent, names)
+        assert workflows.mask_names(plain.replace(workflows.NAME, ""), names) == plain.replace(workflows.NAME, "")
         assert len(plain.split()) > 2
 
 
@@ -72,14 +72,14 @@ def test_elements_are_known_by_their_labels():
 
 
 def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
-    workflow = workflows.induce(episode())
+    workflow = workflows.induce_workflow(episode())
     names = workflows.names_of("Add the Red Tent to my wish list.")
-    first = workflows.deed_of(Action(Kind.CLICK, "2"), "Red Tent", names)
-    assert workflows.next_deed(workflow, []) == workflow.deeds[0]
-    assert workflows.next_deed(workflow, [first, workflows.WorkflowStep("Go Backward")]) == workflow.deeds[1]
-    assert workflows.next_deed(workflow, [workflow.deeds[1]]) == workflow.deeds[0]
-    assert workflows.next_deed(workflow, [first, *workflow.deeds[1:]]) is None
-    assert workflows.same(first, workflow.deeds[0])
+    first = workflows.workflow_step(Action(Kind.CLICK, "2"), "Red Tent", names)
+    assert workflows.next_step(workflow, []) == workflow.deeds[0]
+    assert workflows.next_step(workflow, [first, workflows.WorkflowStep("Go Backward")]) == workflow.deeds[1]
+    assert workflows.next_step(workflow, [workflow.deeds[1]]) == workflow.deeds[0]
+    assert workflows.next_step(workflow, [first, *workflow.deeds[1:]]) is None
+    assert workflows.is_same_step(first, workflow.deeds[0])
 
 
 @pytest.mark.parametrize(("one", "other", "wanted"), [
@@ -91,7 +91,7 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
 ])  # fmt: skip
 def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):
     one, other = workflows.WorkflowStep(*one), workflows.WorkflowStep(*other)
-    assert workflows.same(one, other) is workflows.same(other, one) is wanted
+    assert workflows.is_same_step(one, other) is workflows.is_same_step(other, one) is wanted
 
 
 def reply_of(policy, goal, page, seed=0):

@@ -289,8 +289,8 @@ def count(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     for why, rows in _groups(goal, pages) if month else ():
         if month and month.name in why and len(rows) == int(number):
             return f"{why} {quote_all([row.cells[0] for row in rows])}. Counted, that is {number}.{more}"
-    pages = {page.url: page for page in pages}.values()
-    scores = [match[0] for page in pages for text in page.texts if (match := _NEGATIVE.match(text))]
+    distinct = {page.url: page for page in pages}.values()
+    scores = [match[0] for page in distinct for text in page.texts if (match := _NEGATIVE.match(text))]
     if "negative" in goal and len(scores) == int(number) > 0:
         return f"Negative scores on the pages: {quote_all(scores)}. Counted, that is {number}.{more}"
     return ""

@@ -1,7 +1,7 @@
 """Trajectories: played episodes as data, with the exact tokens of every prompt and response.
 
-On disk an episode is a line of JSON, in which columns are left out that say nothing: tokens, credit, what a policy chose from. The episodes of
-`webarena-gym evaluate`, which has other columns beside these, are read as well.
+On disk an episode is a line of JSON without the columns that have default values. The episode files of `webarena-gym evaluate`, which
+have other columns, can be read too.
 """
 
 import gzip
@@ -22,10 +22,10 @@ from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.tasks import Task
 
 Ids = tuple[int, ...]
-_SHOWING = (
+_RENDERING_KEYWORDS = (
     "browser", "observation", "dialect", "vendor", "coordinates", "window_size", "picture_format", "cursor", "viewport", "bbox", "header",
 )  # fmt: skip
-"""Keywords of an env, beside its settings, by which pages are shown and actions read."""
+"""Keywords of an env that change how pages are rendered and actions are parsed, and that are not fields of `EnvSettings`."""
 
 
 class Sample(NamedTuple):
@@ -39,7 +39,7 @@ Ending = Literal["exited", "truncated", "too_long", "failed"]
 
 
 class Candidate(NamedTuple):
-    """An action that a policy could choose, in words; its probability, and the address of the element that it is done on, if any."""
+    """An action that a policy could choose: its text, its probability and the id of its element, if any."""
 
     action: str
     probability: float
@@ -48,16 +48,25 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: prompt and response in token ids, the sampler's log-probabilities, and both as text.
+    """One step of an episode.
 
-    Policies without a language model leave the ids empty. `action_error` is the env's error message for the reply, if any.
-    `continuations` are the rewards of further episodes that were played from the state before this step. `importance` is the weight that
-    corrects for a search which kept this reply among others, and `gain` the value of what it led to, less the mean of all that were tried;
-    1 and 0 without a search.
+    Two steps that differ only in `policy_s` and `env_s` are equal. Both times include work for other episodes.
 
-    `tokens` are the texts of the sampled tokens and `candidates` the most probable actions, the best first, where the policy was made to
-    tell them. `policy_s` and `env_s` are the seconds from the request to the reply, and from the action to the next page, with the work
-    for other episodes that was done meanwhile. They are measurements, and two steps that differ in nothing else are equal.
+    Args:
+        page: text of the observation
+        reply: text of the response
+        action_error: the env's error message for the reply, if any
+        prompt_ids: token ids of the prompt; empty without a language model
+        response_ids: token ids of the response; empty without a language model
+        logprobs: the sampler's log-probability of each response token
+        continuations: rewards of episodes that were forked from the state before this step
+        importance: importance weight that corrects for a search which selected this reply; 1 without a search
+        gain: value of the state after this reply, minus the mean over all replies tried; 0 without a search
+        tokens: texts of the response tokens, if the policy was traced
+        candidates: most probable actions, the best first, if the policy was traced
+        policy_s: seconds from the request to the reply
+        env_s: seconds from the action to the next page
+
     """
 
     page: str
@@ -76,21 +85,31 @@ class Step:
 
     @property
     def sample(self) -> Sample:
-        """The prompt and the response, to train on."""
+        """The token ids of prompt and response."""
         return Sample(self.prompt_ids, self.response_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One played episode.
+    """One episode.
 
-    Rollouts of one task from one seed have the same `group`. `policy_version` is the number of updates of the oldest parameters that
-    replied. `env` says how the env showed its pages; it is None where settings cannot say it. `advantages` are of the steps, in what is kept
-    of a training; none of a rollout that was not trained on.
+    The ending "failed" means that the episode failed for reasons other than the policy: its reward is undefined, and it must not be
+    trained on. At the step limit ("truncated") the env computes the reward. If a prompt exceeds the model's context ("too_long"), the
+    reward is 0.
 
-    An episode with the ending "failed" failed for reasons other than the policy, which `failure` gives: its reward has no meaning, and
-    it must not be trained on. At the step limit ("truncated") the env gives the reward. A prompt that is longer than the model can
-    read ("too_long") has the reward 0.
+    Args:
+        task_id: id of the task
+        goal: intent of the task
+        steps: the steps, in order
+        reward: 0 or 1
+        ending: how the episode ended
+        group: number of the group; rollouts of one task from one seed share it
+        policy_version: number of updates of the oldest parameters that produced a reply
+        verdicts: results of the evaluators
+        failure: message of the failure, if `ending` is "failed"
+        env: settings that reproduce the pages; None if `EnvSettings` cannot express them
+        advantages: advantage of each step in saved rollouts of a training; empty if the rollout was not trained on
+
     """
 
     task_id: str
@@ -107,7 +126,7 @@ class Trajectory:
 
 
 def action_of(reply: str) -> Action | None:
-    """Return the action that a reply of a trained agent has, None where it has none."""
+    """Parse the action of a trained agent's reply; None if it contains none."""
     try:
         return DIALECTS["webrl"].parse(reply)
     except ActionError:
@@ -122,9 +141,9 @@ def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
 
 
 def _columns(item: Any) -> dict[str, Any]:
-    """Return the fields of a trajectory, or of a step, that differ from the defaults."""
-    values = {each.name: getattr(item, each.name) for each in fields(item)}
-    columns = {each.name: values[each.name] for each in fields(item) if values[each.name] != each.default}
+    """Return the fields of a trajectory or step that differ from their defaults."""
+    values = {part.name: getattr(item, part.name) for part in fields(item)}
+    columns = {part.name: values[part.name] for part in fields(item) if values[part.name] != part.default}
     if isinstance(item, Trajectory):
         env = {name: value for name, value in asdict(item.env).items() if value != ()} if item.env else {}
         columns |= {"steps": [_columns(step) for step in item.steps]} | ({"env": env} if env else {})
@@ -132,19 +151,20 @@ def _columns(item: Any) -> dict[str, Any]:
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
-    """Read a file of `write_trajectories`, or the episodes of `webarena-gym evaluate`.
+    """Read a file written by `write_trajectories` or by `webarena-gym evaluate`.
 
-    Raises ResultError for one of the latter that is malformed, and KeyError, TypeError or ValueError for another file.
+    Raises ResultError for a malformed file of `webarena-gym evaluate`, and KeyError, TypeError or ValueError for any other malformed
+    file.
     """
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         first = file.readline()
         if first and {"format", "suite"} <= json.loads(first).keys():
-            return _of_evaluate(path)
+            return _read_evaluation(path)
         return [from_record(json.loads(line)) for line in chain([first] if first else [], file)]
 
 
 def from_record(record: Mapping[str, Any]) -> Trajectory:
-    """Return the trajectory of a record that `dataclasses.asdict` made, or of a line of a file."""
+    """Return the trajectory of a record made by `dataclasses.asdict` or parsed from a line of a file."""
     steps = [
         {**_tuples(step), "candidates": tuple(Candidate(*item) for item in step.get("candidates", ()))}
         for step in record["steps"]
@@ -157,11 +177,11 @@ def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
 
 
-def _of_evaluate(path: Path) -> list[Trajectory]:
-    """Return the episodes of `webarena-gym evaluate`, whose file has neither goals nor the text of pages."""
-    # A file of its own: it begins with the header of its run, is checked strictly, as anybody may submit it, and stays small.
+def _read_evaluation(path: Path) -> list[Trajectory]:
+    """Read a file of `webarena-gym evaluate`, which contains neither goals nor page texts."""
+    # A separate format: it begins with the header of the run and is validated strictly, because anyone may submit it.
     header, records = read_episodes(path)
-    env, found = env_of(header["env"]), []
+    env, trajectories = env_settings_of(header["env"]), []
     for record in records:
         try:
             goal = find_task(record.task_id, env).intent
@@ -169,25 +189,30 @@ def _of_evaluate(path: Path) -> list[Trajectory]:
             goal = record.task_id
         timed = zip(record.steps, chain(record.step_seconds, repeat((0.0, 0.0))), strict=False)
         steps = (
-            Step("", step["reply"], step.get("action_error", ""), policy_s=ours, env_s=theirs) for step, (ours, theirs) in timed
+            Step("", step["reply"], step.get("action_error", ""), policy_s=policy_s, env_s=env_s)
+            for step, (policy_s, env_s) in timed
         )
-        told: dict[str, Any] = {"verdicts": tuple(record.verdicts), "failure": record.failure, "env": env}
+        result: dict[str, Any] = {"verdicts": tuple(record.verdicts), "failure": record.failure, "env": env}
         reward, group = record.reward or 0.0, record.repeat
-        found.append(Trajectory(record.task_id, goal, tuple(steps), reward, record.ending, group, **told))
-    return found
+        trajectories.append(Trajectory(record.task_id, goal, tuple(steps), reward, record.ending, group, **result))
+    return trajectories
 
 
 def find_task(task_id: str, env: EnvSettings | None) -> Task:
-    """Return the task of that id, of the embedded sites or of the application that an env has. Raises TaskError and ApplicationError."""
-    own = env.application if env else None
-    return task_suite.find(task_id, application=read_application(own) if own else None)
+    """Return the task with this id, of the embedded sites or of the env's application. Raises TaskError and ApplicationError."""
+    application = env.application if env else None
+    return task_suite.find(task_id, application=read_application(application) if application else None)
 
 
-def env_of(arguments: Mapping[str, Any]) -> EnvSettings | None:
-    """Return the settings of an env that was made with these keywords; None for worlds of another scale."""
+def env_settings_of(arguments: Mapping[str, Any]) -> EnvSettings | None:
+    """Return the settings of an env created with these keywords; None for worlds of another scale."""
     if "scale" in arguments:
         return None
     known = {name: arguments[name] for name in ENV_FIELDS if arguments.get(name) is not None}
-    is_other = any(arguments.get(name, usual) != usual for name, usual in (("observation", "html"), ("dialect", "webrl")))
-    shown = [f"{name}={json.dumps(arguments[name])}" for name in _SHOWING if name in arguments] if is_other else ()
-    return EnvSettings(**{"elements": "id", **known, "keywords": tuple(shown)})
+    is_custom = any(
+        arguments.get(name, default) != default for name, default in (("observation", "html"), ("dialect", "webrl"))
+    )
+    keywords = (
+        [f"{name}={json.dumps(arguments[name])}" for name in _RENDERING_KEYWORDS if name in arguments] if is_custom else ()
+    )
+    return EnvSettings(**{"elements": "id", **known, "keywords": tuple(keywords)})

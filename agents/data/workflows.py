@@ -1,9 +1,9 @@
-"""Workflows: what solved a task, without the names that belong to that task alone, remembered for other tasks of the site.
+"""Workflows: action sequences of solved tasks with task-specific names masked, reused for other tasks of the same site.
 
-After Agent Workflow Memory (Wang et al., arXiv 2409.07429): workflows are induced from episodes that were judged successful, offline
-from given ones or online from the agent's own, and given back to the agent. The paper's induction by rules keeps one of the episodes with
-equal sequences of actions, and drops steps that cannot be carried out; so does this one. What stands for a variable is found by a rule
-as well: the words of the goal that are capitalised within a sentence, hold a digit, or are longer words of a quotation or of an address.
+After Agent Workflow Memory (Wang et al., arXiv 2409.07429): workflows are induced from successful episodes, offline from recorded
+episodes or online from the agent's own, and added to the agent's prompt. Like the paper's rule-based induction, this one keeps one of
+the episodes with equal action sequences, and drops invalid steps. Names are found by a rule: words of the goal that are capitalized
+within a sentence, contain a digit, or are longer words of a quotation or an address.
 """
 
 import json
@@ -20,115 +20,122 @@ from webarena_gym.actions import Action, Kind
 NAME = "<name>"
 _WORD = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(r'"([^"]*)"')
-_JOINT = re.compile(r"[^\W_][/@_-][^\W_]")  # of projects, accounts and addresses
-_LEAST_ALIKE = 0.4  # of the words of two goals, for one to be of use to the other
+_JOINT = re.compile(r"[^\W_][/@_-][^\W_]")  # joins the parts of project paths, accounts and addresses
+_MIN_SIMILARITY = 0.4  # smallest Jaccard similarity of two goals for a workflow to be used
 
 
 class WorkflowStep(NamedTuple):
-    """An action without names: its kind, the label of its element, and what is typed or chosen, or answered."""
+    """An action with names masked: its kind, the label of its element, and the typed text, chosen option or answer."""
 
     kind: str
     label: str = ""
     argument: str = ""
 
     def __str__(self) -> str:
-        """Write the deed as a line of a prompt."""
+        """Return the step as a line of a prompt."""
         return self.kind + (f' "{self.label}"' if self.label else "") + (f" with {self.argument}" if self.argument else "")
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """The goal without names, the site where the episode began, and the deeds that achieved it."""
+    """A goal with names masked, the site of the episode's first page, and the steps that reached the goal."""
 
     goal: str
     site: str
     deeds: tuple[WorkflowStep, ...]
 
     def __str__(self) -> str:
-        """Write the workflow as a paragraph of a prompt."""
-        return "\n".join([f"To do: {self.goal}", *(f"{number}. {deed}" for number, deed in enumerate(self.deeds, 1))])
+        """Return the workflow as a paragraph of a prompt."""
+        return "\n".join([f"To do: {self.goal}", *(f"{number}. {step}" for number, step in enumerate(self.deeds, 1))])
 
 
 @dataclass
 class WorkflowMemory:
-    """Workflows, each once, with those newest that were seen last."""
+    """Distinct workflows; the most recently added come last."""
 
     workflows: list[Workflow] = field(default_factory=list)
 
     def add(self, trajectories: Iterable[Trajectory]) -> None:
-        """Induce workflows from the successes among these episodes."""
+        """Add the workflows of the successful episodes."""
         for item in trajectories:
-            workflow = induce(item) if item.reward == 1 and item.ending != "failed" else None
+            workflow = induce_workflow(item) if item.reward == 1 and item.ending != "failed" else None
             if workflow is not None:
-                self.workflows = [*(each for each in self.workflows if each != workflow), workflow]
+                self.workflows = [*(known for known in self.workflows if known != workflow), workflow]
 
     def find(self, goal: str, page: str, most: int = 1) -> list[Workflow]:
-        """Return the workflows of the page's site whose goals are most alike, the best first; of equals, the newest."""
-        wanted, site = words_in(without_names(goal, names_of(goal))), site_of(page)
-        own = [(place, words_in(each.goal)) for place, each in enumerate(self.workflows) if each.site == site]
-        alike = [(len(wanted & words) / max(len(wanted | words), 1), place) for place, words in own]
-        best = sorted((pair for pair in alike if pair[0] >= _LEAST_ALIKE), reverse=True)[:most]
-        return [self.workflows[place] for _, place in best]
+        """Return up to `most` workflows of the page's site with the most similar goals, the best first; newer ones win ties."""
+        query, site = words_in(mask_names(goal, names_of(goal))), site_of(page)
+        goals = [(index, words_in(known.goal)) for index, known in enumerate(self.workflows) if known.site == site]
+        scored = [(len(query & words) / max(len(query | words), 1), index) for index, words in goals]
+        best = sorted((pair for pair in scored if pair[0] >= _MIN_SIMILARITY), reverse=True)[:most]
+        return [self.workflows[index] for _, index in best]
 
     def save(self, path: Path) -> None:
         """Write the workflows as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps([asdict(each) for each in self.workflows], ensure_ascii=False, indent=1), encoding="utf-8")
+        path.write_text(
+            json.dumps([asdict(workflow) for workflow in self.workflows], ensure_ascii=False, indent=1), encoding="utf-8"
+        )
 
 
 def load_workflows(path: Path) -> WorkflowMemory:
-    """Return the workflows of a file. Raises ValueError for a file of anything else."""
+    """Read a file of workflows. Raises ValueError for any other file."""
     try:
         records: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
         return WorkflowMemory([
-            Workflow(each["goal"], each["site"], tuple(WorkflowStep(*deed) for deed in each["deeds"])) for each in records
+            Workflow(record["goal"], record["site"], tuple(WorkflowStep(*step) for step in record["deeds"])) for record in records
         ])  # fmt: skip
     except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} holds no workflows ({error!r}); expected a file of python -m agents.workflows") from error
+        raise ValueError(
+            f"{path} contains no workflows ({error!r}); expected a file written by python -m agents.workflows"
+        ) from error
 
 
-def induce(trajectory: Trajectory) -> Workflow | None:
-    """Return the workflow of an episode; None where it has no step that could be carried out."""
+def induce_workflow(trajectory: Trajectory) -> Workflow | None:
+    """Return the workflow of an episode; None if it has no valid step."""
     names = names_of(trajectory.goal)
-    deeds: list[WorkflowStep] = []
+    steps: list[WorkflowStep] = []
     for step in trajectory.steps:
         action = action_of(step.reply)
         if action is not None and not step.action_error:
-            deeds.append(deed_of(action, label_of(step.page, action.element), names))
-    if not deeds:
+            steps.append(workflow_step(action, label_of(step.page, action.element), names))
+    if not steps:
         return None
-    return Workflow(without_names(trajectory.goal, names), site_of(trajectory.steps[0].page), tuple(deeds))
+    return Workflow(mask_names(trajectory.goal, names), site_of(trajectory.steps[0].page), tuple(steps))
 
 
-def deed_of(action: Action, label: str, names: frozenset[str]) -> WorkflowStep:
-    """Return an action on an element with this label, without names. Of a text that is typed or answered, it is kept whether it is a name."""
+def workflow_step(action: Action, label: str, names: frozenset[str]) -> WorkflowStep:
+    """Return the workflow step of an action on the element with this label.
+
+    Names are masked. A typed text or answer is replaced by NAME if it contains a name, and by "<text>" otherwise.
+    """
     argument = action.argument or ""
-    kept = without_names(argument, names)
-    stands_for_itself = action.kind is Kind.SELECT or argument in ("", "N/A", "Yes", "No")
-    if kept != NAME and not stands_for_itself:
-        kept = NAME if NAME in kept else "<text>"
-    return WorkflowStep(str(action.kind), without_names(label, names), kept)
+    masked = mask_names(argument, names)
+    is_literal = action.kind is Kind.SELECT or argument in ("", "N/A", "Yes", "No")
+    if masked != NAME and not is_literal:
+        masked = NAME if NAME in masked else "<text>"
+    return WorkflowStep(str(action.kind), mask_names(label, names), masked)
 
 
-def next_deed(workflow: Workflow, done: Sequence[WorkflowStep]) -> WorkflowStep | None:
-    """Return the first deed of a workflow that has not been done, after those that were done in its order; None at its end."""
-    place = 0
-    for deed in done:
-        if place < len(workflow.deeds) and same(deed, workflow.deeds[place]):
-            place += 1
-    return workflow.deeds[place] if place < len(workflow.deeds) else None
+def next_step(workflow: Workflow, done: Sequence[WorkflowStep]) -> WorkflowStep | None:
+    """Return the workflow's next step after the steps of `done` that follow its order; None at its end."""
+    index = 0
+    for step in done:
+        if index < len(workflow.deeds) and is_same_step(step, workflow.deeds[index]):
+            index += 1
+    return workflow.deeds[index] if index < len(workflow.deeds) else None
 
 
-def same(one: WorkflowStep, other: WorkflowStep) -> bool:
-    """Return whether two deeds are of one kind, on elements of one label, with one option, or both with or without an answer."""
-    return same_by(one) == same_by(other)
+def is_same_step(one: WorkflowStep, other: WorkflowStep) -> bool:
+    """Return True if two steps have the same kind, label and option. Of answers, only their presence is compared."""
+    return comparison_key(one) == comparison_key(other)
 
 
-def same_by(deed: WorkflowStep) -> WorkflowStep:
-    """Return what is equal of two deeds that are the same: what is typed, and which answer is given, is left out."""
-    if deed.kind == Kind.EXIT:
-        return deed if deed.argument in ("", "N/A") else deed._replace(argument="<text>")
-    return deed if deed.kind == Kind.SELECT else deed._replace(argument="")
+def comparison_key(step: WorkflowStep) -> WorkflowStep:
+    """Return the step without the parts that `is_same_step` ignores: typed texts, and answers other than "N/A"."""
+    if step.kind == Kind.EXIT:
+        return step if step.argument in ("", "N/A") else step._replace(argument="<text>")
+    return step if step.kind == Kind.SELECT else step._replace(argument="")
 
 
 def names_of(goal: str) -> frozenset[str]:
@@ -140,19 +147,19 @@ def names_of(goal: str) -> frozenset[str]:
     ['lamp', 'wooden']
     """
     joined = [token for token in goal.split()[1:] if _JOINT.search(token)]
-    found = {word.lower() for text in (*_QUOTED.findall(goal), *joined) for word in _WORD.findall(text) if len(word) > 3}
+    words = {word.lower() for text in (*_QUOTED.findall(goal), *joined) for word in _WORD.findall(text) if len(word) > 3}
     for match in _WORD.finditer(goal):
         word = match[0]
         begins = not goal[: match.start()].rstrip(" \"'(") or goal[: match.start()].rstrip(" \"'(")[-1] in ".!?:\n"
         if any(character.isdigit() for character in word) or (word[0].isupper() and not begins and word != "I"):
-            found.add(word.lower())
-    return frozenset(found)
+            words.add(word.lower())
+    return frozenset(words)
 
 
-def without_names(text: str, names: frozenset[str]) -> str:
-    """Return the text with one mark for each run of words that are names.
+def mask_names(text: str, names: frozenset[str]) -> str:
+    """Return the text with each run of names replaced by NAME.
 
-    >>> without_names("Reviews of Blue Mug (12)", frozenset({"blue", "mug"}))
+    >>> mask_names("Reviews of Blue Mug (12)", frozenset({"blue", "mug"}))
     'Reviews of <name> (12)'
     """
     parts: list[str] = []
@@ -166,23 +173,23 @@ def without_names(text: str, names: frozenset[str]) -> str:
 
 
 def label_of(page: str, element: str | None) -> str:
-    """Return the label of an element by its number in a page, or what names it, where that is its label already.
+    """Return the label of an element, given by its id in the page text or by its label.
 
     >>> label_of('<a id="3">My Cart</a> <input id="4" label="Search">', "4")
     'Search'
     """
     if element is None:
         return ""
-    place = page.find(f' id="{element}"')
-    if place < 0:
+    index = page.find(f' id="{element}"')
+    if index < 0:
         return element.partition(" [")[0]
-    tag, _, rest = page[place:].partition(">")
+    tag, _, rest = page[index:].partition(">")
     label = tag.partition('label="')[2].partition('"')[0]
     return label.replace("&quot;", '"') if label else rest.partition("<")[0].strip()
 
 
 def site_of(page: str) -> str:
-    """Return the host of a page's address."""
+    """Return the host of the URL in a page text; empty if it has none."""
     first = next((line for line in page.split("\n", 3)[:3] if line.startswith("URL: ")), "")
     return urlsplit(first.removeprefix("URL: ")).netloc
 

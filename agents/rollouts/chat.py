@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from agents.data.prompts import prompt_texts, told, with_workflows
+from agents.data.prompts import prompt_texts, with_system_prompt, with_workflows
 from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
@@ -77,7 +77,7 @@ class ChatPolicy:
     def ask(self, requests: Sequence[Request]) -> None:
         for request in requests:
             said = request.info["messages"]
-            messages = list(said) if self._system is None else told(said, self._system)
+            messages = list(said) if self._system is None else with_system_prompt(said, self._system)
             if self._memory is not None:
                 if request.info["step"] == 0 or request.slot not in self._remembered:  # found on its first page
                     found = self._memory.find(request.info["goal"], request.info["page"], _WORKFLOWS)

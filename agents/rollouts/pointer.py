@@ -8,7 +8,7 @@ import numpy
 import torch
 
 from agents.data.trajectories import Candidate, Step
-from agents.data.workflows import Workflow, WorkflowMemory, deed_of, names_of, next_deed, same
+from agents.data.workflows import Workflow, WorkflowMemory, workflow_step, names_of, next_step, same
 from agents.models.pointer.decoding import ACTION, Question, Session, replay_steps
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
 from agents.models.pointer.reader import CandidateAction, Reader, SharedReader, action_and_label, describe_action
@@ -135,10 +135,10 @@ class PointerPolicy:
         if workflow is None or item.question.stage != ACTION:
             return logprobs
         names = names_of(item.request.info["goal"])
-        done = [deed_of(action, label, names) for action, label in self._sessions[item.request.slot].labelled_actions()]
-        wanted = next_deed(workflow, done)
+        done = [workflow_step(action, label, names) for action, label in self._sessions[item.request.slot].labelled_actions()]
+        wanted = next_step(workflow, done)
         offered = (
-            deed_of(*action_and_label(act), names) for act in item.question.candidates if isinstance(act, CandidateAction)
+            workflow_step(*action_and_label(act), names) for act in item.question.candidates if isinstance(act, CandidateAction)
         )
         is_wanted = numpy.array([wanted is not None and same(deed, wanted) for deed in offered])
         advised = logprobs + numpy.float32(_ADVICE) * is_wanted.astype(numpy.float32)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from agents.data.trajectories import Trajectory, action_of
-from agents.data.workflows import deed_of, names_of
+from agents.data.workflows import names_of, workflow_step
 from agents.models.checkpoints import agent_record, is_pointer, save_agent
 from agents.models.critics import Critic, PointerCritics
 from agents.models.pointer.decoding import ACTION, Choice, Question, Session, expert_decisions, trajectory_choices
@@ -108,7 +108,7 @@ def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str
             if not expert_decisions(session, page, action, has_error=has_error)[1]:
                 break
             if not failed:
-                steps.append(stored_step(situation, deed_of(*session.labelled_actions()[-1], names)))
+                steps.append(stored_step(situation, workflow_step(*session.labelled_actions()[-1], names)))
     if not steps:
         raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
     memory = StepMemory(steps[-args.size :], args.nearest)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.data.trajectories import Ending, Step, Trajectory, env_of, find_task, read_trajectories
+from agents.data.trajectories import Ending, Step, Trajectory, env_settings_of, find_task, read_trajectories
 from agents.settings import EnvSettings
 from agents.training.metrics import read_metrics
 from agents.training.rollouts import group_files, read_groups
@@ -156,7 +156,7 @@ def _read_log(path: Path) -> list[Trajectory]:
     with path.open(encoding="utf-8") as file:
         first = json.loads((file.read() if path.suffix == ".json" else file.readline()) or "{}")
     if {"eval", "samples"} <= first.keys():
-        env = env_of((first["eval"].get("task_args") or {}).get("env") or {})
+        env = env_settings_of((first["eval"].get("task_args") or {}).get("env") or {})
         return [_from_sample(sample, env) for sample in first["samples"] or ()]
     if {"task_id", "mode", "log"} <= first.keys():
         states = [first] if path.suffix == ".json" else map(json.loads, path.read_text("utf-8").splitlines())

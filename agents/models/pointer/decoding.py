@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from agents.data.trajectories import Step, Trajectory
-from agents.data.workflows import WorkflowStep, deed_of, names_of
+from agents.data.workflows import WorkflowStep, workflow_step, names_of
 from agents.models.pointer.computing import decompose
 from agents.models.pointer.goals import parse_goal, words_of
 from agents.models.pointer.memory import Retrieval, Situation
@@ -203,7 +203,7 @@ class Session:
         if not self._history:
             return Situation(self._goal, text, WorkflowStep(""))
         past = self._history[-1]
-        previous = deed_of(make_action(past.candidate, past.argument), past.candidate.label, names_of(self._goal))
+        previous = workflow_step(make_action(past.candidate, past.argument), past.candidate.label, names_of(self._goal))
         return Situation(self._goal, text, previous)
 
     def _build_text(self, candidate: CandidateAction, context: Context, state: bytes) -> Generator[Question, int, str]:

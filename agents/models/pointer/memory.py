@@ -16,7 +16,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from agents.data.workflows import WorkflowStep, names_of, same_by, site_of, without_names, words_in
+from agents.data.workflows import WorkflowStep, names_of, comparison_key, site_of, mask_names, words_in
 from agents.models.pointer.pages import Floats, Ids, parse_page, path_of
 
 SIMILARITIES = 5
@@ -115,7 +115,7 @@ class StepMemory:
         if site_rows is not None:
             keys, action_ids = site_rows
             page, names = parse_page(situation.page), names_of(situation.goal)
-            page_key = without_names(path_of(page.url), names), without_names(page.title, names)
+            page_key = mask_names(path_of(page.url), names), mask_names(page.title, names)
             current = [self._ids.get(key, _NO_CANDIDATE) for key in _page_keys(*page_key, situation.previous)]
             overlaps, equal = self._overlaps(situation.goal)
             numbers = numpy.stack([overlaps[keys[:, 0]], equal[keys[:, 0]], *(keys[:, 1:] == current).T], axis=1)
@@ -134,7 +134,7 @@ class StepMemory:
 
     def _goal_overlaps(self, goal: str) -> tuple[Floats, Floats]:
         """Return the Jaccard similarity of the words of each goal of the memory and this one, and whether the goals are equal."""
-        template = without_names(goal, names_of(goal))
+        template = mask_names(goal, names_of(goal))
         goal_words = words_in(template)
         shared = [len(goal_words & words) / max(len(goal_words | words), 1) for words in self._goal_words]
         return numpy.array(shared, numpy.float32), numpy.array([template == known for known in self._goals], numpy.float32)
@@ -156,18 +156,18 @@ def load_memory(path: Path) -> StepMemory:
 def stored_step(situation: Situation, action: WorkflowStep) -> StoredStep:
     """Return a step for a memory. `action` must not contain names of the task."""
     page, names = parse_page(situation.page), names_of(situation.goal)
-    goal, path, title = (without_names(text, names) for text in (situation.goal, path_of(page.url), page.title))
+    goal, path, title = (mask_names(text, names) for text in (situation.goal, path_of(page.url), page.title))
     return StoredStep(situation.goal, goal, urlsplit(page.url).netloc, path, title, situation.previous, action)
 
 
 def _page_keys(path: str, title: str, previous: WorkflowStep) -> tuple[Any, ...]:
-    return ("path", path), ("title", title), ("deed", *same_by(previous))
+    return ("path", path), ("title", title), ("deed", *comparison_key(previous))
 
 
 def _match_keys(action: WorkflowStep) -> tuple[Any, ...]:
     """Return the key of each kind of match, which is equal for actions that match."""
     label = action.label or f"<{action.kind}>"  # so that actions of different kinds without labels do not match
-    return ("deed", *same_by(action)), ("kind", action.kind), ("label", label)
+    return ("deed", *comparison_key(action)), ("kind", action.kind), ("label", label)
 
 
 class MemoryRead(nn.Module):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from agents.data.workflows import deed_of, names_of
+from agents.data.workflows import workflow_step, names_of
 from agents.models.pointer.computing import computed_pieces, multi_page_pieces
 from agents.models.pointer.goals import (
     MATCH_FEATURES,
@@ -267,7 +267,7 @@ class Reader:
         names, candidates = names_of(goal_text), self.candidates(goal_text, text)[0]
         return self._rows(
             ("offered", goal_text, text),
-            lambda: memory.candidate_ids(deed_of(*action_and_label(candidate), names) for candidate in candidates),
+            lambda: memory.candidate_ids(workflow_step(*action_and_label(candidate), names) for candidate in candidates),
         )
 
     def _compute_candidates(self, goal_text: str, text: str) -> tuple[tuple[CandidateAction, ...], FeatureRows]:
