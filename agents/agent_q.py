@@ -1,9 +1,9 @@
 """Agent Q: search, compare actions, learn the preferences, and search again: `python -m agents.agent_q --model RUN --out runs/q`.
 
-After Putta et al., arXiv 2408.07199. Each iteration searches tasks by Monte Carlo tree search over snapshots, within a budget of env
-steps a task; of each tree come pairs of actions in one state; direct preference optimisation learns them. A large language model judges
-the actions there and is given the outcome by the env, or by itself; here the policy's own probabilities rank the actions, and the env
-tells the outcome.
+After Putta et al., arXiv 2408.07199. Each iteration searches tasks by Monte Carlo tree search over snapshots, with a budget of env
+steps per task; each tree yields pairs of actions in one state, and the model is trained on them by direct preference optimization (DPO).
+In the paper, a large language model ranks actions, and the outcome comes from the env or the model. Here the policy's probabilities rank
+actions, and the outcome is the env's reward.
 """
 
 import time
@@ -24,22 +24,22 @@ from agents.training.settings import AgentQSettings
 from webarena_gym import console
 from webarena_gym.tasks import Task
 
-EXPLORATION = 1.0  # weight of the bound of rarely tried actions
-PAIRS_PER_STATE = 2  # at most, the widest gaps
+EXPLORATION = 1.0  # weight of the exploration term of UCT
+PAIRS_PER_STATE = 2  # maximum; the widest gaps of Q
 BETA2 = 0.95  # of AdamW
 
 
 def make_settings(**options: Any) -> AgentQSettings:
-    """Return settings from options by name; how the model was used in training comes before the dataclasses' defaults."""
+    """Create settings from options by name. The model's agent record overrides the defaults of the dataclasses."""
     return AgentQSettings(**{**agent_record(options["model"]), **options})
 
 
 def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
-    # Options are refused without torch.
+    # Imported late, so that invalid options are reported without loading torch.
     import torch  # noqa: PLC0415
 
-    from agents.evaluation.search import confidence, monte_carlo, preferences, told_reward  # noqa: PLC0415
+    from agents.evaluation.search import confidence, monte_carlo, preferences, true_reward  # noqa: PLC0415
     from agents.grpo import kind_of  # noqa: PLC0415
     from agents.methods.dpo import learn_preferences  # noqa: PLC0415
     from agents.rollouts.branching import search  # noqa: PLC0415
@@ -62,7 +62,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     policy: Any = model.policy()
     envs: Any = create_envs(tasks, min(args.num_envs, args.tasks_per_iteration), **args.env_arguments())
     method = partial(
-        monte_carlo, value=confidence, outcome=told_reward, branching=args.branching, budget=args.budget,
+        monte_carlo, value=confidence, outcome=true_reward, branching=args.branching, budget=args.budget,
         exploration=EXPLORATION, prior_weight=args.prior_weight,
     )  # fmt: skip
     env_steps, elapsed_s, cpu_minutes = record["env_steps"], record["elapsed_s"], record["cpu_minutes"]
@@ -70,8 +70,8 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     def save() -> Path:
         agent = {name: value for name, value in args.agent().items() if name != "constrained"}
         progress = {"elapsed_s": elapsed_s, "env_steps": env_steps, "cpu_minutes": cpu_minutes}
-        kept = max(args.iterations + 1, 1)  # each iteration is measured
-        checkpoint = save_checkpoint(args.out, iteration, model.network, model.tokenizer, optimizer, progress, agent, keep=kept)
+        keep = max(args.iterations + 1, 1)  # every iteration is evaluated later
+        checkpoint = save_checkpoint(args.out, iteration, model.network, model.tokenizer, optimizer, progress, agent, keep=keep)
         return checkpoint.path
 
     path = settings.out
@@ -82,21 +82,21 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
             policy.load(model.network, iteration)
             searched = [rng.choice(tasks) for _ in range(args.tasks_per_iteration)]
             with tqdm(total=len(searched), desc="searching", unit="task", disable=None) as bar:
-                found = search(
+                results = search(
                     [envs.local(env_id) for env_id in range(envs.num_envs)], policy, searched, method,
                     seed=rng.randrange(2**31), tells_rewards=True, on_finish=lambda _: bar.update(),
                 )  # fmt: skip
-            judged = {"prior_weight": args.prior_weight, "threshold": args.threshold, "most": PAIRS_PER_STATE}
-            pairs = [pair for item in found for pair in preferences(item, value=confidence, **judged)]
+            options = {"prior_weight": args.prior_weight, "threshold": args.threshold, "most": PAIRS_PER_STATE}
+            pairs = [pair for item in results for pair in preferences(item, value=confidence, **options)]
             values = learn_preferences(model, optimizer, pairs, args, rng)
             spent_s = time.perf_counter() - started_s
             iteration, elapsed_s = iteration + 1, elapsed_s + spent_s
             cpu_minutes += (time.process_time() - started_cpu_s) / 60
-            env_steps += sum(item.env_steps for item in found)
+            env_steps += sum(item.env_steps for item in results)
             values |= {
                 "pairs": len(pairs),
                 "env_steps": env_steps,
-                "solved": sum(item.oracle.reward for item in found) / len(found),
+                "solved": sum(item.oracle.reward for item in results) / len(results),
                 "elapsed_s": elapsed_s,
                 "cpu_minutes": cpu_minutes,
             }
@@ -109,7 +109,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train as the command line says; the model's own env settings are the defaults."""
+    """Train with the options of the command line. The model's agent record sets the defaults of the env options."""
     model = given(arguments, "--model")
     settings = parse_settings(AgentQSettings, arguments, agent_record(model) if model else {}, program="agents.agent_q")
     print(train(settings))

@@ -9,7 +9,7 @@ import torch
 from agents import agent_q
 from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.evaluate import evaluate_policy
-from agents.evaluation.search import monte_carlo, preferences, ranks, told_reward
+from agents.evaluation.search import monte_carlo, preferences, ranks, true_reward
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.methods.dpo import Preference, preference_steps
 from agents.methods.replay import imitation_loss
@@ -32,7 +32,7 @@ def flat(states):
 
 
 def search(task, budget=60, **options):
-    method = partial(monte_carlo, value=flat, outcome=told_reward, branching=4, budget=budget, **options)
+    method = partial(monte_carlo, value=flat, outcome=true_reward, branching=4, budget=budget, **options)
     return branching.search([Maze()], ScriptedPolicy(try_all), [task], method, tells_rewards=True)[0]
 
 
@@ -52,7 +52,7 @@ def test_a_branch_that_was_rewarded_is_visited_more(seed):
     def grow(state, replies):
         return [State(state.number * 10 + n, state, (), "", (*state.steps, Step("", str(n)))) for n in range(1, replies + 1)]
 
-    tree = monte_carlo(State(0, None, (), "", ()), value=flat, outcome=told_reward, branching=4, budget=4_000, exploration=0.5)
+    tree = monte_carlo(State(0, None, (), "", ()), value=flat, outcome=true_reward, branching=4, budget=4_000, exploration=0.5)
     wanted, count = next(tree), 10**6
     for _ in range(100):
         children = grow(wanted.state, min(wanted.replies, wanted.most))

@@ -190,7 +190,7 @@ def test_a_file_written_elsewhere_is_read(tmp_path):
 
 @pytest.mark.parametrize(("record", "message"), [
     ({"text": "x"}, "line 2: expected an object with a list of messages"),
-    ({"messages": [{"role": "user", "content": "x"}]}, "line 2: expected a user's message and the assistant's reply last"),
+    ({"messages": [{"role": "user", "content": "x"}]}, "line 2: expected a user message and an assistant reply at the end"),
     ({"messages": [{"role": "tool", "content": "x"}]}, "line 2: expected a role of"),
     ({"messages": [{"role": "user", "content": ["x"]}]}, "line 2: expected a role of"),
     ({"messages": ["x"]}, "line 2: expected a role of"),
@@ -201,7 +201,7 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, record, message):
         demos.read_demonstrations(write(tmp_path / "demos.jsonl", good, record))
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "line 1: no JSON"), ("", "holds no demonstrations")])
+@pytest.mark.parametrize(("text", "message"), [("{", "line 1: invalid JSON"), ("", "contains no demonstrations")])
 def test_lines_that_are_no_json_and_files_without_lines_are_refused(tmp_path, text, message):
     (tmp_path / "bad.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):

@@ -13,9 +13,9 @@ from agents.data.trajectories import Step, Trajectory
 from agents.methods import digirl, webrl
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
-from agents.methods.replay import Replay, imitation_loss, played, split_by_trajectory, step_rewards
+from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, step_rewards, valid_trajectories
 from agents.methods.starpo import deviation, generalised_advantages, most_uncertain, policy_decay
-from agents.methods.tsr import corrections
+from agents.methods.tsr import importance_weights
 from agents.methods.webrl import is_worth_replaying, near, next_and_final_advantages
 from agents.models.checkpoints import checkpoints
 from agents.models.critics import LanguageModelCritics
@@ -158,7 +158,7 @@ def test_settings_without_sense_are_refused(tmp_path, clone, method, changes, me
 
 def test_the_values_of_steps_are_told_by_trajectory_and_what_broke_has_none():
     fine, broken, empty = trajectory([-1.0]), trajectory([-1.0], ending="failed"), trajectory(ending="too_long", reward=0)
-    assert played([Group(0, TASK, [fine, broken, empty])]) == [fine]
+    assert valid_trajectories([Group(0, TASK, [fine, broken, empty])]) == [fine]
     items = [trajectory([-1.0], [-2.0, -3.0], reward=1), trajectory([-4.0], reward=0, group=7)]
     assert CRITICS.step_states(items) == [(10, 11), (10, 12), (10, 11)]
     assert CRITICS.episode_states([trajectory([-1.0], [-1.0, -1.0])]) == [
@@ -360,4 +360,4 @@ def test_corrections_are_those_of_a_step_or_of_the_path_to_it():
     steps = tuple(Step("", "", importance=value) for value in (0.5, 3.0, 2.0))
     item = Trajectory("t", "g", steps, 1.0, "exited")
     for correction, wanted in (("none", [1.0, 1.0, 1.0]), ("step", [0.5, 2.5, 2.0]), ("path", [0.5, 1.5, 2.5])):
-        assert corrections(item, correction, 2.5) == wanted
+        assert importance_weights(item, correction, 2.5) == wanted

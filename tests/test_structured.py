@@ -8,7 +8,7 @@ from agents import grpo
 from agents.data.demonstrations import draw_tasks
 from agents.data.expert import ExpertStep, envs_with_tasks, play_expert
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.structured import Judged, align, judge, structured_rewards
+from agents.methods.structured import StepJudgement, align, judge, structured_rewards
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from tests import tiny
@@ -44,7 +44,7 @@ def settings_of(**options):
 def test_each_part_of_a_reply_counts_only_behind_the_one_before(done, expert, right):
     reply = done if isinstance(done, str) else DIALECT.format(done)
     assert judge(reply, expert) == right
-    assert judge(reply, None) == Judged(right[0])
+    assert judge(reply, None) == StepJudgement(right[0])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -56,7 +56,7 @@ def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(se
     expert = trajectory(*((shown.page, shown.action) for shown in expected), reward=1.0)
     settings = settings_of(progress_weight=1.0)
     judged, progress = align(expert, expected)
-    assert judged == [Judged(True, True, True, True)] * len(expected)
+    assert judged == [StepJudgement(True, True, True, True)] * len(expected)
     assert progress == pytest.approx([number / len(expected) for number in range(len(expected) + 1)])
     assert sum(structured_rewards(expert, expected, settings)) == pytest.approx(len(expected) + 1)
 
@@ -85,7 +85,7 @@ def test_the_expert_of_a_real_task_is_found_again():
     goal, shown = found
     assert goal == task.intent
     expert = trajectory(*((step.page, step.action) for step in shown), reward=1.0)
-    assert align(expert, shown)[0] == [Judged(True, True, True, True)] * len(shown)
+    assert align(expert, shown)[0] == [StepJudgement(True, True, True, True)] * len(shown)
 
 
 class Solved(tiny.TinyTask):

@@ -42,7 +42,7 @@ def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(
     memory.save(tmp_path / "memory.json")
     assert workflows.load_workflows(tmp_path / "memory.json") == memory
     (tmp_path / "memory.json").write_text('{"a": 1}', encoding="utf-8")
-    with pytest.raises(ValueError, match="holds no workflows"):
+    with pytest.raises(ValueError, match="contains no workflows"):
         workflows.load_workflows(tmp_path / "memory.json")
 
 

@@ -1,7 +1,7 @@
-"""Search at test time: a task is played several times from snapshots, and one episode is chosen without reading any reward.
+"""Test-time search: play a task several times from snapshots, and select one episode without using rewards.
 
-Values rank states and choose among ends; methods expand states in the order of their values. A budget counts reached states: env steps,
-and replies that failed or were too long. `preferences` compares the actions of a tree that was told its rewards, for training.
+Value functions rank states and select among final states; methods expand states in the order of their values. The budget counts reached
+states: env steps, and replies that failed or were too long. `preferences` compares the actions of a tree with rewards, for training.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ from webarena_gym.arguments import expect_positive
 from webarena_gym.evaluation.statistics import Evaluation, score
 
 Value = Callable[[Sequence[State]], Sequence[float]]  # higher is better
-Choice = Callable[[Sequence[State]], State]
+Selector = Callable[[Sequence[State]], State]
 
 _WORST_TO_BEST = ("failed", None, "too_long", "truncated", "exited")  # endings; None: the budget was spent
 
@@ -45,28 +45,28 @@ _WORST_TO_BEST = ("failed", None, "too_long", "truncated", "exited")  # endings;
 def confidence(states: Sequence[State]) -> list[float]:
     """Return the mean log-probability of all reply tokens up to each state; 0 if there are none.
 
-    A weak value: likely replies need not be right, and loops are likely text. It needs no training and is a baseline for other values.
+    A baseline that needs no training. It is a weak value: likely replies can be wrong, and repeated text is likely.
     """
     logprobs = [[value for step in state.steps for value in step.logprobs] for state in states]
     return [sum(values) / len(values) if values else 0.0 for values in logprobs]
 
 
 def likelihood(states: Sequence[State]) -> list[float]:
-    """Return the geometric mean of the probabilities of all reply tokens up to each state: the confidence, from 0 to 1."""
+    """Return the geometric mean of the probabilities of all reply tokens up to each state, from 0 to 1."""
     return [exp(value) for value in confidence(states)]
 
 
-def told_reward(states: Sequence[State]) -> list[float]:
-    """Return the reward of each end, 0 of one that was lost: what training may read, and no search at test time."""
+def true_reward(states: Sequence[State]) -> list[float]:
+    """Return the reward of each final state, 0 for failed episodes. For training only: test-time search must not use rewards."""
     return [state.reward or 0.0 for state in states]
 
 
 def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = None) -> Value:
     """Return the value function of a critic: the probability of success.
 
-    The critics of AWR and DigiRL were not trained on ends. An end therefore has the value of its last page, so all answers on that page
-    are equal, and the first is chosen. A `judge` of whole episodes, such as WebRL's outcome model, values the ends themselves.
-    A critic is reliable only near the states that its policy reached in training.
+    The critics of AWR and DigiRL were not trained on final states. A final state therefore has the value of its last page, so all answers
+    on that page have equal values, and the first is selected. A `judge` of whole episodes, such as WebRL's outcome model, values final
+    states directly. A critic is reliable only near the states that its policy visited in training.
     """
 
     def value(states: Sequence[State]) -> list[float]:
@@ -91,7 +91,7 @@ def load_critic(run: Path) -> Value:
     """
     done = checkpoints(run)
     if not done:
-        raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_rl")
+        raise CheckpointError(f"{run} contains no checkpoint; expected a run of train_rl")
     learned = done[-1].state()["optimizer"].get("method", {})
     model, tokenizer = load_model(run)
     critics: dict[str, Critic] = {}
@@ -101,35 +101,35 @@ def load_critic(run: Path) -> Value:
             critics[part].load_state_dict(learned[part])
     critic = critics.get("critic") or critics.get("step_critic")
     if critic is None:
-        raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
+        raise CheckpointError(f"{done[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl")
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
     return critic_value(critic, encoder, critics.get("reward_model"))
 
 
-# Choices. Episodes that the agent has exited are preferred to truncated ones; of equals, the first is chosen.
+# Selection. Episodes that the agent ended are preferred to truncated ones; the first of equals is selected.
 
 
-def by_value(value: Value) -> Choice:
-    """Return a function that chooses the end with the highest value."""
+def by_value(value: Value) -> Selector:
+    """Return a function that selects the final state with the highest value."""
 
     def choose(ends: Sequence[State]) -> State:
-        alike = _best_endings(ends)
-        return max(zip(alike, value(alike), strict=True), key=itemgetter(1))[0]
+        candidates = _best_endings(ends)
+        return max(zip(candidates, value(candidates), strict=True), key=itemgetter(1))[0]
 
     return choose
 
 
 def majority(ends: Sequence[State]) -> State:
-    """Return the first end with the most frequent outcome: self-consistency (Wang et al., arXiv 2203.11171).
+    """Return the first final state with the most frequent outcome: self-consistency (Wang et al., arXiv 2203.11171).
 
-    The outcome is the answer; without an answer, it is the last action and its page. Actions on earlier pages are not compared, so
-    this says little about tasks that change something which the last page does not show.
+    The outcome is the answer, or the last action and its page if there is no answer. Actions on earlier pages are not compared, so
+    the vote is weak for tasks whose changes the last page does not show.
     """
-    alike = _best_endings(ends)
-    outcomes = [_outcome(end) for end in alike]
+    candidates = _best_endings(ends)
+    outcomes = [_outcome(end) for end in candidates]
     ((most_frequent, _),) = Counter(outcomes).most_common(1)
-    return alike[outcomes.index(most_frequent)]
+    return candidates[outcomes.index(most_frequent)]
 
 
 def _best_endings(ends: Sequence[State]) -> list[State]:
@@ -146,10 +146,10 @@ def _outcome(end: State) -> tuple[str, str]:
     return answer_part(reply), end.page
 
 
-def best_of_n(root: State, *, choose: Choice, budget: int, n: int | None = None) -> Search:
-    """Play episodes one after another, n of them or as many as the budget allows, and return the chosen end.
+def best_of_n(root: State, *, choose: Selector, budget: int, n: int | None = None) -> Search:
+    """Play n episodes, or as many as the budget allows, and return the selected final state.
 
-    The budget may cut off the last one. With n = 1 this is a single episode. Raises ValueError for a budget below 1.
+    The budget may truncate the last episode. With n = 1 this is a single episode. Raises ValueError for a budget below 1.
     """
     expect_positive("budget", budget)
     expect_positive("n", 1 if n is None else n)
@@ -162,13 +162,12 @@ def best_of_n(root: State, *, choose: Choice, budget: int, n: int | None = None)
 
 
 def tree_search(root: State, *, value: Value, branching: int, budget: int, reserve: int) -> Search:
-    """Expand the state with the highest value until the budget is spent, and return the end with the highest value.
+    """Best-first search: expand the state with the highest value until the budget is spent. Returns the best final state.
 
-    After Koh et al., arXiv 2407.01476, section 3, with these differences. States are valued when they are reached; there, when they are
-    expanded. One tree is grown for the whole episode; there, one for each step that is taken. The only limit of depth is the step
-    limit, and no value ends the search early. The last `reserve` steps, which should be the step limit, are kept to continue the
-    best state without branching, unless an episode has been exited by then. Of equal values the deeper state comes first, then the
-    earlier. Raises ValueError for a budget or branching below 1.
+    After Koh et al., arXiv 2407.01476, section 3, with these differences: states are valued when they are reached (paper: when expanded);
+    one tree is built for the whole episode (paper: one per step); the depth is limited only by the step limit, and no value ends the
+    search early. The last `reserve` steps of the budget, which should equal the step limit, continue the best state without branching,
+    unless an episode has already ended. Ties are broken in favour of deeper states, then of earlier ones. Raises ValueError for a budget or branching below 1.
     """
     expect_positive("budget", budget)
     expect_positive("branching", branching)
@@ -192,12 +191,12 @@ def tree_search(root: State, *, value: Value, branching: int, budget: int, reser
 
 @dataclass(eq=False)
 class _Node:
-    """A state of the tree, and what followed from it. It is closed where nothing below it is left to try."""
+    """A node of the search tree. It is closed if its episode or all its children are finished."""
 
     state: State
     prior: float = 0.0
     visits: int = 0
-    total: float = 0.0  # of the outcomes
+    total: float = 0.0  # sum of outcomes
     children: list["_Node"] = field(default_factory=list)
 
     @property
@@ -211,25 +210,26 @@ def monte_carlo(
     root: State, *, value: Value, outcome: Value, branching: int, budget: int, reserve: int = 0, exploration: float = 1.0,
     prior_weight: float = 0.5,
 ) -> Search:  # fmt: skip
-    """Search by Monte Carlo tree search until the budget is spent, and return the end with the best outcome.
+    """Monte Carlo tree search until the budget is spent. Returns the final state with the best outcome.
 
     After Agent Q (Putta et al., arXiv 2408.07199, section 4). From the root, the action with the highest
-    Q(h, a) + c sqrt(log N(h) / (1 + N(h, a))) is followed to a state that has not been expanded. Its sampled actions are ranked by
-    `value`, as the paper's critic ranks them, and an episode is played on from the best one. Its `outcome`, from 0 to 1, counts for
-    every action on the way. Q is a mix of the mean outcome and the rank. Here the actions that end the episode at once count at once, and
-    states below which all has been tried are left out. The last `reserve` steps, which should be the step limit, are kept for the first episode to end.
+    Q(h, a) + c sqrt(log N(h) / (1 + N(h, a))) is followed until an unexpanded state. Its sampled actions are ranked by `value`, as
+    by the paper's critic, and an episode is played from the best one. Its `outcome`, from 0 to 1, is backed up to every action on the
+    path. Q mixes the mean outcome and the rank. Unlike in the paper, actions that end the episode are backed up immediately, and closed
+    states are skipped. The last `reserve` steps of the budget, which should equal the step limit, are reserved until one episode has
+    ended.
     Raises ValueError for a budget or branching below 1.
     """
     expect_positive("budget", budget)
     expect_positive("branching", branching)
-    tree, ends, found = _Node(root), list[State](), dict[int, float]()
+    tree, ends, rewards = _Node(root), list[State](), dict[int, float]()
 
-    def note(path: Sequence[_Node], end: State) -> None:
-        if end.ending == "failed":  # which says nothing about the actions
+    def back_up(path: Sequence[_Node], end: State) -> None:
+        if end.ending == "failed":  # no evidence about the actions
             return
         (reward,) = outcome([end])
         ends.append(end)
-        found[end.number] = reward
+        rewards[end.number] = reward
         for node in path:
             node.visits, node.total = node.visits + 1, node.total + reward
 
@@ -245,12 +245,12 @@ def monte_carlo(
         chosen = max(path[-1].children, key=lambda child: child.prior)
         for child in path[-1].children:
             if child.state.ending is not None:
-                note([*path, child], child.state)
+                back_up([*path, child], child.state)
         last, spent = yield from _play_on(chosen.state, budget)
         budget -= spent
         if last.ending is not None and last is not chosen.state:
-            note([*path, chosen], last)
-    return by_value(lambda items: [found[item.number] for item in items])(ends) if ends else last
+            back_up([*path, chosen], last)
+    return by_value(lambda items: [rewards[item.number] for item in items])(ends) if ends else last
 
 
 def _best_child(node: _Node, exploration: float, prior_weight: float) -> _Node:
@@ -263,12 +263,12 @@ def _best_child(node: _Node, exploration: float, prior_weight: float) -> _Node:
 
 
 def mixed(mean: float, prior: float, prior_weight: float) -> float:
-    """Return Q of an action: its mean outcome and its rank, mixed as in Agent Q's equation for Q."""
+    """Return Agent Q's Q-value of an action: a weighted mean of its mean outcome and its rank."""
     return (1 - prior_weight) * mean + prior_weight * prior
 
 
 def ranks(values: Sequence[float]) -> list[float]:
-    """Return for each value the part of the others that are smaller, equal ones counted half.
+    """Return the rank of each value from 0 to 1: the fraction of other values that are smaller, with ties counted half.
 
     >>> ranks([0.3, 0.9, 0.1]), ranks([5.0, 5.0])
     ([0.5, 1.0, 0.0], [0.5, 0.5])
@@ -276,11 +276,14 @@ def ranks(values: Sequence[float]) -> list[float]:
     if len(values) < 2:
         return [0.5] * len(values)
     others = len(values) - 1
-    return [(sum(each < own for each in values) + (sum(each == own for each in values) - 1) / 2) / others for own in values]
+    return [
+        (sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2) / others
+        for value in values
+    ]
 
 
 def _play_on(state: State, budget: int) -> Generator[Expansion, Sequence[State], tuple[State, int]]:
-    """Continue with one reply per step. Returns the end, or the state at which the budget was spent, and the number of steps."""
+    """Continue with one reply per step until the episode or the budget ends. Returns the last state and the number of steps."""
     spent = 0
     while state.ending is None and spent < budget:
         (state,) = yield Expansion(state, 1, 1)
@@ -289,17 +292,19 @@ def _play_on(state: State, budget: int) -> Generator[Expansion, Sequence[State],
 
 
 def create_method(settings: SearchSettings) -> Method:
-    """Return the search that the settings name. Raises ValueError for settings that do not go together."""
+    """Return the search method for the settings. Raises ValueError for incompatible settings."""
     if settings.method == "greedy":
         return partial(best_of_n, choose=majority, budget=settings.budget, n=1)
     if settings.value == "majority":
         if settings.method != "best_of_n":
-            raise ValueError("value is 'majority', which knows whole episodes alone; expected confidence or critic for a tree")
+            raise ValueError(
+                "value is 'majority', which compares only finished episodes; expected 'confidence' or 'critic' with a tree search"
+            )
         return partial(best_of_n, choose=majority, budget=settings.budget, n=settings.n)
     value: Value = confidence
     if settings.value == "critic":
         if settings.critic is None:
-            raise ValueError("value is 'critic', but there is no critic; expected --critic RUN")
+            raise ValueError("value is 'critic' and critic is not set; expected --critic RUN")
         value = load_critic(settings.critic)
     if settings.method == "best_of_n":
         return partial(best_of_n, choose=by_value(value), budget=settings.budget, n=settings.n)
@@ -312,13 +317,15 @@ def create_method(settings: SearchSettings) -> Method:
 
 
 def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
-    """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
+    """Run the search. Returns the evaluation of the selected episodes and the JSON record of the run."""
     if settings.workers:
-        raise ValueError(f"workers is {settings.workers}; expected 0, as snapshots are taken in this process")
+        raise ValueError(f"workers is {settings.workers}; expected 0, because snapshots are taken in this process")
     policy = settings.policy
     is_folder = policy not in SCRIPTED and not policy.startswith(CHAT)
     if settings.method in ("tree", "mcts") and (policy == "expert" or (is_folder and "algorithm" in agent_record(policy))):
-        raise ValueError(f"policy {policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n")
+        raise ValueError(
+            f"policy {policy!r} keeps state during an episode, which a tree search cannot restore; expected method greedy or best_of_n"
+        )
     if settings.threads:
         torch.set_num_threads(settings.threads)
     tasks, method = choose_tasks(settings), create_method(settings)
@@ -326,52 +333,53 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     envs: Any = create_envs(tasks, min(settings.num_envs, len(tasks)), **settings.env_arguments())
     with (
         closing(envs),
-        closing(create_policy(sampled)) as playing,
+        closing(create_policy(sampled)) as sampling_policy,
         tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
     ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
-        found = search(local, playing, tasks, method, seed=settings.seed, on_finish=lambda _: bar.update())
+        results = search(local, sampling_policy, tasks, method, seed=settings.seed, on_finish=lambda _: bar.update())
     env = recorded_env(settings)
-    evaluation = score(tasks, [replace(item.trajectory, env=env) for item in found])
+    evaluation = score(tasks, [replace(item.trajectory, env=env) for item in results])
     if settings.save_trees:
-        tried = (replace(branch, env=env, group=number) for number, item in enumerate(found) for branch in item.branches)
-        write_groups(settings.save_trees, 0, tried)
-    oracle = score(tasks, [item.oracle for item in found]).total
-    spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
+        branches = (replace(branch, env=env, group=number) for number, item in enumerate(results) for branch in item.branches)
+        write_groups(settings.save_trees, 0, branches)
+    oracle = score(tasks, [item.oracle for item in results]).total
+    spent = {name: sum(getattr(item, name) for item in results) for name in ("episodes", "env_steps", "generated_tokens")}
     names = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
-    asked = {name: value for name, value in vars(settings).items() if name in names}
-    return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}
+    options = {name: value for name, value in vars(settings).items() if name in names}
+    return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **options}
 
 
-def preferences(found: Found, *, value: Value, prior_weight: float, threshold: float, most: int) -> list[Preference]:
-    """Return the pairs of actions in one state whose Q differs by more than the threshold, at most `most` of each state.
+def preferences(result: Found, *, value: Value, prior_weight: float, threshold: float, most: int) -> list[Preference]:
+    """Return pairs of actions in one state whose Q-values differ by more than the threshold, at most `most` per state.
 
-    After Agent Q (arXiv 2408.07199, section 4.2): Q is the mean reward of all ends below the action, mixed with its rank by `value`.
-    Actions below which no episode ended are left out. The search must have been told its rewards. The widest gaps come first.
+    After Agent Q (arXiv 2408.07199, section 4.2): Q is the mean reward of all final states below the action, mixed with its rank by
+    `value`. Actions without a final state below them are left out. The search must have been run with `tells_rewards`. The widest gaps
+    come first.
     """
     unfinished: dict[str, Any] = {"reward": 0.0, "ending": "truncated", "verdicts": (), "failure": ""}
-    rewards: dict[int, list[float]] = {}  # of the ends below each state, by its number
-    for end in found.states:
+    rewards: dict[int, list[float]] = {}  # of the final states below each state, by number
+    for end in result.states:
         if end.ending in ("exited", "truncated", "too_long"):
             state: State | None = end
             while state is not None:
                 rewards.setdefault(state.number, []).append(end.reward or 0.0)
                 state = state.parent
     siblings: dict[int, list[State]] = {}
-    for state in found.states:
+    for state in result.states:
         if state.parent is not None and state.ending not in ("failed", "too_long") and state.number in rewards:
             siblings.setdefault(state.parent.number, []).append(state)
     pairs: list[Preference] = []
     for states in siblings.values():
         best: dict[str, tuple[float, State]] = {}  # Q and the state, by action; states may have been expanded twice
         for state, prior in zip(states, ranks(value(states)), strict=True):
-            own = rewards[state.number]
-            best.setdefault(state.steps[-1].reply, (mixed(sum(own) / len(own), prior, prior_weight), state))
+            below = rewards[state.number]
+            best.setdefault(state.steps[-1].reply, (mixed(sum(below) / len(below), prior, prior_weight), state))
         gaps = []
         for pair in combinations(best.values(), 2):
             (low, worse), (high, better) = sorted(pair, key=itemgetter(0))
             if high - low > threshold:
-                episodes = (replace(found.trajectory, **unfinished, steps=each.steps) for each in (better, worse))
+                episodes = (replace(result.trajectory, **unfinished, steps=state.steps) for state in (better, worse))
                 gaps.append((high - low, Preference(*episodes)))
         pairs += [preference for _, preference in sorted(gaps, key=lambda item: -item[0])[:most]]
     return pairs

@@ -1,15 +1,15 @@
-"""DigiRL: imitate the steps that two value functions call better than expected, in the episodes that taught the most.
+"""DigiRL: imitate steps with a positive advantage, in the episodes with the most surprising rewards.
 
-After Bai et al., arXiv 2406.11896, section 4, with what the paper leaves open from its released code:
+After Bai et al., arXiv 2406.11896, section 4; details that the paper leaves open follow its released code:
 
-- An instruction-level value function V(c), of the task alone, is the automatic curriculum: of all episodes that are kept, only
-  those of the highest r - V(c) are learned from, so tasks that always succeed or always fail drop out by themselves.
+- An instruction-level value function V(c) of the goal is an automatic curriculum: of all episodes in the replay buffer, only those with
+  the highest r - V(c) are used, so tasks that always succeed or always fail drop out.
 - A step-level value function V(s, c) gives each step a doubly robust advantage (`doubly_robust_advantages`).
-- Hard filtering in place of exponential weights: steps whose advantage is above 1/H are imitated alike, H being the step limit.
+- Hard filtering replaces exponential weights: steps with an advantage above 1/H are imitated with equal weights; H is the step limit.
 
-It differs in this: the value functions are copies of the policy with a head (the paper's step-level one reads image features, its
-instruction-level one is a RoBERTa); one critic in place of the minimum of two; and no offline phase on stored episodes,
-since a cloned model takes its place.
+Differences from the paper: the value functions are copies of the policy with a value head (the paper's step-level one reads image
+features, its instruction-level one is a RoBERTa); there is one critic instead of the minimum of two; and a behaviour-cloned model
+replaces the offline phase on stored episodes.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from typing import Any
 import numpy
 
 from agents.grpo import Model
-from agents.methods.replay import Replay, imitation_loss, kept, played, split_by_trajectory, step_rewards
+from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, state_functions, step_rewards, valid_trajectories
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from agents.training.settings import DigiRLSettings
 from webarena_gym.tasks import Task
 
-DECAY = 0.5  # how fast the outcome gives way to the value function, step by step before the end
-TOP = 0.1  # share of the kept episodes that are learned from
+DECAY = 0.5  # decay of the outcome's weight per step before the end
+TOP = 0.1  # share of the replay buffer that is trained on
 
 
 class DigiRL:
-    """Imitates what is left after two filters. Any task is drawn: the curriculum is in what is learned from."""
+    """Imitates the steps that pass two filters. Tasks are drawn uniformly; the curriculum is the choice of training episodes."""
 
     title = "DigiRL"
     loss = staticmethod(imitation_loss)
@@ -40,13 +40,13 @@ class DigiRL:
         self.draw = Curriculum(tasks, args.seed).draw
         self.critics, self.goal_critic, self.step_critic = model.critics, model.critic(), model.critic()
         self.threshold, self.replay = 1 / args.max_steps, Replay(args.replay)
-        self.state_dict, self.load_state_dict = kept(
+        self.state_dict, self.load_state_dict = state_functions(
             replay=self.replay, goal_critic=self.goal_critic, step_critic=self.step_critic
         )
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit both value functions, and return the steps that pass both filters."""
-        new = played(groups)
+        new = valid_trajectories(groups)
         self.replay.add(new)
         drawn = self.replay.draw(len(new), rng)
         rewards = [item.reward for item in drawn]
@@ -60,8 +60,8 @@ class DigiRL:
         values = split_by_trajectory(self.step_critic.values(self.critics.step_states(chosen)), chosen)
         advantages = [
             1.0 if value > self.threshold else None
-            for item, own in zip(chosen, values, strict=True)
-            for value in doubly_robust_advantages(own, item.reward, decay=DECAY)
+            for item, values_H in zip(chosen, values, strict=True)
+            for value in doubly_robust_advantages(values_H, item.reward, decay=DECAY)
         ]
         metrics = {
             "goal_critic_loss": goal_loss,
@@ -74,10 +74,10 @@ class DigiRL:
 
 
 def doubly_robust_advantages(values_H: Sequence[float], reward: float, *, decay: float) -> list[float]:
-    """Return the advantage of each of the H steps of an episode from the values of the states they were taken in.
+    """Return the advantages of the H steps of an episode from the values of their states.
 
     A_h = w r + (1 - w) (V(s_h+1) + r_h - V(s_h)) with w = decay^(H - h) and r_h = 0 before the last step (DigiRL, arXiv 2406.11896,
-    section 4, the step-level advantage): the outcome itself near the end, where it says much of a step, and the one-step estimate long before it.
+    section 4, step-level advantage): close to the outcome near the end, and close to the one-step estimate at the beginning.
 
     >>> doubly_robust_advantages([0.25, 0.75, 0.5], reward=1.0, decay=0.5)
     [0.625, 0.375, 1.0]

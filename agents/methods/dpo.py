@@ -1,8 +1,8 @@
-"""Direct preference optimisation of single steps, for models of any kind.
+"""Direct preference optimization (DPO) of single steps, for language models and pointing networks.
 
 The loss of a pair of replies to one state is -log sigmoid(beta [(log p(w) - log q(w)) - (log p(l) - log q(l))]), where q is the policy
-that sampled them (Rafailov et al., arXiv 2305.18290, equation 7; Agent Q, arXiv 2408.07199, which keeps the sampler's likelihoods with
-the data, as steps do here). Its gradient is that of imitating w and unlearning l with the weight beta sigmoid(-margin).
+that sampled them (Rafailov et al., arXiv 2305.18290, equation 7; Agent Q, arXiv 2408.07199, which stores the sampler's likelihoods with
+the data, as steps do here). Its gradient is that of imitating w and unlearning l with weight beta sigmoid(-margin).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from agents.training.settings import AgentQSettings
 
 
 class Preference(NamedTuple):
-    """Two episodes that are equal but for their last step, of which the first is preferred."""
+    """Two episodes that differ only in their last step; the first is preferred."""
 
     chosen: Trajectory
     rejected: Trajectory
@@ -30,23 +30,25 @@ class Preference(NamedTuple):
 def learn_preferences(
     model: Model, optimizer: Any, pairs: Sequence[Preference], args: AgentQSettings, rng: Random
 ) -> dict[str, float]:
-    """Take all updates on the pairs, and return the means of their metrics."""
-    one = SimpleNamespace(learning_rate=args.learning_rate, epochs=1, minibatches=1, schedule="constant", max_grad_norm=1.0)
+    """Train on the pairs. Returns the mean of each metric over the updates."""
+    single_pass = SimpleNamespace(
+        learning_rate=args.learning_rate, epochs=1, minibatches=1, schedule="constant", max_grad_norm=1.0
+    )
     updates: list[dict[str, float]] = []
     for _ in range(args.epochs):
         order = rng.sample(range(len(pairs)), len(pairs))
         for start in range(0, len(order), args.pairs_per_update):
             chosen = [pairs[index] for index in order[start : start + args.pairs_per_update]]
             steps, metrics = preference_steps(chosen, model, args.beta)
-            learned = learn(model, optimizer, steps, imitation_loss, one, rng)
-            updates.append(metrics | {"grad_norm": learned["grad_norm"]})
+            values = learn(model, optimizer, steps, imitation_loss, single_pass, rng)
+            updates.append(metrics | {"grad_norm": values["grad_norm"]})
     return {name: fmean(update[name] for update in updates) for name in updates[0]} if updates else {}
 
 
 def preference_steps(pairs: Sequence[Preference], model: Model, beta: float) -> tuple[list[TrainedStep], dict[str, float]]:
-    """Return the steps whose weighted imitation has the gradient of the loss at the model's parameters, and the loss, margin and accuracy.
+    """Return steps whose weighted imitation loss has the gradient of the DPO loss, and the metrics loss, margin and accuracy.
 
-    The mean over pairs is in the weights.
+    The weights include the mean over pairs.
     """
     signs = zip([item for pair in pairs for item in pair], [1.0, -1.0] * len(pairs), strict=True)
     steps = [TrainedStep(item, len(item.steps) - 1, sign, 0.0, rollout) for rollout, (item, sign) in enumerate(signs)]

@@ -1,15 +1,15 @@
-"""Filtered behaviour cloning: imitate the episodes that succeeded, and nothing else.
+"""Filtered behaviour cloning (BC): imitate only successful episodes.
 
-After Pan et al., arXiv 2404.06474, as WebRL (arXiv 2411.02337) and WebAgent-R1 compare with it. Here it is online: successes of
-all updates are kept, and each update draws as many of them as it has played episodes. DigiRL's version keeps the tenth of
-highest reward instead.
+After Pan et al., arXiv 2404.06474, the baseline of WebRL (arXiv 2411.02337) and WebAgent-R1. Here it is online: successes of all updates
+are stored in a replay buffer, and each update draws as many of them as it has played episodes. DigiRL's variant keeps the tenth of
+episodes with the highest reward instead.
 """
 
 from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from agents.methods.replay import Replay, imitation_loss, played
+from agents.methods.replay import Replay, imitation_loss, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from agents.training.settings import FilteredBCSettings
@@ -17,7 +17,7 @@ from webarena_gym.tasks import Task
 
 
 class FilteredBC:
-    """Imitates successes, new and old ones alike."""
+    """Imitates successful episodes of all updates."""
 
     title = "filtered BC"
     loss = staticmethod(imitation_loss)
@@ -28,8 +28,8 @@ class FilteredBC:
         self.state_dict, self.load_state_dict = self.successes.state_dict, self.successes.load_state_dict
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
-        """Return the steps of successes, all with the same weight."""
-        new = played(groups)
+        """Return the steps of successful episodes with equal weights, and metrics."""
+        new = valid_trajectories(groups)
         self.successes.add(item for item in new if item.reward == 1)
         drawn = self.successes.draw(len(new), rng)
         return weighted([(drawn, [1.0 for item in drawn for _ in item.steps])]), {"imitated": len(drawn)}

@@ -1,20 +1,19 @@
-"""WorkForceAgent-R1: steps are rewarded by rules for their form, action, element and argument, beside the outcome of the episode.
+"""WorkForceAgent-R1: rule-based step rewards for format, action kind, element and argument, in addition to the outcome reward.
 
 After Zhuang et al., arXiv 2505.22942, section 3 (the progressive reward, a format term and an action term whose parts are granted in
 turn) and its released reward function: -1 for a reply without an action, 0.1 for one with an action, 0.2 if the action is of the right
-kind, 1 if all of it is right. The defaults here are these, with the element between the kind and the argument. Its optimizer is GRPO over
-replies to one state; here they are the replies of a group's rollouts that stood before the same prompt (`agents.grpo.state_advantages`).
+kind, 1 if all parts are right. The defaults here are the same, with the element between kind and argument. The paper uses GRPO over
+replies to one state; here these are the replies to the same prompt within a group (`agents.grpo.state_advantages`).
 
-The right action is the expert's: a step is held against the expert's episode on the task where its page is one of the expert's pages
-(`align`). Elsewhere no action is known to be right, and the format alone is rewarded. `progress_weight` adds how much nearer to the
-expert's end a step came. The structured rewards are added to the advantages of M-GRPO, whose options stand beside those here;
-`--outcome-weight 0` is the paper's reward alone.
+The expert's action is the target: a step is compared with the expert's episode if its page is one of the expert's pages (`align`). On
+other pages only the format is rewarded. `progress_weight` adds a reward for progress along the expert's path. The structured rewards are
+added to the advantages of M-GRPO; `--outcome-weight 0` uses only the paper's reward.
 
-How far the format is gamed is told by metrics: `format_of_failures`, the share of the structured reward of failed episodes that is
-the format's, and `structured_of_failures` beside `structured_of_successes`.
+Metrics show reward hacking of the format: `format_of_failures` is the format's share of the structured reward of failed episodes;
+compare `structured_of_failures` with `structured_of_successes`.
 
-It differs in this: the paper trains on the states of recorded episodes, one step at a time; here the policy plays on, so states are its
-own, and other ways to the same end earn the outcome alone. It knows the expert's actions on all training tasks, which M-GRPO does not.
+Differences from the paper: it trains on states of recorded episodes, one step at a time. Here the policy visits its own states, and other
+solution paths earn only the outcome reward. Unlike M-GRPO, this method uses the expert's actions on all training tasks.
 The sources were read without the numbers of their equations.
 """
 
@@ -25,19 +24,19 @@ from typing import Any, NamedTuple
 from agents.data.expert import ExpertStep, envs_with_tasks, play_expert
 from agents.data.trajectories import Trajectory, action_of
 from agents.grpo import GRPO, Model, state_advantages
-from agents.methods.replay import played
+from agents.methods.replay import valid_trajectories
 from agents.rollouts.curriculum import Group
 from agents.training.rollouts import TrainedStep
 from agents.training.settings import StructuredSettings
 from webarena_gym.actions import Action
 from webarena_gym.tasks import Task
 
-MALFORMED_REWARD = -1.0  # of a reply without an action
-_EXPERTS_STEPS = 60  # at most, of an episode of the expert, however long those of the policy may be
+MALFORMED_REWARD = -1.0  # reward of a reply without an action
+_EXPERTS_STEPS = 60  # step limit of the expert's episodes, independent of the policy's
 
 
-class Judged(NamedTuple):
-    """Right parts of a reply, each only if the one before it is right; None where no action is known to be right."""
+class StepJudgement(NamedTuple):
+    """Correct parts of a reply. A part is only correct if the previous part is; None if the correct action is unknown."""
 
     has_form: bool
     kind: bool | None = None
@@ -54,19 +53,19 @@ class Structured(GRPO):
         super().__init__(args, tasks, model, *rest)
         if unsolved := [task.task_id for task in tasks if not task.solution]:
             raise ValueError(f"task {unsolved[0]} has no reference solution; expected one of each task")
-        self.expected: dict[str, list[ExpertStep]] = {}  # by task id; it is played again in a run that is resumed
+        self.expected: dict[str, list[ExpertStep]] = {}  # by task id; played again when a run is resumed
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of all groups whose outcomes or structured rewards differ."""
         new = {group.task.task_id: group.task for group in groups if group.task.task_id not in self.expected}
         env = self.args.env_arguments() | {"max_steps": _EXPERTS_STEPS}
-        for shown_in, task in envs_with_tasks(list(new.values()), quiet=True, **env) if new else ():
-            self.expected[task.task_id] = play_expert(shown_in, task)[1]
+        for expert_env, task in envs_with_tasks(list(new.values()), quiet=True, **env) if new else ():
+            self.expected[task.task_id] = play_expert(expert_env, task)[1]
         steps, metrics = super().batch(groups, rng)
-        return steps, metrics | self._describe(played(groups))
+        return steps, metrics | self._describe(valid_trajectories(groups))
 
     def advantages(self, group: Sequence[Trajectory]) -> list[float]:
-        """Return the sum of both comparisons for every step of a group, trajectory after trajectory."""
+        """Return the sum of outcome and structured advantages for every step of a group, trajectory after trajectory."""
         weight = self.args.outcome_weight
         outcome = super().advantages(group) if weight else [0.0 for item in group for _ in item.steps]
         earned = [reward for item in group for reward in structured_rewards(item, self.expected[item.task_id], self.args)]
@@ -98,7 +97,7 @@ class Structured(GRPO):
 
 
 def structured_rewards(trajectory: Trajectory, expected: Sequence[ExpertStep], settings: StructuredSettings) -> list[float]:
-    """Return the structured reward of each step of an episode, against the expert's on the same task."""
+    """Return the structured reward of each step, compared with the expert's episode on the task."""
     judged, progress = align(trajectory, expected)
     worth = (settings.kind_reward, settings.element_reward, settings.argument_reward)
     rewards = []
@@ -108,25 +107,29 @@ def structured_rewards(trajectory: Trajectory, expected: Sequence[ExpertStep], s
     return rewards
 
 
-def align(trajectory: Trajectory, expected: Sequence[ExpertStep]) -> tuple[list[Judged], list[float]]:
-    """Return what is right of each step, and the progress before each step and at the end, from 0 to 1.
+def align(trajectory: Trajectory, expected: Sequence[ExpertStep]) -> tuple[list[StepJudgement], list[float]]:
+    """Align an episode with the expert's episode on the same task.
 
-    A page of the episode that the expert saw, too, is at the expert's first such step from where the episode has come to, or else at its
-    last one before. Progress is the part of the expert's steps that lie behind the farthest page so far, and 1 after a success.
+    Each page is matched to the expert's next step with the same page, or to the last such step before the current progress.
+
+    Returns:
+        The correct parts of each step, and the progress before each step and at the end, from 0 to 1: the fraction of the expert's
+        steps that are completed; 1 after a success.
+
     """
-    judged: list[Judged] = []
+    judged: list[StepJudgement] = []
     progress = [0.0]
     reached = 0
     for step in trajectory.steps:
-        places = [place for place, shown in enumerate(expected) if shown.page == step.page]
-        ahead = [place for place in places if place >= reached]
-        place = ahead[0] if ahead else places[-1] if places else None
-        if place is not None and place > reached:
-            reached = place
-            progress[-1] = reached / len(expected)  # the step before has led here
-        own = judge(step.reply, None if place is None else expected[place].action)
-        judged.append(own)
-        if own.argument and place == reached:
+        matches = [index for index, expert_step in enumerate(expected) if expert_step.page == step.page]
+        ahead = [index for index in matches if index >= reached]
+        index = ahead[0] if ahead else matches[-1] if matches else None
+        if index is not None and index > reached:
+            reached = index
+            progress[-1] = reached / len(expected)  # credited to the previous step
+        result = judge(step.reply, None if index is None else expected[index].action)
+        judged.append(result)
+        if result.argument and index == reached:
             reached += 1
         progress.append(reached / len(expected))
     if trajectory.reward == 1:
@@ -134,23 +137,23 @@ def align(trajectory: Trajectory, expected: Sequence[ExpertStep]) -> tuple[list[
     return judged, progress
 
 
-def judge(reply: str, right: Action | None) -> Judged:
-    """Return what is right of a reply where an action is, or where none is known."""
+def judge(reply: str, right: Action | None) -> StepJudgement:
+    """Compare a reply with the correct action; only the format is judged if the correct action is unknown (None)."""
     action = action_of(reply)
     if action is None:
-        return Judged(has_form=False, **({} if right is None else dict.fromkeys(("kind", "element", "argument"), False)))
+        return StepJudgement(has_form=False, **({} if right is None else dict.fromkeys(("kind", "element", "argument"), False)))
     if right is None:
-        return Judged(has_form=True)
+        return StepJudgement(has_form=True)
     kind = action.kind == right.kind
     element = kind and action.element == right.element
-    return Judged(True, kind, element, element and _plain(action.argument) == _plain(right.argument))
+    return StepJudgement(True, kind, element, element and _plain(action.argument) == _plain(right.argument))
 
 
 def _plain(argument: str | None) -> str:
-    """Return an argument without what makes no difference to a site or to a check of answers: case and blanks."""
+    """Return an argument in lower case with normalized whitespace, which neither sites nor evaluators distinguish."""
     return " ".join((argument or "").casefold().split())
 
 
 def _share(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / max(len(found), 1)
+    items = list(values)
+    return sum(items) / max(len(items), 1)
