@@ -329,10 +329,10 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
 
 
 def test_a_run_without_a_critic_is_refused(tmp_path):
-    with pytest.raises(CheckpointError, match="holds no checkpoint; expected a run of train_rl"):
+    with pytest.raises(CheckpointError, match="contains no checkpoint"):
         searching.load_critic(tmp_path)
     save_checkpoint(tmp_path, 1, *tiny.tiny_model(), trainer_of(replay={}), {}, {})
-    with pytest.raises(CheckpointError, match="holds no critic; expected a run of train_rl by awr, digirl or webrl"):
+    with pytest.raises(CheckpointError, match="contains no critic"):
         searching.load_critic(tmp_path)
 
 
@@ -404,12 +404,12 @@ def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spe
 
 
 @pytest.mark.parametrize(("options", "told"), [
-    (["--value", "majority"], "value is 'majority', which knows whole episodes alone"),
-    (["--value", "critic"], "there is no critic; expected --critic RUN"),
+    (["--value", "majority"], "value is 'majority'"),
+    (["--value", "critic"], "expected --critic RUN"),
     (["--workers", "2"], "workers is 2; expected 0"),
     (["--budget", "0"], "budget is 0; expected a positive integer"),
     (["--branching", "0"], "branching is 0; expected a positive integer"),
-    (["--policy", "expert"], "policy 'expert' remembers its episode, and a tree leaves episodes"),
+    (["--policy", "expert"], "policy 'expert' keeps state"),
 ])  # fmt: skip
 def test_settings_that_do_not_go_together_are_refused(options, told):
     with pytest.raises(ValueError, match=told):
