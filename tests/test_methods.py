@@ -16,7 +16,7 @@ from agents.methods.digirl import doubly_robust_advantages, highest
 from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, step_rewards, valid_trajectories
 from agents.methods.starpo import deviation, generalised_advantages, most_uncertain, policy_decay
 from agents.methods.tsr import importance_weights
-from agents.methods.webrl import is_worth_replaying, near, next_and_final_advantages
+from agents.methods.webrl import is_worth_replaying, next_and_final_advantages, similar_tasks
 from agents.models.checkpoints import checkpoints
 from agents.models.critics import LanguageModelCritics
 from agents.rollouts.curriculum import Group
@@ -237,8 +237,8 @@ def task(number, template, *sites):
 def test_new_tasks_are_of_the_templates_that_failed_or_else_of_their_sites():
     tasks = [task(1, "a"), task(2, "a"), task(3, "a"), task(1, "b", "map"), task(1, "c", "map"), task(1, "d", "reddit")]
     for failed, wanted in ((tasks[:1], {"a/2", "a/3"}), (tasks[:2], {"a/3"}), (tasks[3:4], {"c/1"}), (tasks[5:], set())):
-        assert {item.task_id for item in near(failed, tasks, 9, Random(0))} == wanted
-    assert len(near(tasks[:1], tasks, 1, Random(0))) == 1
+        assert {item.task_id for item in similar_tasks(failed, tasks, 9, Random(0))} == wanted
+    assert len(similar_tasks(tasks[:1], tasks, 1, Random(0))) == 1
 
 
 @pytest.fixture
