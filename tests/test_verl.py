@@ -133,7 +133,7 @@ def test_an_aborted_request_a_broken_env_and_an_unknown_setting_are_errors_not_r
             closed.append(threading.get_ident())
 
     closed = []
-    with pytest.raises(ServerError, match="gave up on step 0: 'aborted'"):
+    with pytest.raises(ServerError, match="no response for step 0: stop_reason 'aborted'"):
         run(loop(Aborting(encoder, {}), tokenizer))
     with pytest.raises(TypeError, match="elments"):
         loop(Server(encoder, {}), tokenizer, env={"elments": "label"})

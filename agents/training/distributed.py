@@ -1,6 +1,6 @@
-"""Ranks: the processes that train one model together, each on a part of the work.
+"""Data-parallel training: the ranks that train one model together.
 
-The process group of `torch.distributed` is made by `launch`, or outside: by Ray Train (`agents.cluster`) or torchrun. One process needs none.
+The process group of `torch.distributed` is created by `launch`, by Ray Train (`agents.cluster`) or by torchrun. A single process needs none.
 """
 
 import pickle
@@ -28,14 +28,14 @@ from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
 T = TypeVar("T")
 
-_PATIENCE = timedelta(days=7)  # of a process for the others
-_ENDING_S = 5.0  # how long a process may take to end by itself
-_READY = pickle.dumps(None)  # a process can join its group
+_PATIENCE = timedelta(days=7)  # timeout of the process group
+_ENDING_S = 5.0  # time for a process to exit before it is killed
+_READY = pickle.dumps(None)  # sent by a process that can join the group
 
 
 @contextmanager
-def _lost_rank_as_error() -> Iterator[None]:
-    """Raise LostProcessError where torch cannot communicate with the other ranks."""
+def _raise_lost_rank() -> Iterator[None]:
+    """Convert torch's communication errors to LostProcessError."""
     try:
         yield
     except RuntimeError as error:
@@ -44,17 +44,17 @@ def _lost_rank_as_error() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes that train together; this one is number `index` of `count`. Rank 0 is the main one."""
+    """The ranks of a training: this process is rank `index` of `count`. Rank 0 is the main rank."""
 
     index: int = 0
     count: int = 1
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - immutable
     gradient_scale: float = 1.0
-    """what a loss is multiplied with, for ranks whose gradients are a mean"""
+    """factor of the loss, for process groups that average gradients instead of adding them"""
 
     @classmethod
     def here(cls) -> "Ranks":
-        """Return the ranks of the process group that this process is in; alone, it is the only one."""
+        """Return the ranks of the current process group; a single rank if there is none."""
         device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
         if not distributed.is_initialized():
             return cls(device=device)
@@ -66,28 +66,28 @@ class Ranks:
         return self.index == 0
 
     def share(self, value: T | None = None) -> T:
-        """Return rank 0's value in every process. Raises LostProcessError, as all methods that need the other ranks do."""
+        """Broadcast rank 0's value to all ranks. Raises LostProcessError, as do all methods that communicate."""
         values = [value]
         if self.count > 1:
-            with _lost_rank_as_error():
+            with _raise_lost_rank():
                 distributed.broadcast_object_list(values, src=0)
         return values[0]  # type: ignore[return-value]
 
     def gather(self, values: list[T]) -> list[T]:
-        """Return the values of all processes, in the order of the ranks."""
+        """Return the values of all ranks, in rank order."""
         if self.count == 1:
             return values
         parts: list[list[T]] = [[] for _ in range(self.count)]
-        with _lost_rank_as_error():
+        with _raise_lost_rank():
             distributed.all_gather_object(parts, values)
         return [value for part in parts for value in part]
 
     def part(self, steps: Sequence[TrainedStep], indices: Sequence[int]) -> list[int]:
-        """Return which of these steps this process computes: those of groups that it has played, whose pages it knows."""
+        """Return the indices of the steps that this rank computes: those of the groups that it has played."""
         return [index for index in indices if steps[index].episode.group % self.count == self.index]
 
     def add_up(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Give every process the sum of all gradients; a parameter that none has a gradient of keeps none."""
+        """Replace gradients by their sums over all ranks. A parameter without a gradient on any rank keeps None."""
         if self.count == 1:
             return
         trained = list(parameters)
@@ -95,36 +95,36 @@ class Ranks:
         flat = torch.cat([
             (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1) for parameter in trained
         ])  # fmt: skip
-        with _lost_rank_as_error():
+        with _raise_lost_rank():
             distributed.all_reduce(has_gradient)
             distributed.all_reduce(flat)
-        for parameter, values, is_there in zip(
+        for parameter, values, exists in zip(
             trained, flat.split([parameter.numel() for parameter in trained]), has_gradient, strict=True
         ):
-            parameter.grad = values.view_as(parameter) if is_there else None
+            parameter.grad = values.view_as(parameter) if exists else None
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """Return a tensor put together from its shards. Every rank must call it."""
-    gather = getattr(tensor, "full_tensor", None)  # that of a DTensor, whose module takes seconds to import
+    """Return the full tensor of a sharded one. All ranks must call it."""
+    gather = getattr(tensor, "full_tensor", None)  # method of DTensor, whose module takes seconds to import
     return gather() if gather else tensor
 
 
 ALONE = Ranks()
-"""The ranks of a process that trains by itself on the CPU."""
+"""A single rank on the CPU."""
 
 
 def training_processes(args: Any) -> int:
-    """Return the number of processes that train: as told, or one for each core where the model is small and no option is against it."""
+    """Return the number of training processes: `processes`, or by default one per core if the model is small and no option rules it out."""
     shares = not (args.processes or args.threads or args.vllm or torch.cuda.is_available()) and is_small(args.model)
     return args.processes or (process_count(0, args.tasks_per_update * args.group_size) if shares else 1)
 
 
 def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
-    """Call a function with the arguments in `count` processes on this machine, which are ranks of one group; return rank 0's result.
+    """Call a function in `count` processes on this machine, which form one process group. Returns rank 0's result.
 
-    This process is rank 0. An exception in another one is raised here, with its traceback as a note. Raises LostProcessError, which says how
-    it ended, for a process that has ended without one, such as one that was killed.
+    This process is rank 0. An exception in another process is raised here, with its traceback as a note. Raises LostProcessError with
+    the exit status if a process ended without an exception, for example because it was killed.
     """
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
@@ -147,15 +147,15 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
         with _group(0, count, port):
             return work(*arguments)
     except (LostProcessError, RuntimeError) as error:
-        # What torch says of a lost process is less than what the process has said, or how it ended.
+        # The error or exit status of the lost process is more useful than torch's communication error.
         for process, _ in others:
             process.join(_ENDING_S)
-        for raised in (each for _, here in others for each in _errors(here)):
+        for raised in (item for _, here in others for item in _errors(here)):
             if not isinstance(raised, LostProcessError):
                 raise raised from error
         for process, _ in others:
             if process.exitcode:
-                raise LostProcessError(_ended(process, count)) from error
+                raise LostProcessError(_describe_exit(process, count)) from error
         raise
     finally:
         torch.set_num_threads(threads)
@@ -168,29 +168,29 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
 
 
 def _wait_until_ready(process: Any, connection: Connection) -> None:
-    """Wait until a process can join its group; torch would wait for one that has ended until the group's timeout."""
+    """Wait until a process can join the group. For a process that has ended, torch would wait until the group's timeout."""
     wait([connection, process.sentinel])
     try:
         is_ready = connection.poll() and connection.recv_bytes() == _READY
     except EOFError:
         is_ready = False
     if not is_ready:
-        raise LostProcessError(f"{process.name} has ended before it could begin")
+        raise LostProcessError(f"{process.name} ended before it joined the process group")
 
 
 def _errors(connection: Connection) -> Iterator[Exception]:
-    """Yield the errors that a process has sent."""
+    """Yield the exceptions sent by a process."""
     with suppress(EOFError, OSError):
         while connection.poll():
             if error := pickle.loads(connection.recv_bytes()):  # noqa: S301 - our own process
                 yield error
 
 
-def _ended(process: Any, count: int) -> str:
-    """Return how a process of a group ended, in one line."""
+def _describe_exit(process: Any, count: int) -> str:
+    """Describe the exit of a process in one line."""
     code = process.exitcode
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return f"process {process.pid}, {process.name} of {count}, {how}; the same command goes on from the newest checkpoint"
+    return f"process {process.pid}, {process.name} of {count}, {how}; run the same command again to resume from the newest checkpoint"
 
 
 @contextmanager
@@ -201,13 +201,13 @@ def _group(index: int, count: int, port: int) -> Iterator[None]:
     )
     try:
         yield
-        distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
+        distributed.barrier()  # otherwise gloo sometimes aborts if one process leaves early
     finally:
         distributed.destroy_process_group()
 
 
 def _rank(connection: Connection, content: bytes, index: int, count: int, port: int) -> None:
-    """Work as one of the ranks that are not the main one."""
+    """Entry point of the ranks other than 0."""
     work_for_parent(_ENDING_S)
     collect_rarely()
     work, arguments = cloudpickle.loads(content)

@@ -1,4 +1,4 @@
-"""Values of tokens for losses: functions of tensors, without models, files or logging. The losses are with their methods.
+"""Token values for losses, as pure functions of tensors. The losses are defined with their methods.
 
 Axes in names: N is the number of trained tokens of a pass, all steps' response tokens one after another; S the number of
 steps, whose `lengths_S` sum to N. The k3 estimator is that of Schulman, "Approximating KL divergence".
@@ -15,33 +15,33 @@ from agents.training.rollouts import TrainedStep
 
 
 class Tokens(NamedTuple):
-    """Inputs of the loss of a pass: values of its N response tokens, step after step."""
+    """Inputs of the loss of a forward pass: values of its N response tokens, step after step."""
 
-    new: Tensor  # (N,), the log-probabilities of the model as it is; these alone carry gradients
-    old: Tensor  # (N,), those that ratios are taken to
-    sampled: Tensor  # (N,), the sampler's
+    new: Tensor  # (N,), log-probabilities of the current model; the only values with gradients
+    old: Tensor  # (N,), log-probabilities of the policy in the denominator of the ratios
+    sampled: Tensor  # (N,), log-probabilities of the sampler
     advantages: Tensor  # (N,)
     weights: Tensor  # (N,)
     lengths: tuple[int, ...]  # of the responses, which sum to N
-    reference: Tensor | None = None  # (N,), the log-probabilities of the first model, if there is one
+    reference: Tensor | None = None  # (N,), log-probabilities of the reference model, if any
 
     @classmethod
     def of(
         cls, new: Sequence[Tensor], steps: Sequence[TrainedStep], old: Sequence[Tensor], reference: Sequence[Tensor] | None
     ) -> "Tokens":
         """Return the tokens of some steps, on the device of their new log-probabilities."""
-        device, lengths = new[0].device, tuple(len(own) for own in new)
+        device, lengths = new[0].device, tuple(len(values) for values in new)
         advantages, weights = (
             torch.tensor(values, device=device).repeat_interleave(torch.tensor(lengths, device=device))
             for values in ([item.advantage for item in steps], [item.weight for item in steps])
         )
         sampled = torch.tensor([value for item in steps for value in item.step.logprobs], device=device)
-        kept = torch.cat(list(reference)).to(device) if reference else None
-        return cls(torch.cat(list(new)), torch.cat(list(old)).to(device), sampled, advantages, weights, lengths, kept)
+        references = torch.cat(list(reference)).to(device) if reference else None
+        return cls(torch.cat(list(new)), torch.cat(list(old)).to(device), sampled, advantages, weights, lengths, references)
 
 
 Loss = tuple[Tensor, dict[str, float]]
-"""The loss of a pass, and what to log of it, summed over tokens: "clipped", those that the clip cut, and "kl"."""
+"""The loss of a pass, and metrics summed over its tokens: "clipped" (number of clipped tokens) and "kl"."""
 
 
 def token_logprobs(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
@@ -75,9 +75,9 @@ def sequence_means(values_N: Tensor, lengths_S: Sequence[int]) -> Tensor:
 
 
 def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> dict[str, float]:
-    """Return the distance of the log-probabilities of a training pass from those of the sampler, in nats.
+    """Return metrics of the difference between the log-probabilities of the trainer and the sampler, in nats.
 
-    The mean and the largest absolute difference, and the k3 estimate of KL(sampler || trainer) a token.
+    They are the mean and the largest absolute difference, and the k3 estimate of KL(sampler || trainer) per token.
     """
     difference = (logprobs_N - sampled_logprobs_N).detach().abs()
     kl = k3(sampled_logprobs_N, logprobs_N.detach()).mean()
@@ -86,10 +86,10 @@ def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> dict[str, float]
 
 @torch.no_grad()
 def logprobs_of(model: Any, steps: Sequence[TrainedStep], ranks: Ranks = ALONE) -> list[Tensor]:
-    """Return the log-probabilities that a model gives to the tokens of each step."""
-    own = ranks.part(steps, range(len(steps)))
-    found: dict[int, Tensor] = {}
-    for places, values in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in own]):
-        found |= {own[place]: value.cpu() for place, value in zip(places, values, strict=False)}
-    found = dict(item for part in ranks.gather([found]) for item in part.items())
-    return [found[index] for index in range(len(steps))]
+    """Return the log-probabilities of the tokens of each step under a model, from all ranks."""
+    local = ranks.part(steps, range(len(steps)))
+    by_step: dict[int, Tensor] = {}
+    for positions, values in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in local]):
+        by_step |= {local[position]: value.cpu() for position, value in zip(positions, values, strict=False)}
+    by_step = dict(item for part in ranks.gather([by_step]) for item in part.items())
+    return [by_step[index] for index in range(len(steps))]

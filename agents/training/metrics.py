@@ -1,4 +1,4 @@
-"""Metrics of a run: a line of JSON per update, the same for TensorBoard, a bar that shows how far it is, and what it has spent."""
+"""Metrics of a training run: JSON lines, TensorBoard events, a progress bar and cumulative costs."""
 
 import json
 import os
@@ -22,9 +22,14 @@ _FILE = "metrics.jsonl"
 
 
 class Metrics:
-    """Writes the metrics of one run, as a context manager, and shows its progress under a title.
+    """Context manager that writes the metrics of a run and shows a progress bar.
 
-    `update` is where it goes on: later lines of before are dropped. With `is_silent` it does nothing.
+    Args:
+        run: folder of the run
+        update: number of finished updates; metrics of later updates are removed
+        title: text of the progress bar
+        is_silent: do nothing, for ranks other than 0
+
     """
 
     def __init__(self, run: Path, update: int, title: str, *, is_silent: bool = False) -> None:
@@ -32,13 +37,13 @@ class Metrics:
         if is_silent:
             return
         run.mkdir(parents=True, exist_ok=True)
-        kept = [record for record in read_metrics(run) if record["update"] <= update] if update else []
-        beside = run / f".unfinished_{_FILE}"  # so that a kill at any moment leaves the old lines or the new ones
+        records = [record for record in read_metrics(run) if record["update"] <= update] if update else []
+        beside = run / f".unfinished_{_FILE}"  # atomic: a kill leaves either the old or the new file
         self._path = run / _FILE
         with writing(self._path):
-            beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
+            beside.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
             self._file = beside.replace(self._path).open("a", encoding="utf-8")
-        from tensorboard.compat.proto.event_pb2 import SessionLog  # noqa: PLC0415 - options are refused without it
+        from tensorboard.compat.proto.event_pb2 import SessionLog  # noqa: PLC0415 - slow import; invalid options are reported first
         from tensorboard.summary.writer.record_writer import RecordWriter  # noqa: PLC0415
 
         name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}.{update}"
@@ -46,7 +51,7 @@ class Metrics:
         self._events.parent.mkdir(exist_ok=True)
         self._board: Any = RecordWriter(self._events.open("wb"))
         self._add_event(file_version="brain.Event:2")
-        if update:  # what is known of later updates is dropped
+        if update:  # TensorBoard drops later updates
             self._add_event(step=update + 1, session_log=SessionLog(status=SessionLog.START))
         self._progress = Progress(100, f"% of {title}")
 
@@ -56,7 +61,7 @@ class Metrics:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._file:
             self._progress.clear()
-            with suppress(OSError) if error else writing(self._path):  # writes what is left
+            with suppress(OSError) if error else writing(self._path):  # flushes the file
                 self._file.close()
             with suppress(OSError) if error else writing(self._events):
                 self._board.close()
@@ -74,7 +79,7 @@ class Metrics:
         self._add_event(step=update, summary=Summary(value=scalars))
 
     def _add_event(self, **content: Any) -> None:
-        """Write an event for TensorBoard, whose own writer is a thread that prints a traceback where the disk is full."""
+        """Write an event for TensorBoard. Its own writer is a thread that prints a traceback if the disk is full."""
         from tensorboard.compat.proto.event_pb2 import Event  # noqa: PLC0415
 
         with writing(self._events):
@@ -82,13 +87,13 @@ class Metrics:
             self._board.flush()
 
     def show(self, progress: float, text: str) -> None:
-        """Show which part of the run is done, from 0 to 1, with a text behind it."""
+        """Show the progress of the run, from 0 to 1, followed by a text."""
         if self._file:
             self._progress.show(int(min(100.0, 100 * progress)), text)
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
-    """Return the metrics of a run, update by update; none if it has not begun. A last line cut by a kill is left out."""
+    """Return the metrics of a run by update; empty if there are none. A truncated last line is ignored."""
     path = run / _FILE
     if not path.is_file():
         return []
@@ -100,11 +105,14 @@ def read_metrics(run: Path) -> list[dict[str, float]]:
 
 
 class Meter:
-    """Costs of a run since it first began, so that methods can be compared at equal costs.
+    """Cumulative costs of a run, to compare methods at equal costs.
 
-    `env_steps` are replies that were acted on, `generated_tokens` all tokens of replies, of whatever rollout; `trained_tokens` the
-    reply tokens that the policy was trained on, once for each pass; `cpu_minutes` the CPU time of all processes that train and play,
-    without those of env workers and servers. `before` are the totals that a resumed run begins with.
+    - `env_steps`: replies that were sent to an env
+    - `generated_tokens`: tokens of all replies
+    - `trained_tokens`: reply tokens trained on, counted once per pass
+    - `cpu_minutes`: CPU time of all processes that train or play, without env workers and servers
+
+    `before` contains the totals at the start of a resumed run.
     """
 
     def __init__(self, policy: Any, before: Mapping[str, float], ranks: "Ranks") -> None:
@@ -112,10 +120,10 @@ class Meter:
         self._began_s, self._trained_tokens = time.process_time(), 0
 
     def read(self, steps: "Sequence[TrainedStep]", epochs: int) -> dict[str, float]:
-        """Count the tokens of steps that were trained on in so many passes, and return the totals."""
+        """Add the tokens of steps trained on for `epochs` passes, and return the totals over all ranks."""
         self._trained_tokens += epochs * sum(len(item.step.response_ids) for item in steps if item.advantage)
-        own = (self._policy.replied, self._policy.generated_tokens, time.process_time() - self._began_s + self._policy.cpu_s)
-        replied, generated, cpu_s = (sum(values) for values in zip(*self._ranks.gather([own]), strict=True))
+        local = (self._policy.replied, self._policy.generated_tokens, time.process_time() - self._began_s + self._policy.cpu_s)
+        replied, generated, cpu_s = (sum(values) for values in zip(*self._ranks.gather([local]), strict=True))
         now = {
             "env_steps": replied,
             "generated_tokens": generated,
@@ -128,7 +136,15 @@ class Meter:
 def describe(
     groups: "Sequence[Group]", steps: "Sequence[TrainedStep]", version: int, shares: Mapping[Any, float]
 ) -> dict[str, float]:
-    """Return the metrics of the rollouts for the update of this version of the parameters, and where the envs' time went."""
+    """Return the metrics of the rollouts of an update.
+
+    Args:
+        groups: the groups of the update
+        steps: the steps trained on
+        version: number of updates of the current parameters
+        shares: fractions of the envs' time by stage
+
+    """
     trajectories = [item for group in groups for item in group.trajectories]
     valid = [item for group in groups for item in group.valid]
     played = [step for item in valid for step in item.steps]
@@ -144,11 +160,11 @@ def describe(
         "reply_tokens": sum(len(step.response_ids) for step in played) / count,
         "action_errors": sum(bool(step.action_error) for step in played) / max(len(played), 1),
         "distinct_prompts": len({step.prompt_ids for step in played}) / max(len(played), 1),
-        # With `grad_norm`, what RAGEN (arXiv 2504.20073) knows its echo trap by: both fall, and the gradients grow.
+        # Symptoms of the echo trap of RAGEN (arXiv 2504.20073): both fall while `grad_norm` grows.
         "reward_deviation": fmean(deviations) if deviations else 0.0,
-        "reply_entropy": -fmean(logprobs) if logprobs else 0.0,  # nats a token, estimated from what was sampled
+        "reply_entropy": -fmean(logprobs) if logprobs else 0.0,  # nats per token, estimated from the sampled tokens
         "equal_groups": sum(group.is_equal for group in groups) / max(len(groups), 1),
         "lag": sum(version - item.policy_version for item in valid) / count,
         "trained_steps": sum(item.advantage != 0 for item in steps),
-        **{f"time_{place}": share for place, share in shares.items()},
+        **{f"time_{stage}": share for stage, share in shares.items()},
     }

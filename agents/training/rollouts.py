@@ -1,4 +1,4 @@
-"""Steps that an update trains on, and what of an update is kept: its groups for the report, its steps for other trainers."""
+"""Weighting of the steps that an update trains on, and files of an update's rollouts and training samples."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -13,75 +13,80 @@ if TYPE_CHECKING:  # reports read rollouts without torch
     from agents.rollouts.curriculum import Group
 
 Weighting = Literal["paper", "constant", "dr_grpo", "token_mean", "step_mean"]
-CONSTANT_STEPS, CONSTANT_TOKENS = 15, 1024  # that weightings divide by
+CONSTANT_STEPS, CONSTANT_TOKENS = 15, 1024  # divisors of the weightings "constant" and "dr_grpo"
 
 _FOLDER = "rollouts"
 
 
 class TrainedStep(NamedTuple):
-    """A step of an episode with its credit: the advantage of its tokens, and the weight of each of them in the loss of the batch."""
+    """A step with the advantage of its tokens and the weight of each token in the loss of the batch."""
 
     episode: Trajectory
     number: int
     advantage: float
     weight: float
-    rollout: int = 0  # place of the episode in its group
+    rollout: int = 0  # index of the episode in its group
 
     @property
     def step(self) -> Step:
-        """The page, the reply and its tokens."""
+        """The step of the episode."""
         return self.episode.steps[self.number]
 
 
 def weighted(
     parts: Iterable[tuple[Sequence[Trajectory], Iterable[float | None]]], weighting: Weighting = "token_mean"
 ) -> list[TrainedStep]:
-    """Return the steps of groups of episodes, each with its advantage and the weight of its tokens; those with None are left out.
+    """Return the steps of groups of episodes with their advantages and token weights.
 
-    The loss is the weighted sum over all tokens of the batch, so passes and processes only have to be summed.
+    Steps with the advantage None are left out. The loss is the weighted sum over all tokens of the batch, so the losses of passes and
+    processes can be added. Token weights:
 
     - "paper": 1/trajectories * 1/steps * 1/tokens of the response (WebAgent-R1, equation 2)
-    - "constant": the same with 15 for the number of steps (AsyncWebRL, arXiv 2606.05597): each step of a long failure counts fully
-    - "dr_grpo": 1/trajectories * 1/1024 (arXiv 2503.20783): each token counts fully, whatever the others' lengths
+    - "constant": the same with 15 for the number of steps (AsyncWebRL, arXiv 2606.05597): steps of long episodes are not weighted down
+    - "dr_grpo": 1/trajectories * 1/1024 (arXiv 2503.20783): independent of the lengths of responses and episodes
     - "token_mean": 1/tokens of the batch (DAPO, arXiv 2503.14476)
     - "step_mean": 1/steps of the batch * 1/tokens of the response
     """
-    found: list[TrainedStep] = []
+    steps: list[TrainedStep] = []
     trajectories = 0
     for group, advantages in parts:
         values = iter(advantages)
         trajectories += len(group)
         credit = [(rollout, number, next(values)) for rollout, item in enumerate(group) for number in range(len(item.steps))]
-        found += [TrainedStep(group[rollout], number, own, 0.0, rollout) for rollout, number, own in credit if own is not None]
-    total = sum(len(item.step.response_ids) for item in found)
+        steps += [
+            TrainedStep(group[rollout], number, advantage, 0.0, rollout)
+            for rollout, number, advantage in credit
+            if advantage is not None
+        ]
+    total = sum(len(item.step.response_ids) for item in steps)
 
     def weight(item: TrainedStep) -> float:
-        steps, tokens = len(item.episode.steps), len(item.step.response_ids)
+        length, tokens = len(item.episode.steps), len(item.step.response_ids)
         divisors = {
-            "paper": trajectories * steps * tokens, "constant": trajectories * CONSTANT_STEPS * tokens,
-            "dr_grpo": trajectories * CONSTANT_TOKENS, "token_mean": total, "step_mean": len(found) * tokens,
+            "paper": trajectories * length * tokens, "constant": trajectories * CONSTANT_STEPS * tokens,
+            "dr_grpo": trajectories * CONSTANT_TOKENS, "token_mean": total, "step_mean": len(steps) * tokens,
         }  # fmt: skip
         return 1.0 / divisors[weighting]
 
-    return [item._replace(weight=weight(item)) for item in found]
+    return [item._replace(weight=weight(item)) for item in steps]
 
 
 def credited(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[Trajectory]:
-    """Return the rollouts of groups with the advantages of the steps that are trained on; rollouts that failed are left out."""
+    """Return the valid rollouts of the groups with the advantages of their steps; 0 for steps that are not trained on."""
     of_rollouts: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     for item in steps:
         of_rollouts[item.episode.group, item.rollout][item.number] = item.advantage
-    found = []
+    rollouts = []
     for group in groups:
-        for place, episode in enumerate(group.valid):
-            own = of_rollouts.get((group.number, place))
-            advantages = tuple(own.get(step, 0.0) for step in range(len(episode.steps))) if own else ()
-            found.append(replace(episode, advantages=advantages))
-    return found
+        for index, episode in enumerate(group.valid):
+            by_step = of_rollouts.get((group.number, index))
+            advantages = tuple(by_step.get(step, 0.0) for step in range(len(episode.steps))) if by_step else ()
+            rollouts.append(replace(episode, advantages=advantages))
+    return rollouts
 
 
 def keep(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
-    """Write what a run is to keep of an update into its folder."""
+    """Write the samples and rollouts of an update into the run's folder, as `save_samples` and `save_rollouts` request."""
     if args.save_samples:
         write_samples(args.out / "samples" / f"{update:06}.parquet", steps)
     if args.save_rollouts and update % args.save_rollouts == 0:
@@ -92,14 +97,16 @@ def write_groups(run: Path, update: int, rollouts: Iterable[Trajectory]) -> None
     """Write the rollouts of an update into the folder of its run, without the tokens of prompts and responses."""
     path = run / _FOLDER / f"{update:06}.jsonl.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".unfinished_{path.name}")
+    temporary = path.with_name(f".unfinished_{path.name}")
     none: dict[str, Any] = dict.fromkeys(("prompt_ids", "response_ids", "logprobs"), ())
-    write_trajectories(beside, (replace(item, steps=tuple(replace(step, **none) for step in item.steps)) for item in rollouts))
-    beside.replace(path)
+    write_trajectories(
+        temporary, (replace(item, steps=tuple(replace(step, **none) for step in item.steps)) for item in rollouts)
+    )
+    temporary.replace(path)
 
 
 def read_groups(path: Path) -> list[list[Trajectory]]:
-    """Read a file of `write_groups`, group by group."""
+    """Read a file written by `write_groups`. Returns the rollouts of each group."""
     groups: dict[int, list[Trajectory]] = defaultdict(list)
     for item in read_trajectories(path):
         groups[item.group].append(item)
@@ -107,16 +114,16 @@ def read_groups(path: Path) -> list[list[Trajectory]]:
 
 
 def group_files(run: Path) -> dict[int, Path]:
-    """Return the files of groups in the folder of a run by update, in order; none where none were saved."""
+    """Return the files of saved rollouts of a run by update, in order."""
     return {int(path.name.partition(".")[0]): path for path in sorted((run / _FOLDER).glob("[0-9]*.jsonl.gz"))}
 
 
 def write_samples(path: Path, steps: Iterable[TrainedStep]) -> None:
-    """Write the steps of an update as Parquet, one a row: tokens in, tokens out and credit. Texts are left out."""
-    import pyarrow as pa  # noqa: PLC0415 - few runs need it
+    """Write the steps of an update as Parquet, one per row: prompt ids, response ids, advantages and weights, without texts."""
+    import pyarrow as pa  # noqa: PLC0415 - optional dependency
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    # Steps and no episodes, in Parquet, as these are what other trainers read; nothing here reads them.
+    # One row per step, because other trainers read that. Nothing in this package reads these files.
     ids, number = pa.list_(pa.int32()), pa.float64()
     columns: dict[str, tuple[Any, Callable[[TrainedStep], Any]]] = {
         "prompt_ids": (ids, lambda item: item.step.prompt_ids),
