@@ -8,7 +8,7 @@ import numpy
 import torch
 
 from agents.data.trajectories import Candidate, Step
-from agents.data.workflows import Workflow, WorkflowMemory, workflow_step, names_of, next_step, same
+from agents.data.workflows import Workflow, WorkflowMemory, is_same_step, names_of, next_step, workflow_step
 from agents.models.pointer.decoding import ACTION, Question, Session, replay_steps
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
 from agents.models.pointer.reader import CandidateAction, Reader, SharedReader, action_and_label, describe_action
@@ -140,7 +140,7 @@ class PointerPolicy:
         offered = (
             workflow_step(*action_and_label(act), names) for act in item.question.candidates if isinstance(act, CandidateAction)
         )
-        is_wanted = numpy.array([wanted is not None and same(deed, wanted) for deed in offered])
+        is_wanted = numpy.array([wanted is not None and is_same_step(deed, wanted) for deed in offered])
         advised = logprobs + numpy.float32(_ADVICE) * is_wanted.astype(numpy.float32)
         normalised: LogProbs = advised - numpy.logaddexp.reduce(advised)
         return normalised

@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import NDArray
 
 from agents.data.trajectories import Step, Trajectory
-from agents.data.workflows import WorkflowStep, workflow_step, names_of
+from agents.data.workflows import WorkflowStep, names_of, workflow_step
 from agents.models.pointer.computing import decompose
 from agents.models.pointer.goals import parse_goal, words_of
 from agents.models.pointer.memory import Retrieval, Situation

@@ -16,7 +16,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from agents.data.workflows import WorkflowStep, names_of, comparison_key, site_of, mask_names, words_in
+from agents.data.workflows import WorkflowStep, comparison_key, mask_names, names_of, site_of, words_in
 from agents.models.pointer.pages import Floats, Ids, parse_page, path_of
 
 SIMILARITIES = 5

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from agents.data.workflows import workflow_step, names_of
+from agents.data.workflows import names_of, workflow_step
 from agents.models.pointer.computing import computed_pieces, multi_page_pieces
 from agents.models.pointer.goals import (
     MATCH_FEATURES,
