@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from agents.data.demonstrations import tasks_of
+from agents.data.demonstrations import training_tasks
 from agents.models.checkpoints import agent_record, open_run, save_checkpoint
 from agents.settings import given, parse_settings
 from agents.training.metrics import Metrics
@@ -57,8 +57,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     optimizer = torch.optim.AdamW(model.network.parameters(), args.learning_rate, betas=(0.9, BETA2), weight_decay=0.0)
     if last:
         last.restore(optimizer)
-    if tasks is None:
-        tasks = tasks_of(args)
+    tasks = training_tasks(args, tasks)
     policy: Any = model.policy()
     envs: Any = create_envs(tasks, min(args.num_envs, args.tasks_per_iteration), **args.env_arguments())
     method = partial(

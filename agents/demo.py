@@ -26,7 +26,7 @@ from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import Result, Sources, newest_groups, summarise_all
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
-from agents.settings import ENV_FIELDS, EnvSettings, Templates, collect_rarely, expect_least, parse_settings
+from agents.settings import ENV_FIELDS, EnvSettings, Templates, TrainingWorlds, collect_rarely, expect_least, parse_settings
 from agents.training.metrics import read_metrics
 from agents.training.settings import PointerBCSettings
 from webarena_gym import console
@@ -72,6 +72,7 @@ class DemoSettings:
 
     def __post_init__(self) -> None:
         expect_least(self, bc_updates=1, grpo_updates=1, per_template=1)
+        TrainingWorlds().expect_training_worlds("worlds", self.worlds)
 
 
 def run(settings: DemoSettings) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from agents.data.demonstrations import DemonstrationSettings, episodes, tasks_of, to_record
+from agents.data.demonstrations import DemonstrationSettings, episodes, to_record, training_tasks
 from agents.data.prompts import system_prompt
 from agents.settings import parse_settings
 from webarena_gym import console
@@ -12,7 +12,7 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Write demonstrations as the command line says."""
     settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
-    tasks = tasks_of(settings)
+    tasks = training_tasks(settings)
     played = episodes(
         tasks, expert_thoughts=settings.expert_thoughts, mistakes=settings.mistakes, seed=settings.seed,
         **settings.env_arguments(),

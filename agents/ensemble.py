@@ -11,14 +11,14 @@ from typing import Literal
 
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
 from agents.models.ensembles import Ensemble, fit_weights, shared_record, uniform_weights
-from agents.settings import parse_settings
+from agents.settings import TrainingWorlds, parse_settings
 from webarena_gym import console
 
 Weighting = Literal["uniform", "fitted", "switched"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnsembleSettings:
+class EnsembleSettings(TrainingWorlds):
     """Weigh agents by their success on tasks, site by site, and write the ensemble into a folder."""
 
     members: tuple[str, ...]
@@ -37,6 +37,9 @@ class EnsembleSettings:
     """of the choice of tasks"""
     threads: int = 1
     """CPU threads"""
+
+    def __post_init__(self) -> None:
+        self.expect_training_worlds("world_seed", (self.world_seed,), allowed_split="validation")
 
 
 def make_ensemble(settings: EnsembleSettings) -> Ensemble:

@@ -36,7 +36,7 @@ from typing import Any
 
 import torch
 
-from agents.data.demonstrations import tasks_of
+from agents.data.demonstrations import training_tasks
 from agents.data.trajectories import Trajectory
 from agents.models.checkpoints import is_pointer, open_run, save_checkpoint, save_on_error
 from agents.rollouts.branching import fork_advantages, fork_groups
@@ -326,8 +326,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     elapsed_s, begun, spent = record["elapsed_s"], record["groups"], record["spent"]
     if last and args.trained(update, elapsed_s, spent) >= 1:
         return last.path
-    if tasks is None:
-        tasks = tasks_of(args)
+    tasks = training_tasks(args, tasks)
     if ranks.count == 1 and (count := training_processes(args)) > 1:
         return launch(train, count, args, tasks, create)
     model = kind.load(last.path if last else args.model, args)

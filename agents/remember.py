@@ -19,6 +19,7 @@ from agents.models.checkpoints import agent_record, save_agent
 from agents.settings import parse_settings
 from agents.training.settings import RememberSettings
 from webarena_gym import console
+from webarena_gym import tasks as task_suite
 
 _SPENT = "remembered.json"
 
@@ -38,6 +39,7 @@ def remember(args: RememberSettings) -> dict[str, float]:
         return walk_sites(args)
     if args.episodes:
         played = [item for file in args.episodes for item in read_trajectories(file)]
+        args.expect_training_worlds("episodes", (task_suite.world_of(item.task_id) for item in played))
     else:
         from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415
 

@@ -27,7 +27,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from torch import Tensor, nn
 
-from agents.data.demonstrations import tasks_of
+from agents.data.demonstrations import training_tasks
 from agents.models.checkpoints import AGENT, CheckpointError, agent_record, lock_folder, record_settings
 from agents.rollouts.policies import Request, look_behind
 from agents.settings import ENV_ID, lasting
@@ -121,8 +121,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the run's folder. Tasks are drawn from the settings' worlds unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    if tasks is None:
-        tasks = tasks_of(settings)
+    tasks = training_tasks(settings, tasks)
 
     def make_env() -> CandidateActions:
         env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())

@@ -3,7 +3,7 @@
 import gc
 import io
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -66,7 +66,25 @@ EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskSettings(EnvSettings):
+class TrainingWorlds:
+    """Check of the worlds that a training uses: those of held-out splits are rejected unless they are allowed."""
+
+    allow_held_out_worlds: MayChange[bool] = False
+    """accept worlds of the splits that agents are evaluated on, whose scores then measure memory instead of skill"""
+
+    def expect_training_worlds(self, name: str, worlds: Iterable[int | None], *, allowed_split: str = "") -> None:
+        """Raise ValueError if `name`, an argument, holds the seed of a held-out world; those of `allowed_split` are accepted."""
+        found = [(world, task_suite.HELD_OUT[world]) for world in worlds if world is not None and world in task_suite.HELD_OUT]
+        for world, split in found:
+            if split != allowed_split and not self.allow_held_out_worlds:
+                raise ValueError(
+                    f"{name} includes {world}, the held-out world of the {split} split; expected worlds for training, such as "
+                    f"11 to 999, or allow_held_out_worlds (--allow-held-out-worlds), after which scores on that split mean nothing"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSettings(TrainingWorlds, EnvSettings):
     """Tasks of the training, and their env."""
 
     worlds: tuple[int, ...] = tuple(range(11, 31))
@@ -78,8 +96,13 @@ class TaskSettings(EnvSettings):
 
     def __post_init__(self) -> None:
         expect_least(self, per_template=1)
+        self.expect_training_worlds("worlds", self.worlds)
         if self.templates:
             task_suite.named(self.templates, read_application(self.application) if self.application else None)
+
+    def expect_training_worlds(self, name: str, worlds: Iterable[int | None], *, allowed_split: str = "") -> None:
+        if not self.application:  # an application has no held-out worlds: seeds of its own draws take their place
+            super().expect_training_worlds(name, worlds, allowed_split=allowed_split)
 
 
 @dataclass(frozen=True, kw_only=True)

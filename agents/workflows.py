@@ -10,12 +10,13 @@ from pathlib import Path
 
 from agents.data.trajectories import read_trajectories
 from agents.data.workflows import WorkflowMemory
-from agents.settings import parse_settings
+from agents.settings import TrainingWorlds, parse_settings
 from webarena_gym import console
+from webarena_gym import tasks as task_suite
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkflowsSettings:
+class WorkflowsSettings(TrainingWorlds):
     """Write the workflows of episodes, each once."""
 
     episodes: tuple[Path, ...]
@@ -29,7 +30,9 @@ def main(arguments: Sequence[str]) -> None:
     settings = parse_settings(WorkflowsSettings, arguments, program="agents.workflows")
     memory = WorkflowMemory()
     for file in settings.episodes:
-        memory.add(read_trajectories(file))
+        played = read_trajectories(file)
+        settings.expect_training_worlds(f"episodes={str(file)!r}", (task_suite.world_of(item.task_id) for item in played))
+        memory.add(played)
     memory.save(settings.out)
     print(f"{len(memory.workflows)} workflows in {settings.out}")
 

@@ -74,6 +74,7 @@ class AllocationSettings(TrainingSettings):
     """of the bootstrap"""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if list(self.budgets) != sorted(set(self.budgets)) or not self.budgets or min(self.budgets) <= 0:
             raise ValueError(f"budgets are {self.budgets}; expected one or more rising ones above 0")
         if 0 not in self.cloning_updates or len(set(self.cloning_updates)) < 2:

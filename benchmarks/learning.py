@@ -46,7 +46,8 @@ Run = Mapping[str, Any]
 
 
 _HINTS = get_type_hints(GRPOSettings, include_extras=True)
-_OWN = """out worlds per_template templates threads model updates minutes cpu_minutes env_steps max_steps seed processes"""
+_OWN = """out worlds per_template templates threads model updates minutes cpu_minutes env_steps max_steps seed processes
+allow_held_out_worlds"""
 Recipe: Any = make_dataclass(
     "Recipe",
     [

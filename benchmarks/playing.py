@@ -12,6 +12,7 @@ from agents.evaluation.evaluate import create_policy, evaluate
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models import checkpoints
 from agents.rollouts.policies import Policy
+from agents.settings import TrainingWorlds
 from benchmarks.machine import COMMIT, RESULTS, origin
 from webarena_gym import tasks as task_suite
 from webarena_gym.evaluation.statistics import paired_lift, pooled
@@ -50,6 +51,9 @@ class TrainingSettings(ResultSettings):
     """CPU threads of each run; 0: torch's default"""
     quick: bool = False
     """a small run to check that everything works; its figures are rough"""
+
+    def __post_init__(self) -> None:
+        TrainingWorlds().expect_training_worlds("worlds", self.worlds)
 
 
 def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> None:

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from contextlib import closing, suppress
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from types import UnionType
 from typing import Union, get_args, get_origin, get_type_hints
@@ -28,7 +28,7 @@ from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
 from webarena_gym.errors import AgentError, ArenaError, TaskError, WorldError
-from webarena_gym.tasks import templates
+from webarena_gym.tasks import HELD_OUT, SPLITS, templates
 from webarena_gym.tools.cli import main, make_parser
 from webarena_gym.tools.play import spelled_out
 
@@ -176,6 +176,45 @@ def test_mistakes_in_settings_are_told_in_one_line(name, capsys):
             assert said.startswith(f"python -m {program}: ")
             assert "─" not in said
     assert refused
+
+
+OF_WORLDS = [
+    (name, option.name)
+    for name, kind in KINDS.items()
+    for option in fields(kind)
+    if option.name.endswith("worlds") and not option.name.startswith(("test_", "allow_"))
+]
+"""The commands that draw tasks to learn from, and the options that name their worlds."""
+
+
+def test_the_held_out_worlds_are_those_of_the_splits_that_agents_are_evaluated_on():
+    assert {world: {name for name, split in SPLITS.items() if world in split.worlds} for world in HELD_OUT} == {
+        1000: {"test"}, 1001: {"validation"}, 1002: {"hard"}, 1003: {"pictures"},
+    }  # fmt: skip
+    learning = "agent_q demonstrations remember train_bc train_eyes train_sb3"
+    assert {name for name, _ in OF_WORLDS} >= {*(f"agents.{name}" for name in learning.split()), "agents.train_bc pointer"}
+
+
+@pytest.mark.parametrize(("name", "option"), [*OF_WORLDS, ("agents.ensemble", "world_seed")])
+def test_a_command_that_trains_rejects_held_out_worlds_unless_they_are_allowed(name, option, capsys):
+    required = {each.name: "x" for each in fields(KINDS[name]) if each.default is MISSING}
+    required |= {"members": "a b"} if "members" in required else {}
+    arguments = [word for key, value in required.items() for word in (f"--{key.replace('_', '-')}", *value.split())]
+    arguments += ["--begin-with", "x"] * (option == "layout_worlds")
+
+    def parse(*more):
+        return parse_settings(KINDS[name], [*arguments, *more], program=name.partition(" ")[0])
+
+    spelled = "--" + option.replace("_", "-")
+    for world in sorted(HELD_OUT.keys() - ({1001} if option == "world_seed" else set())):
+        worlds = [str(world)] if option == "world_seed" else ["7", str(world)]
+        with pytest.raises((SystemExit, ValueError)) as ended:
+            parse(spelled, *worlds)
+        said = f"{capsys.readouterr().err} {ended.value}"
+        assert f"{option} includes {world}, the held-out world of the {HELD_OUT[world]} split" in said
+        if name.startswith("agents.") and name != "agents.demo":
+            assert str(world) in str(getattr(parse(spelled, *worlds, "--allow-held-out-worlds"), option))
+    assert parse(spelled, "7")
 
 
 @pytest.mark.parametrize("name", PARSERS)

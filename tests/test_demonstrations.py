@@ -164,20 +164,35 @@ def write(path, *records):
 
 def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
     file = tmp_path / "new" / "demos.jsonl"
-    options = "--worlds 1001 --per-template 1 --templates shopping.order_payment map.town_population --elements id"
+    options = "--worlds 901 --per-template 1 --templates shopping.order_payment map.town_population --elements id"
     command.main(["--out", str(file), *options.split(), *["--system", "think", "--expert-thoughts", "long", "--thoughts"]])
     assert "of 2 tasks" in capsys.readouterr().out
     records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     first, last = records[0], records[3]
     assert first["messages"][0] == {"role": "system", "content": system_prompt("think", elements="id")}
     assert [message.get("weight") for message in last["messages"]] == [None, *[None, 0] * 3, None, 1]
-    assert (first["template"], first["world"], last["step"]) == ("shopping.order_payment", 1001, 3)
-    tasks = demos.draw_tasks([1001], 1, templates=["shopping.order_payment", "map.town_population"])
+    assert (first["template"], first["world"], last["step"]) == ("shopping.order_payment", 901, 3)
+    tasks = demos.draw_tasks([901], 1, templates=["shopping.order_payment", "map.town_population"])
     assert demos.read_demonstrations(file) == demos.demonstrate(tasks, expert_thoughts="long", elements="id", thoughts=True)
     assert demos.recorded_agent(file)["elements"] == "id"
     main(["--demonstrations", str(file), "--out", str(tmp_path / "run"), *TINY, "--max-prompt-tokens", "4000"])
     agent = agent_record(tmp_path / "run")
     assert (agent["elements"], agent["system"], agent["thoughts"]) == ("id", "think", True)
+
+
+def test_a_training_rejects_held_out_tasks_and_demonstrations_unless_they_are_allowed(tmp_path):
+    held_out, own = task_suite.load("test")[:1], task_suite.load("train")[:1]
+    settings = demos.TaskSettings()
+    assert demos.training_tasks(settings, own) == list(own)
+    with pytest.raises(ValueError, match="tasks includes 1000, the held-out world of the test split"):
+        demos.training_tasks(settings, held_out)
+    assert demos.training_tasks(demos.TaskSettings(allow_held_out_worlds=True), held_out) == list(held_out)
+    file = tmp_path / "demos.jsonl"
+    options = ["--out", str(tmp_path / "run"), *TINY]
+    command.main(["--out", str(file), *["--worlds", "1001", "--allow-held-out-worlds", "--templates", "map.town_population"]])
+    with pytest.raises(ValueError, match=r"demos.jsonl' includes 1001, the held-out world of the validation split"):
+        main(["--demonstrations", str(file), *options])
+    main(["--demonstrations", str(file), *options, "--max-prompt-tokens", "4000", "--allow-held-out-worlds"])
 
 
 def test_a_file_written_elsewhere_is_read(tmp_path):

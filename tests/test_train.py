@@ -280,7 +280,7 @@ def options_of(help_text):
 
 
 @pytest.mark.parametrize("command", ["train_bc", "language model", "stream", *METHODS])
-def test_every_option_is_explained_some_may_change_and_the_help_shows_at_most_40(command, capsys, clone):
+def test_every_option_is_explained_some_may_change_and_the_help_shows_at_most_41(command, capsys, clone):
     main = clone_command if command == "train_bc" else train_rl.main
     chosen = ["--method", command] if command in METHODS else []
     chosen += {"language model": ["--model", str(clone)], "stream": ["--overlap"]}.get(command, [])
@@ -295,7 +295,7 @@ def test_every_option_is_explained_some_may_change_and_the_help_shows_at_most_40
         hidden = {"keywords", *(() if command == "language model" else hidden_from_pointing_networks())}
     assert options_of(text) >= {"--" + name.replace("_", "-") for name in {*vars(made)} - hidden}
     assert options_of(text).isdisjoint("--" + name.replace("_", "-") for name in hidden - {"window", "contexts"})
-    assert command != "grpo" or len({*vars(made)} - hidden) <= 40
+    assert command != "grpo" or len({*vars(made)} - hidden) <= 41
     assert {"minutes", "out", "threads"}.isdisjoint(lasting(made))
     assert {"learning_rate", "max_steps", "seed"} <= {*lasting(made)}
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
-from agents.data.demonstrations import tasks_of
+from agents.data.demonstrations import training_tasks
 from agents.data.trajectories import Trajectory
 from agents.grpo import GRPO, State, clipped_loss, kind_of, learn
 from agents.models.checkpoints import open_run, save_checkpoint, save_on_error
@@ -196,8 +196,7 @@ def _play(
     begun: int,
 ) -> tuple[Any, Any, GroupStream]:  # fmt: skip
     """Return the method, the stream of its groups and what counts replies: a policy here, or processes of players."""
-    if tasks is None:
-        tasks = tasks_of(args)
+    tasks = training_tasks(args, tasks)
     network = getattr(model, "whole", model.network)
     count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
     players = None

@@ -145,8 +145,11 @@ def draw_tasks(
     return [task for world in worlds for task in task_suite.draw(names, world_seed=world, **options)]
 
 
-def tasks_of(settings: TaskSettings) -> list[Task]:
-    """Return the tasks that settings of a training name."""
+def training_tasks(settings: TaskSettings, tasks: Sequence[Task] | None = None) -> list[Task]:
+    """Return the given tasks, or those that the settings of a training draw. Raises ValueError for tasks in held-out worlds."""
+    if tasks is not None:
+        settings.expect_training_worlds("tasks", (task_suite.world_of(task.task_id) for task in tasks))
+        return list(tasks)
     chosen = {name: getattr(settings, name) for name in ("templates", "variation", "application")}
     return draw_tasks(settings.worlds, settings.per_template, **chosen)
 

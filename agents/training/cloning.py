@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tqdm import tqdm
 
-from agents.data.demonstrations import Demonstration, demonstrate, read_demonstrations, tasks_of, thin
+from agents.data.demonstrations import Demonstration, demonstrate, read_demonstrations, thin, training_tasks
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
@@ -28,6 +28,7 @@ from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.metrics import Metrics
 from agents.training.settings import SMALL, BCSettings
+from webarena_gym import tasks as task_suite
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -50,8 +51,10 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         return last.path
     if demonstrations is None and args.demonstrations:
         demonstrations = read_demonstrations(args.demonstrations)
+        worlds = (task_suite.world_of(item.task_id) for item in demonstrations)
+        args.expect_training_worlds(f"demonstrations={str(args.demonstrations)!r}", worlds)
     elif demonstrations is None:
-        tasks = tasks_of(args)
+        tasks = training_tasks(args)
         played: dict[str, Any] = {
             "expert_thoughts": args.expert_thoughts,
             "mistakes": args.mistakes,

@@ -13,7 +13,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
+from agents.data.demonstrations import SplitSettings, draw_tasks, pieces, training_tasks
 from agents.data.expert import MOST_STEPS, ExpertStep, corrections, envs_with_tasks, play_expert, play_with_mistakes
 from agents.models.checkpoints import open_run, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, expert_decisions
@@ -230,7 +230,9 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
 
         players = [player] * args.dagger
 
-    items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader, seen, players)
+    items, coverage = collect_decisions(
+        draw(args) if tasks is None else training_tasks(args, tasks), args, reader, seen, players
+    )
     source = last.path if last else args.begin_with
     saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
     if saved is not None and saved.memory is not None:

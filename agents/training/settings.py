@@ -8,7 +8,16 @@ from typing import Any, ClassVar, Literal, get_args
 from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
-from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings, expect_least
+from agents.settings import (
+    EnvSettings,
+    MayChange,
+    OptimizerName,
+    Processes,
+    RunSettings,
+    TaskSettings,
+    TrainingWorlds,
+    expect_least,
+)
 from webarena_gym.arguments import expect_one_of
 from webarena_gym.observation import Elements
 from webarena_gym.sites.layout import Variation
@@ -504,6 +513,7 @@ class PointerBCSettings(CloningSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.expect_training_worlds("layout_worlds", self.layout_worlds)
         for name in ("detours", "mistakes"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
@@ -516,7 +526,7 @@ class PointerBCSettings(CloningSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RememberSettings:
+class RememberSettings(TrainingWorlds):
     """Fill a memory with steps of successful episodes, and clone its read; or walk the sites, and remember what labels do."""
 
     model: Path
@@ -553,6 +563,8 @@ class RememberSettings:
 
     def __post_init__(self) -> None:
         expect_least(self, size=1, nearest=1, read_updates=0)
+        if not self.walk:  # a walk does no task: it may explore the world that is evaluated
+            self.expect_training_worlds("worlds", self.worlds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -592,7 +604,7 @@ class SB3Settings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EyesSettings:
+class EyesSettings(TrainingWorlds):
     """Clone an agent that sees, improve it by GRPO, and evaluate both on episodes that it has never seen."""
 
     out: Path
@@ -631,5 +643,8 @@ class EyesSettings:
     def __post_init__(self) -> None:
         counts = ("shown", "clone_updates", "tasks_per_update", "epochs", "max_steps", "evaluated")
         expect_least(self, **dict.fromkeys(counts, 1), updates=0, group_size=2)
+        self.expect_training_worlds("worlds", self.worlds)
+        if self.test_world in self.worlds and not self.allow_held_out_worlds:
+            raise ValueError(f"worlds includes {self.test_world}, which is test_world; expected another world to evaluate in")
         if not self.temperature > 0:
             raise ValueError(f"temperature is {self.temperature}; expected more than 0")

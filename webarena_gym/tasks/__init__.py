@@ -62,6 +62,11 @@ whose templates have kinds of difficulty and belong to no other; and the one of 
 VERSIONS = (1, 2)
 """The versions of the suite; the last is the one that `load` returns. Version 1 had answers that could be known without the pages."""
 
+HELD_OUT: Mapping[int, str] = {
+    world: name for name, split in SPLITS.items() if name not in ("train", "pool") for world in split.worlds
+}
+"""The splits that agents are evaluated on, by world: training in one of these worlds makes the scores of its split meaningless."""
+
 _DRAWS = {"pool": 2, "hard": 3, "pictures": 3}  # tasks that a template gives to its split
 _RARITY = 10  # one draw of so many cannot be done, of templates that have such draws
 
@@ -350,6 +355,15 @@ def _parted(task_id: str) -> tuple[str, int, int]:
     """Return the template, the world and the number of a draw. Raises ValueError."""
     name, world, index = task_id.split("/")
     return name, int(world), int(index)
+
+
+def world_of(task_id: str) -> int | None:
+    """Return the seed of the world in a task id; None for an id of another form.
+
+    >>> world_of("shopping.product_price/1000/0")
+    1000
+    """
+    return _parted(task_id)[1] if _is_id(task_id) else None
 
 
 def _is_id(text: str) -> bool:
