@@ -12,9 +12,10 @@ from statistics import fmean
 from typing import Any
 
 from webarena_gym import console
+from webarena_gym.evaluation.statistics import wilson
 
 PICTURE = Path("docs/images/speed.png")
-DYNAMICS = {"success": "success of rollouts", "steps": "steps of an episode", "reply_tokens": "tokens of its replies"}
+DYNAMICS = {"success": "Training success", "steps": "Steps per episode", "reply_tokens": "Tokens per episode"}
 BARS = {
     "inprocess_steps_per_s": "webarena-gym",
     "chromium_steps_per_s": "webarena-gym, Chromium",
@@ -80,19 +81,42 @@ def draw(result: dict[str, Any], picture: Path) -> None:
 
 
 def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
-    """Write the plot of training: running means of the outcomes of rollouts over the updates, a line for each run, a colour for each clone."""
-    with _figure(picture, len(DYNAMICS), [1] * len(DYNAMICS)) as panels:
+    """Write the plot of training: success on held-out worlds, and the mean and range of all runs for the metrics of rollouts.
+
+    The bands of the held-out success are 95 % intervals over all episodes. Metrics of rollouts are running means over the updates.
+    """
+    runs = list(result["dynamics"].values())
+    with _figure(picture, 1 + len(DYNAMICS), [1.4, *[1] * len(DYNAMICS)]) as (held_out, *panels):
+        marks = [(0, result["bc"]), *((mark["updates"], mark["greedy"]) for mark in result["by_minutes"])]
+        counts = [result["n"] * result["clones"], *[result["n"] * len(runs)] * len(result["by_minutes"])]
+        bounds = [wilson(round(share * count), count) for (_, share), count in zip(marks, counts, strict=True)]
+        updates = [mark for mark, _ in marks]
+        held_out.plot(updates, [100 * share for _, share in marks], "o-", color=OURS, label="M-GRPO")
+        held_out.fill_between(
+            updates,
+            [100 * bound.low for bound in bounds],
+            [100 * bound.high for bound in bounds],
+            color=OURS,
+            alpha=0.2,
+            linewidth=0,
+            label="95 % interval",
+        )
+        held_out.axhline(100 * result["bc"], color=QUIET, linestyle="--", linewidth=1, label="BC agent")
+        held_out.set_ylim(bottom=0)
+        held_out.set_xlabel("updates of M-GRPO")
+        held_out.set_title("Success on held-out worlds, %", loc="left", fontweight="bold")
+        held_out.legend(frameon=False, loc="lower right")
         for axes, (name, title) in zip(panels, DYNAMICS.items(), strict=True):
-            for run, curves in result["dynamics"].items():
-                values = curves[name]
-                width = max(5, len(values) // 16)
-                smooth = [fmean(values[max(0, end - width) : end]) for end in range(1, len(values) + 1)]
-                clone, seed = run.split("/")
-                label = f"clone {clone}" if seed == "0" else None
-                axes.plot(range(1, len(values) + 1), smooth, linewidth=1.5, color=f"C{clone}", label=label)
+            count = len(runs[0][name])
+            width = min(count, max(5, count // 40))
+            ends = range(width, count + 1)
+            by_update = [[fmean(curves[name][end - width : end]) for curves in runs] for end in ends]
+            lowest, highest = list(map(min, by_update)), list(map(max, by_update))
+            axes.fill_between(ends, lowest, highest, color=OTHERS, alpha=0.4, linewidth=0, label="range")
+            axes.plot(ends, list(map(fmean, by_update)), color=QUIET, linewidth=1.5, label=f"mean of {len(runs)} runs")
             axes.set_xlabel("updates of M-GRPO")
             axes.set_title(title, loc="left", fontweight="bold")
-        panels[0].legend(frameon=False)
+        panels[0].legend(frameon=False, loc="lower right")
 
 
 def draw_allocation(result: dict[str, Any], picture: Path) -> None:

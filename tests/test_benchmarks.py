@@ -77,13 +77,21 @@ def test_peers_that_are_not_installed_are_named_with_what_installs_them(monkeypa
     assert "browsergym; `make peers` installs" in capsys.readouterr().err
 
 
-def test_pictures_show_results_with_gaps_and_a_line_for_each_run(tmp_path):
+def test_pictures_show_results_with_gaps_and_the_mean_of_runs(tmp_path):
     pytest.importorskip("matplotlib")
     result = dict.fromkeys(plots.BARS) | {"inprocess_steps_per_s": 700.0, "webarena_steps_per_s": 0.5}
     point = {"envs": 1, "steps_per_s": 5.0, "lockstep_steps_per_s": 4.0}
     plots.draw(result | {"scaling": [point, point | {"envs": 4}]}, tmp_path / "speed.png")
     curves = {name: [0.1, 0.4, 0.2] for name in plots.DYNAMICS}
-    plots.draw_dynamics({"dynamics": {"0/0": curves, "0/1": curves, "1/0": curves}}, tmp_path / "learning.png")
+    other = {name: [0.3, 0.6, 0.8] for name in plots.DYNAMICS}
+    result = {
+        "n": 10,
+        "clones": 2,
+        "bc": 0.3,
+        "by_minutes": [{"updates": 3, "greedy": 0.5}],
+        "dynamics": {"0/0": curves, "1/0": other},
+    }
+    plots.draw_dynamics(result, tmp_path / "learning.png")
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("speed.png", "learning.png"))
 
 
