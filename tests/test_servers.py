@@ -1,6 +1,7 @@
 """Real servers: their addresses, accounts, helper functions and logins, and what the doctor says about them."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 from werkzeug.wrappers import Request, Response
@@ -9,7 +10,7 @@ from tests.official_pages import Shop
 from tests.serving import outcome_of, serving
 from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import EvaluationError, ServerError, SnapshotError
+from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses, resolve_all
@@ -30,6 +31,7 @@ from webarena_gym.servers.logins import (
 from webarena_gym.servers.rest import RefusedError, request_json
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import parse_task
+from webarena_gym.tools import doctor
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.doctor import examine
 
@@ -253,7 +255,14 @@ class TestDoctor:
         with serving(portal) as address:
             servers = {"map": address, "reddit": address}
             found = list(examine(servers, accounts={"reddit": ANN}, logins={"reddit": LOGIN}, folder=tmp_path))
-        assert [finding.what for finding in found if finding.is_well] == ["cache", "browser", "map", "reddit", "reddit login"]
+        assert [finding.what for finding in found if finding.is_well] == [
+            "cache",
+            "in-process browser",
+            "Chromium",
+            "map",
+            "reddit",
+            "reddit login",
+        ]
 
     def test_what_is_wrong_and_what_to_do(self, tmp_path):
         @Request.application
@@ -277,10 +286,39 @@ class TestDoctor:
 
     def test_no_chromium(self, tmp_path, monkeypatch):
         monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", str(tmp_path / "none"))
-        cache, browser = examine({}, folder=tmp_path)
-        assert cache.is_well
-        assert not browser.is_well
-        assert browser.advice
+        for chosen, servers, is_optional in (
+            (None, {}, True),
+            ("chromium", {}, False),
+            (None, {"map": "http://127.0.0.1:1"}, False),
+        ):
+            cache, inprocess, browser, *_ = examine(servers, browser=chosen, folder=tmp_path)
+            assert cache.is_well
+            assert inprocess.is_well
+            assert (browser.is_well, browser.is_optional) == (False, is_optional)
+            assert browser.advice
+
+    @pytest.mark.parametrize(("hidden", "advice"), [
+        ({"playwright"}, "pip install 'webarena-gym[chromium]'"), ({"h11", "PIL"}, "pip install 'webarena-gym[chromium]'"),
+        (set(), "playwright install chromium"),
+    ])  # fmt: skip
+    def test_an_installation_without_chromium_is_well(self, tmp_path, monkeypatch, capsys, hidden, advice):
+        for site in SITES:
+            monkeypatch.delenv(site.upper(), raising=False)
+            monkeypatch.delenv(f"WA_{site.upper()}", raising=False)
+        monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path))
+        if hidden:
+            monkeypatch.setattr(doctor, "find_spec", lambda name: None if name in hidden else find_spec(name))
+        else:
+
+            def start(*_, **__):
+                raise BrowserError("no Chromium was found; install one with `playwright install chromium`")
+
+            monkeypatch.setattr("webarena_gym.browsers.chromium.browser.ChromiumBrowser", start)
+        for arguments, status in ((["doctor"], 0), (["doctor", "--browser", "chromium"], 1)):
+            assert main(arguments) == status
+            said = capsys.readouterr().out
+            assert ("FAIL" in said) == bool(status)
+            assert f"\n      {'':<20} {advice}" in said
 
     def test_the_command(self, tmp_path, monkeypatch, capsys):
         for site in SITES:
@@ -294,7 +332,7 @@ class TestDoctor:
         assert main(["doctor", "--browser", "inprocess", "--json", "--sites", json.dumps({"map": gone})]) == 1
         said = json.loads(capsys.readouterr().out)
         assert not said["is_well"]
-        assert [finding["what"] for finding in said["findings"]] == ["cache", "browser", "map"]
+        assert [finding["what"] for finding in said["findings"]] == ["cache", "in-process browser", "map"]
         for text in ("[", "[]", '{"My Shop": "http://a.test"}'):
             assert main(["doctor", "--browser", "chromium", "--sites", text]) == 2
             assert "--sites" in capsys.readouterr().err

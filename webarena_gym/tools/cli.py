@@ -165,12 +165,19 @@ def make_parser() -> Parser:
 
     add_commands(commands)
 
-    doctor = commands.add_parser("doctor", help="check this machine's browser, and real servers and their logins")
+    doctor = commands.add_parser(
+        "doctor",
+        help="check this machine's browsers, and real servers and their logins",
+        description="Checks that the cache can be written, that the browsers start, and that real servers answer and accept their logins. "
+        "Ends with status 1 if something that is needed fails. Chromium is needed for real servers and with --browser chromium.",
+    )
     doctor.add_argument(
         "--sites", type=accepted_by(parse_addresses), metavar="JSON",
         help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)',
     )  # fmt: skip
-    doctor.add_argument("--browser", choices=("chromium", "inprocess"), default="chromium", help="which you mean to use")
+    doctor.add_argument(
+        "--browser", choices=("chromium", "inprocess"), help="the browser that you will use (default: Chromium is optional)"
+    )
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.set_defaults(run=_doctor)
     return parser
@@ -304,10 +311,12 @@ def _doctor(options: argparse.Namespace) -> int:
     for finding in examine(parse_addresses(options.sites), browser=options.browser):
         findings.append(finding)
         if not options.json:
-            print(f"{'ok' if finding.is_well else 'FAIL':<4}  {finding.what:<20} {finding.seen}", flush=True)
+            result = "ok" if finding.is_well else "--" if finding.is_optional else "FAIL"
+            seen = f"optional: {finding.seen}" if result == "--" else finding.seen
+            print(f"{result:<4}  {finding.what:<20} {seen}", flush=True)
             if not finding.is_well:
                 print(f"      {'':<20} {finding.advice}", flush=True)
-    is_well = all(finding.is_well for finding in findings)
+    is_well = all(finding.is_well or finding.is_optional for finding in findings)
     if options.json:
         print(json.dumps({"is_well": is_well, "findings": [finding._asdict() for finding in findings]}))
     return 0 if is_well else 1

@@ -1,7 +1,8 @@
-"""The checks of `webarena-gym doctor`: whether what an env needs on this machine, and on real servers, is there and works."""
+"""The checks of `webarena-gym doctor`: the cache, the browsers, and real servers with their logins."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,28 +18,40 @@ if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
 _ANSWER_S = 10.0
+_INSTALL = "playwright install chromium (or apt-get install chromium, or a path in WEBARENA_GYM_CHROMIUM)"
 
 
 class Finding(NamedTuple):
-    """A check of the installation: its subject, its result, its finding and, if it is not well, the remedy."""
+    """A check of the installation: its subject, its result, a description and, if it failed, the remedy.
+
+    A failed check that `is_optional` does not make the installation unusable: it names something that can be added.
+    """
 
     what: str
     is_well: bool
     seen: str
     advice: str = ""
+    is_optional: bool = False
 
 
 def examine(
     addresses: Mapping[str, str],
     *,
-    browser: str = "chromium",
+    browser: str | None = None,
     accounts: Mapping[str, Account] | None = None,
     logins: Mapping[str, Login] = LOGINS,
     folder: Path | None = None,
 ) -> Iterator[Finding]:
-    """Yield findings, as soon as there is one, about the cache, the browser, the servers and the logins.
+    """Yield the result of each check as soon as it is known: of the cache, the browsers, the servers and their logins.
 
-    `addresses` may be empty: then there are no servers to look at. `folder` is the cache; by default the package's own.
+    Args:
+        addresses: URLs of real servers by site; may be empty.
+        browser: "chromium" requires Chromium, "inprocess" does not look for it. By default Chromium is required for real servers,
+            which the in-process browser cannot reach, and optional otherwise.
+        accounts: accounts of the servers by site.
+        logins: how to sign in, by site.
+        folder: the cache; by default the package's own.
+
     """
     folder = folder or cache_folder()
     try:
@@ -47,8 +60,12 @@ def examine(
             yield Finding("cache", True, f"{folder} can be written")
     except OSError as error:
         yield Finding("cache", False, str(error), "name another folder in WEBARENA_GYM_CACHE")
-    finding, chromium = _browser(browser, hosts(addresses) if addresses else frozenset())
-    yield finding
+    InProcessBrowser(Network({})).close()
+    yield Finding("in-process browser", True, "works without further packages; for the embedded sites")
+    chromium = None
+    if browser != "inprocess":
+        finding, chromium = _chromium(hosts(addresses) if addresses else frozenset())
+        yield finding._replace(is_optional=browser is None and not addresses)
     try:
         for site, address in addresses.items():
             answer = _answer(site, address)
@@ -66,22 +83,24 @@ def examine(
             chromium.close()
 
 
-def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, "ChromiumBrowser | None"]:
-    if name == "inprocess":
-        InProcessBrowser(Network({})).close()
-        return Finding("browser", True, "the in-process browser needs nothing; it reaches the embedded sites alone"), None
-    try:
-        from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
+def _chromium(allowed: frozenset[str]) -> "tuple[Finding, ChromiumBrowser | None]":
+    """Start Chromium, which may reach the `allowed` hosts, and return it if it works."""
+    name = "Chromium"
+    missing = [package for package in ("h11", "PIL", "playwright") if find_spec(package) is None]
+    if missing:
+        seen = f"the packages of the extra chromium are not installed: {', '.join(missing)} not found"
+        return Finding(name, False, seen, f"pip install 'webarena-gym[chromium]', then {_INSTALL}"), None
+    from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
+    from webarena_gym.browsers.chromium.driver import NOT_FOUND  # noqa: PLC0415
 
+    try:
         chromium = ChromiumBrowser(None, hosts=allowed)
         chromium.start([], {})
         version = chromium.run_script("navigator.userAgent")
     except BrowserError as error:
-        said = str(error)
         by_hand = "start it by hand to see why; in a container it may need more shared memory, or --ipc=host"
-        is_told = "pip install" in said or "install one with" in said
-        return Finding("browser", False, said, "do as it says" if is_told else by_hand), None
-    return Finding("browser", True, f"Chromium starts: {version}"), chromium
+        return Finding(name, False, str(error), _INSTALL if str(error).startswith(NOT_FOUND) else by_hand), None
+    return Finding(name, True, f"starts: {version}"), chromium
 
 
 def _answer(site: str, address: str) -> Finding:

@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 """Commands of Chromium-based browsers in the order of the search."""
+NOT_FOUND = "no Chromium was found"
+"""The beginning of the error where no browser is installed."""
 SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 """Commands of headless shells, which take half the time. They are tried first if no window is needed."""
 ARGUMENTS = (
@@ -179,7 +181,7 @@ class Driver:
         )
         if path is None and not bundled.exists():
             raise BrowserError(
-                "no Chromium was found; install one with `playwright install chromium` or `apt-get install chromium`, "
+                f"{NOT_FOUND}; install one with `playwright install chromium` or `apt-get install chromium`, "
                 "or set WEBARENA_GYM_CHROMIUM to its path"
             )
         proxy = f"--proxy-server=http://127.0.0.1:{self._dead_proxy.getsockname()[1]}"
