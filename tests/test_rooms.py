@@ -2,8 +2,10 @@
 
 import dataclasses
 import importlib
+import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
 
@@ -91,3 +93,35 @@ def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_
     shown = {kind.__name__: len({item.name for item in dataclasses.fields(kind)} - language) for kind in trainers}
     assert shown.pop("GRPOSettings") <= 41
     assert max(shown.values()) <= 48, shown
+
+
+def test_training_needs_the_packages_of_the_extra_train_alone(tmp_path):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = {extra: {re.match(r"[\w-]+", line)[0].lower() for line in lines} for extra, lines in extras.items()}
+    others = set().union(*(own for extra, own in names.items() if extra != "train")) - names["train"]
+    modules = {"beautifulsoup4": "bs4", "django-oscar": "oscar", "pillow": "PIL", "whoosh-reloaded": "whoosh"}
+    modules |= {name: name.replace("-", "_") for name in others if name not in modules}
+    # Packages that transformers imports by itself where they are installed.
+    absent = sorted(modules[name] for name in others - {"scipy", "pillow", "accelerate", "peft", "gguf", "networkx", "h11"})
+    assert {"ray", "oscar", "roundup", "stable_baselines3", "sb3_contrib", "trl"} <= {*absent}
+    code = (
+        "import runpy, sys\n"
+        f"sys.modules.update(dict.fromkeys({absent!r}))\n"  # importing one of these raises ModuleNotFoundError
+        "for line in sys.argv[1:]:\n"
+        "    sys.argv = line.split()\n"
+        "    try:\n"
+        "        runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
+        "    except SystemExit as end:\n"
+        "        assert not end.code, line\n"
+    )
+    tasks = "--templates shopping.wish_list_add --max-steps 3"
+    lines = [
+        f"agents.train_bc --model pointer --out {tmp_path}/bc --worlds 11 --templates shopping.wish_list_add --updates 1",
+        f"agents.train_grpo --model {tmp_path}/bc --out {tmp_path}/rl --worlds 11 {tasks} --per-template 1 --updates 1 --processes 1",
+        f"agents.evaluate --policy {tmp_path}/rl --split train {tasks} --limit 1 --save {tmp_path}/played.jsonl",
+        f"agents.report --out {tmp_path}/report.html {tmp_path}/rl {tmp_path}/played.jsonl",
+    ]
+    run = [sys.executable, "-W", "ignore", "-c", code, *lines]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").is_file()

@@ -7,12 +7,14 @@ import argparse
 import errno
 import math
 import os
+import re
 import select
 import sys
 import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from textwrap import fill
 from traceback import walk_tb
@@ -103,13 +105,26 @@ def _code(error: BaseException) -> int | None:
 
 def _told(program: str, error: BaseException, code: int) -> int:
     if isinstance(error, ModuleNotFoundError):
-        complain(program, f"the package {error.name} is not installed: pip install {error.name}, or the extra that has it")
+        complain(
+            program, f"the package {error.name} is not installed: {_install_command((error.name or '').partition('.')[0])}"
+        )
     elif isinstance(error, OSError) and error.filename is not None and error.strerror:
         way_out = "; make room there, or write elsewhere, and run the command again" if error.errno in _FULL else ""
         complain(program, f"{error.filename}: {error.strerror}{way_out}")
     else:
         complain(program, error)
     return code
+
+
+def _install_command(module: str) -> str:
+    """Return the command that installs a missing module: by the extra of this package that requires it, if there is one."""
+    name = module.replace("_", "-").lower()
+    with suppress(PackageNotFoundError):
+        for requirement in requires("webarena-gym") or ():
+            match = re.fullmatch(r"([\w.-]+)[^;]*; extra == [\"']([\w-]+)[\"']", requirement)
+            if match and match[1].replace("_", "-").lower() == name:
+                return f"pip install 'webarena-gym[{match[2]}]'"
+    return f"pip install {name}"
 
 
 def _has_lost_reader() -> bool:
