@@ -12,7 +12,7 @@ PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX
 unexport PYTHONDONTWRITEBYTECODE  # else each process that imports transformers compiles it, eight seconds of CPU
 TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile --no-loadscope-reorder  # a file's tests share their browser
 
-.PHONY: install install-train demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
+.PHONY: install install-train chromium demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
 
 # Runs a command, and says every 15 s that it goes on.
 define PATIENTLY
@@ -60,11 +60,21 @@ starter: install  ## train the agent that ships as agents/checkpoints/starter: c
 	$(BIN)/python -m agents.train_rl --model $(STARTER)/clone --out $(STARTER)/layout --variation layout --worlds $$(seq 41 70) --per-template 1 --max-steps 15 --updates 300
 	$(BIN)/python -m agents.average --models $(STARTER)/content $(STARTER)/layout --out $(STARTER)/mean
 
-test: install  ## all tests, on all cores
+chromium:  ## Chromium for the tests: installed by root where apt-get has it; without it, the tests that need it are skipped by name
+	@[ -z "$$WEBARENA_GYM_CHROMIUM" ] || exit 0; \
+	for name in chromium chromium-browser google-chrome google-chrome-stable; do ! command -v $$name >/dev/null || exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Chromium for the tests"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends chromium chromium-headless-shell >/dev/null && exit 0; \
+	fi; \
+	echo "There is no Chromium, and apt-get cannot install it for this user: the tests that need it are skipped, each by name."
+
+test: install chromium  ## all tests, on all cores; does all set-up
 	@$(BIN)/python -m compileall -q -j 0 webarena_gym agents  # once, and not by each process that a test starts
 	$(TEST)
 
-test-slow: install  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
+test-slow: install chromium  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
 	$(TEST) -m slow
 
 # What these look at is the same with every version of a dependency: texts and tasks.
@@ -122,7 +132,7 @@ test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## the adapters a
 	.venv-integrations/$*/bin/uv pip install --quiet --python .venv-integrations/$*/bin/python pytest hypothesis -e $(needs_$*)
 	touch $@
 
-check: install
+check: install chromium
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

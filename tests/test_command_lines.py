@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -215,6 +216,32 @@ def test_a_command_that_trains_rejects_held_out_worlds_unless_they_are_allowed(n
         if name.startswith("agents.") and name != "agents.demo":
             assert str(world) in str(getattr(parse(spelled, *worlds, "--allow-held-out-worlds"), option))
     assert parse(spelled, "7")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+@pytest.mark.parametrize(("user", "installed", "apt_status", "is_tried", "is_told"), [
+    ("0", True, 0, False, False),  # nothing to do
+    ("0", False, 0, True, False),
+    ("0", False, 100, True, True),  # no network, or no such package
+    ("0", False, None, False, True),  # another system
+    ("1000", False, 0, False, True),  # an ordinary user
+    ("1000", True, None, False, False),
+])  # fmt: skip
+def test_tests_run_for_any_user_with_chromium_or_without(tmp_path, user, installed, apt_status, is_tried, is_told):
+    stubs = {"id": f"echo {user}"} | ({"chromium": ""} if installed else {})
+    stubs |= {} if apt_status is None else {"apt-get": f"echo apt-get $1 >&2; exit {apt_status}"}
+    for name, body in stubs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        [shutil.which("make"), "--no-print-directory", "chromium"], env={"PATH": str(tmp_path)}, capture_output=True, text=True,
+        check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert ("apt-get update" in done.stderr, "are skipped, each by name" in done.stdout) == (is_tried, is_told)
+    assert "make test\n" in (ROOT / ".ci" / "run").read_text()
+    assert "apt-get" not in (ROOT / ".ci" / "run").read_text()
+    assert "\nmake test " in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", PARSERS)
