@@ -17,7 +17,7 @@ from typing import Any
 from tqdm import tqdm
 
 from agents.data.demonstrations import training_tasks
-from agents.models.checkpoints import agent_record, open_run, save_checkpoint
+from agents.models.checkpoints import agent_record, expect_model, open_run, save_checkpoint
 from agents.settings import given, parse_settings
 from agents.training.metrics import Metrics
 from agents.training.settings import AgentQSettings
@@ -46,6 +46,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     from agents.rollouts.envs import create_envs  # noqa: PLC0415
 
     args: Any = settings
+    expect_model(args.model)
     kind = kind_of(args.model)
     if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.models.checkpoints import agent_record, is_pointer, load_model, save_agent
-from agents.settings import parse_settings
+from agents.settings import NewFolder, parse_settings
 from webarena_gym import console
 
 _VARIATION = "variation"  # of the worlds that a model was trained in
@@ -21,7 +21,7 @@ class AverageSettings:
 
     models: tuple[str, ...]
     """model folders or runs, whose newest checkpoints count"""
-    out: Path
+    out: NewFolder
     """folder of the new model"""
 
 

@@ -6,12 +6,11 @@ vote on actions.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
 from agents.models.ensembles import Ensemble, fit_weights, shared_record, uniform_weights
-from agents.settings import TrainingWorlds, parse_settings
+from agents.settings import NewFolder, TrainingWorlds, parse_settings
 from webarena_gym import console
 
 Weighting = Literal["uniform", "fitted", "switched"]
@@ -23,7 +22,7 @@ class EnsembleSettings(TrainingWorlds):
 
     members: tuple[str, ...]
     """runs or model folders of the agents, which must read pages in the same way"""
-    out: Path
+    out: NewFolder
     """folder of the ensemble"""
     weights: Weighting = "fitted"
     """uniform; by the mean reward of the episodes that saw a site (fitted); or all to the best agent of a site (switched)"""

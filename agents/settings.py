@@ -2,19 +2,22 @@
 
 import gc
 import io
-from argparse import ArgumentParser
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, fields
+from inspect import isfunction
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
-from webarena_gym.arguments import read_pairs
-from webarena_gym.console import complain
+from webarena_gym.arguments import read_pairs, shown, suggestion
+from webarena_gym.console import BAD_INPUT, complain, decimal, present, whole, writable
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
 from webarena_gym.options import MAX_STEPS, EnvOptions, option_meanings
@@ -31,6 +34,12 @@ MayChange = Annotated[T, _MAY_CHANGE]
 OptimizerName = Literal["adamw", "muon"]
 Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
 """The type of an option that names templates, which `webarena-gym` calls --template."""
+PresentFile = Annotated[Path, present("file")]
+"""The type of an option that names an existing file; `parse_settings` rejects any other."""
+PresentFolder = Annotated[Path, present("folder")]
+NewFile = Annotated[Path, writable("file")]
+"""The type of an option that names a file to write."""
+NewFolder = Annotated[Path, writable("folder")]
 Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
 """The type of an option that is a number of processes which play, which `webarena-gym` calls --jobs."""
 
@@ -109,7 +118,7 @@ class TaskSettings(TrainingWorlds, EnvSettings):
 class RunSettings(TaskSettings):
     """Tasks of a run, its folder, length and checkpoints."""
 
-    out: MayChange[Path]
+    out: MayChange[NewFolder]
     """folder of the run: checkpoints, metrics, TensorBoard"""
     minutes: MayChange[float] = 0.0
     """train for so long, schedules following the clock; 0: for `updates`"""
@@ -150,24 +159,95 @@ def lasting(settings: Any) -> dict[str, Any]:
 def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str) -> S:
     """Return settings read from the command line of `python -m PROGRAM`.
 
-    `defaults`, by name, come before the dataclass's own; names that the settings do not have are passed over. The program ends
-    with a message on a wrong option, and with the help on --help.
+    `defaults`, by name, take precedence over the dataclass's own; names that the settings do not have are ignored. The program ends
+    with one line on a wrong option or value, and with the help on --help.
     """
     own: Any = fields(kind)  # type: ignore[arg-type]
     known = {item.name: tyro.MISSING for item in own if item.default is MISSING}
     known |= {item.name: defaults[item.name] for item in own if defaults and item.name in defaults}
-    said = io.StringIO()
+    box = io.StringIO()
     try:
-        with redirect_stderr(said):
+        if not {"-h", "--help"} & {*arguments}:
+            _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
+        with redirect_stderr(box):
             return tyro.cli(kind, args=list(arguments), default=kind(**known), prog=f"python -m {program}")
+    except ArgumentTypeError as error:
+        complain(f"python -m {program}", error)
+        raise SystemExit(BAD_INPUT) from error
     except SystemExit as end:
         if end.code:
-            complain(f"python -m {program}", _in_one_line(said.getvalue()))
+            message = _in_one_line(box.getvalue())
+            if message.startswith("Missing from"):
+                given_names = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
+                required = [f"--{name.replace('_', '-')}" for name, value in known.items() if value is tyro.MISSING]
+                missing = ", ".join(name for name in required if name not in given_names)
+                message = f"the following options are required: {missing}; see python -m {program} --help"
+            if without_value := re.match(r"Missing value for argument '(--[\w-]+)'", message):
+                message = f"{without_value[1]} has no value; expected one"
+            complain(f"python -m {program}", message)
         raise
 
 
+def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:
+    """Raise ArgumentTypeError for an unknown option, or a value that its option cannot have, in the words of all our commands."""
+    readers: dict[str, Callable[[str], object] | None] = {}
+    for name, hint in hints.items():
+        config = next((each for each in getattr(hint, "__metadata__", ()) if hasattr(each, "aliases")), None)
+        names = [f"--{getattr(config, 'name', None) or name}", f"--no-{name}", *(getattr(config, "aliases", None) or ())]
+        readers |= dict.fromkeys([each.replace("_", "-") for each in names], _reader(hint))
+    option, read = "", None
+    for word in arguments:
+        value: str | None = word
+        if word.startswith("--"):
+            option, has_value, value = word.partition("=")
+            known = option.replace("_", "-")
+            if known not in readers:
+                hint = suggestion(known, [each for each in readers if not each.startswith("--no-")], tell_all=False)
+                raise ArgumentTypeError(f"{shown(word)} is not understood; {hint or advice}")
+            read, value = readers[known], value if has_value else None
+        if read is not None and value is not None:
+            try:
+                read(value)
+            except ArgumentTypeError as error:
+                raise ArgumentTypeError(f"{option} {error}") from error
+
+
+def _reader(hint: Any) -> Callable[[str], object] | None:
+    """Return what reads one value of an option of this type and raises ArgumentTypeError; None where any text will do."""
+    checks, types, choices, parts = [], set[Any](), list[Any](), [hint]
+    while parts:
+        part = parts.pop(0)
+        if get_origin(part) is Annotated:
+            checks += [each for each in part.__metadata__ if isfunction(each)]
+            parts.append(get_args(part)[0])
+        elif get_origin(part) in (Union, UnionType, tuple):
+            parts += [each for each in get_args(part) if each is not Ellipsis]
+        elif get_origin(part) is Literal:
+            choices += get_args(part)
+        else:
+            types.add(part)
+    is_optional = NoneType in types
+    types.discard(NoneType)
+    number = decimal() if float in types else whole() if types == {int} else None
+    if not checks and number is None and (types or not choices):
+        return None
+
+    def read(text: str) -> object:
+        if is_optional and text == "None":
+            return None
+        if checks:
+            return checks[0](text)
+        if number is not None:
+            return number(text)
+        if text not in choices:
+            raise ArgumentTypeError(f"is {shown(text)}; {suggestion(text, choices)}")
+        return text
+
+    return read
+
+
 def _in_one_line(box: str) -> str:
-    r"""Return what tyro says of a wrong option, without its frame and the help of the option, but with what may have been meant.
+    r"""Return tyro's message about a wrong option, without its frame and the help of the option, but with its suggestions.
 
     >>> _in_one_line("╭─ Error ──╮\n│ No --a   │\n│ ──────── │\n│ See help │\n╰──────────╯")
     'No --a'

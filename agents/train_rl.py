@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import tyro
 
 from agents.cluster import StreamSettings
-from agents.models.checkpoints import agent_record, checkpoints, is_pointer
+from agents.models.checkpoints import agent_record, checkpoints, expect_model, is_pointer
 from agents.settings import collect_rarely, given, parse_settings
 from agents.training.settings import METHODS, OF_LANGUAGE_MODELS, TrainSettings, hidden_from_pointing_networks
 from webarena_gym import console
@@ -69,6 +69,7 @@ def _defaults(method: str, model: str | None) -> Mapping[str, Any]:
 
 def train(settings: Any, tasks: Sequence[Task] | None = None) -> Path:
     """Train by the method of the settings, and return the folder of the last checkpoint."""
+    expect_model(settings.model)  # before tasks are drawn, which takes minutes
     loop = "agents.cluster.training" if isinstance(settings, StreamSettings) else "agents.grpo"
     trained: Path = resolve_name(f"{loop}:train")(settings, tasks, resolve_name(settings.trainer))
     return trained

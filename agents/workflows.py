@@ -6,11 +6,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from agents.data.trajectories import read_trajectories
 from agents.data.workflows import WorkflowMemory
-from agents.settings import TrainingWorlds, parse_settings
+from agents.settings import NewFile, PresentFile, TrainingWorlds, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 
@@ -19,9 +18,9 @@ from webarena_gym import tasks as task_suite
 class WorkflowsSettings(TrainingWorlds):
     """Write the workflows of episodes, each once."""
 
-    episodes: tuple[Path, ...]
+    episodes: tuple[PresentFile, ...]
     """files of agents.evaluate --save"""
-    out: Path
+    out: NewFile
     """file to write"""
 
 

@@ -23,7 +23,7 @@ import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import agent_record
-from agents.settings import Templates, parse_settings
+from agents.settings import NewFolder, Templates, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
@@ -50,7 +50,7 @@ QUICK: dict[str, Any] = {
 class AllocationSettings(TrainingSettings):
     """Reinforce clones of different lengths with hyperparameters drawn at random, and estimate the best switch point."""
 
-    out: Path = Path("runs/allocation")
+    out: NewFolder = Path("runs/allocation")
     """folder of all clones and runs"""
     runs: int = 150
     """how many runs of reinforcement; the first of them are those that a smaller number has"""

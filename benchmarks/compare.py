@@ -42,7 +42,7 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints, save_agent
 from agents.models.pointer.network import load_pointer
 from agents.rollouts.policies import Policy, Reply, Request
-from agents.settings import parse_settings
+from agents.settings import NewFolder, parse_settings
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import choices
 from benchmarks import playing
@@ -64,7 +64,7 @@ class CompareSettings(playing.ResultSettings):
     """one of those above"""
     agents: tuple[str, ...] = ()
     """runs or model folders that are compared or improved, for recipes that train none of their own"""
-    out: Path = Path("runs/compare")
+    out: NewFolder = Path("runs/compare")
     """folder of all runs and episodes, in one for each recipe"""
     seeds: tuple[int, ...] = ()
     """by default those of the recipe"""

@@ -21,7 +21,7 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
-from agents.settings import Templates, lasting, parse_settings
+from agents.settings import NewFolder, PresentFolder, Templates, lasting, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
@@ -65,9 +65,9 @@ Recipe: Any = make_dataclass(
 class LearningSettings(TrainingSettings, Recipe):  # type: ignore[misc] - made from a list
     """Clone, reinforce and evaluate with several clones and seeds."""
 
-    out: Path = Path("runs/learning")
+    out: NewFolder = Path("runs/learning")
     """folder of all runs"""
-    cloned: tuple[Path, ...] = ()
+    cloned: tuple[PresentFolder, ...] = ()
     """reinforce these agents instead of pointing networks that are cloned first; they may be language models"""
     clones: int = 3
     """how many pointing networks are cloned, each on demonstrations in other worlds"""

@@ -18,7 +18,7 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import agent_record
 from agents.remember import remember
-from agents.settings import parse_settings
+from agents.settings import NewFolder, PresentFolder, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
@@ -67,11 +67,11 @@ QUICK: dict[str, Any] = {
 class MethodsSettings(TrainingSettings):
     """Train every method for the same time, and evaluate it."""
 
-    out: Path = Path("runs/methods")
+    out: NewFolder = Path("runs/methods")
     """folder of all runs"""
     methods: tuple[str, ...] = tuple(RECIPES)
     """which methods"""
-    cloned: tuple[Path, ...] = ()
+    cloned: tuple[PresentFolder, ...] = ()
     """the clones that methods reinforce, seed after seed in turn; by default one is trained for the cloning minutes"""
     seeds: tuple[int, ...] = (0,)
     """a run of each method for each"""

@@ -162,9 +162,9 @@ def test_bad_values_are_named_in_one_line(name, capsys):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_mistakes_in_settings_are_told_in_one_line(name, capsys):
-    program, options = name.partition(" ")[0], [item.name for item in fields(KINDS[name])]
+    program, options = name.partition(" ")[0], [item.name for item in fields(KINDS[name]) if item.name != "keywords"]
     refused = 0
-    for option in options if name == "agents.train_rl grpo" else options[:6]:
+    for option in options if name.startswith(("agents.train_", "agents.evaluate")) else options[:6]:
         spelled = option.replace("_", "-")
         for wrong in (f"--{spelled}=@nonsense", f"--{spelled}x=1"):
             with suppress(SystemExit):
@@ -174,6 +174,9 @@ def test_mistakes_in_settings_are_told_in_one_line(name, capsys):
                 continue  # a text, or another option is missing
             refused += 1
             assert said.count("\n") == 1, said
+            assert re.search(r"; expected|; did you mean|not understood; |not there|nothing can be written", said), said
+            assert "could not" not in said
+            assert "Errno" not in said
             assert said.startswith(f"python -m {program}: ")
             assert "─" not in said
     assert refused
@@ -197,11 +200,13 @@ def test_the_held_out_worlds_are_those_of_the_splits_that_agents_are_evaluated_o
 
 
 @pytest.mark.parametrize(("name", "option"), [*OF_WORLDS, ("agents.ensemble", "world_seed")])
-def test_a_command_that_trains_rejects_held_out_worlds_unless_they_are_allowed(name, option, capsys):
-    required = {each.name: "x" for each in fields(KINDS[name]) if each.default is MISSING}
-    required |= {"members": "a b"} if "members" in required else {}
+def test_a_command_that_trains_rejects_held_out_worlds_unless_they_are_allowed(name, option, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    known = {"model": "model", "members": "a b"}
+    required = {each.name: known.get(each.name, "x") for each in fields(KINDS[name]) if each.default is MISSING}
     arguments = [word for key, value in required.items() for word in (f"--{key.replace('_', '-')}", *value.split())]
-    arguments += ["--begin-with", "x"] * (option == "layout_worlds")
+    arguments += ["--begin-with", "model"] * (option == "layout_worlds")
 
     def parse(*more):
         return parse_settings(KINDS[name], [*arguments, *more], program=name.partition(" ")[0])
@@ -301,7 +306,16 @@ def test_options_of_one_meaning_are_spelled_alike():
     (["mcp", "--http", "99999"], "99999"),
     (["mcp", "--task", "nope"], "'nope'"),
     (["evaluate", "--agent", "nope"], "'nope'"),
-    (["evaluate", "--agent", "nope.py:f"], "nope.py"),
+    (["evaluate", "--agent", "nope.py:f"], "the agent is 'nope.py:f', whose file is 'nope.py', which is not there"),
+    (["evaluate", "--agent", f"{__file__[:-4]}.py:f"], f"did you mean {__file__!r}"),
+    (["evaluate", "--agent", "nope:f"], "the agent is 'nope:f', whose module is not installed; expected module:callable"),
+    (["evaluate", "--agent", "command:/nowhere/player"], "/nowhere/player"),
+    (["evaluate", "--agent", "random", "--application", "nope.toml"], "nope.toml cannot be read: No such file"),
+    (["serve", "--application", "nope.toml"], "nope.toml cannot be read: No such file"),
+    (["play", "--session", "nope.json", "observe"], "cannot read the session nope.json: No such file"),
+    (["evaluate", "--agent", "random", "--limit", "six"], "--limit is 'six'; expected a whole number of 1 or more"),
+    (["evaluate", "--agent", "random", "--timeout", "six"], "--timeout is 'six'; expected a number above 0"),
+    (["fuzz", "--seed", "six"], "--seed is 'six'; expected a whole number of 0 or more"),
     (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}"),
     (["evaluate", "--agent", "random", "--out", __file__], __file__),
     (["leaderboard", "nowhere"], "nowhere"),
@@ -313,6 +327,42 @@ def test_mistakes_end_with_status_2_and_one_line(capsys, arguments, value):
     output = capsys.readouterr()
     assert (output.out, output.err.count("\n")) == ("", 1)
     assert value in output.err
+    assert "Errno" not in output.err
+
+
+PATHS = {"demonstrations", "begin_with", "episodes", "memory", "critic", "cloned"}
+
+
+@pytest.mark.parametrize(("name", "option"), [
+    (name, option)
+    for name, kind in KINDS.items()
+    for option, hint in get_type_hints(kind, include_extras=True).items()
+    if "Path" in str(hint) and (option in PATHS or option.startswith(("out", "save"))) and name != "agents.demo"
+])  # fmt: skip
+def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_done(name, option, capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    missing, odd = str(tmp_path / "fil"), str(tmp_path / "file" / "x")
+    for value in (missing, odd) if option in PATHS else (odd,):
+        with pytest.raises(SystemExit, match="2"):
+            parse_settings(KINDS[name], [f"--{option.replace('_', '-')}", value], program="prog")
+        said = capsys.readouterr().err
+        assert said.startswith(f"python -m prog: --{option.replace('_', '-')} is '{value}'")
+        assert said.count("\n") == 1
+        assert value != missing or "which is not there; did you mean" in said
+
+
+@pytest.mark.parametrize("arguments", [
+    ["agents.evaluate", "--policy", "owner/name", "--limit", "1"], ["agents.train_grpo", "--model", "owner/name", "--out", "OUT"],
+    ["agents.train_bc", "--model", "owner/name", "--out", "OUT"], ["agents.agent_q", "--model", "owner/name", "--out", "OUT"],
+], ids=lambda arguments: arguments[0])  # fmt: skip
+def test_a_model_of_a_hub_that_cannot_be_reached_is_told_at_once_in_one_line(tmp_path, arguments):
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_ENDPOINT": "http://127.0.0.1:1", "HF_HOME": str(tmp_path / "hub")}
+    words = [str(tmp_path / "out") if word == "OUT" else word for word in arguments]
+    run = [sys.executable, "-W", "ignore", "-m", *words]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert "there is no model 'owner/name': it is not a local folder, the Hub cannot be reached" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_port_in_use_is_told_and_no_address_is(capsys):

@@ -921,10 +921,10 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
 
 @served
 def test_programs_are_told_of_keywords_that_the_server_does_not_know_and_of_what_to_install(evaluate, monkeypatch):
-    status, _, said = evaluate("--agent", "command:x", "--browser", "chromium")
+    status, _, said = evaluate("--agent", "command:true", "--browser", "chromium")
     assert (status, "takes no browser" in said) == (2, True)
     monkeypatch.setitem(sys.modules, "webarena_gym.server.app", None)
-    status, _, said = evaluate("--agent", "command:x")
+    status, _, said = evaluate("--agent", "command:true")
     assert (status, "webarena-gym[serve]" in said) == (2, True)
 
 

@@ -15,6 +15,15 @@ def shown(value: str) -> str:
     return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}...")
 
 
+def reason_of(error: Exception) -> str:
+    """Return the message of an error, for an OSError without its number and file name, which the caller has.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory", "agent.py"))
+    'No such file or directory'
+    """
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the at most three known names that come nearest to one: those whose last part it is, else those spelled alike."""
     others = [each for each in known if each != name]

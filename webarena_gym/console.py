@@ -158,15 +158,15 @@ def whole(least: int = -LARGEST, most: int = LARGEST) -> Callable[[str], int]:
     >>> whole(1)("12")
     12
     """
-    limits = f"from {least} to {most}" if most != LARGEST else f"of {least} or more" if least != -LARGEST else "of 63 bits"
+    limits = f" from {least} to {most}" if most != LARGEST else f" of {least} or more" if least != -LARGEST else ""
 
     def read(text: str) -> int:
         try:
             number = int(text)
-        except ValueError:
-            number = most + 1
+        except ValueError as error:
+            raise _refused(text, f"a whole number{limits}") from error
         if not least <= number <= most:
-            raise _refused(text, f"a whole number {limits}")
+            raise _refused(text, f"a whole number{limits or ' of at most 63 bits'}")
         return number
 
     return read

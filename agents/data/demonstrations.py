@@ -16,7 +16,7 @@ from agents.data.expert import MOST_STEPS, ExpertStep, envs_with_tasks, play_wit
 from agents.data.prompts import Style
 from agents.data.readings import ParsedPage, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
-from agents.settings import TaskSettings
+from agents.settings import NewFile, TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.applications.application import read_application
@@ -102,7 +102,7 @@ class DemonstrationSettings(TaskSettings):
     reads the file directly. Tasks that the expert does not solve within `max_steps` are left out.
     """
 
-    out: Path
+    out: NewFile
     """file to write, such as demos.jsonl"""
     expert_thoughts: Thoughts = "none"
     """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""

@@ -10,7 +10,7 @@ import tyro
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import write_trajectories
 from agents.models.checkpoints import agent_record, is_vision_model
-from agents.settings import EnvSettings, Processes, Templates
+from agents.settings import EnvSettings, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import shown, suggestion
@@ -58,7 +58,7 @@ class EvaluationSettings(EnvSettings):
     """longest reply of a model"""
     max_prompt_tokens: int = 8192
     """a longer prompt ends the episode with reward 0"""
-    memory: Path | None = None
+    memory: PresentFile | None = None
     """of a chat model or a pointing network: workflows to remember, a file of agents.workflows"""
     reads: Literal["words", "meaning"] = "words"
     """of a pointing network: labels as they are, or unknown ones as the nearest that it knows, by a pretrained sentence encoder (pip
@@ -67,7 +67,7 @@ class EvaluationSettings(EnvSettings):
     """episodes played at the same time"""
     workers: int = 0
     """processes that run the envs; 0: this one, as expert and random need"""
-    save: Path | None = None
+    save: NewFile | None = None
     """write the episodes to this file, one JSON object a line"""
     trace: bool = False
     """save with each step what the policy chose from: the ten likeliest candidates of a pointing network, the text of each token of a
@@ -103,9 +103,9 @@ class SearchSettings(EvaluationSettings):
     """best_of_n: so many episodes at most; by default as many as the budget holds"""
     value: Literal["confidence", "majority", "critic"] = "confidence"
     """what chooses: the mean log-probability of the replies, the most frequent answer (best_of_n only), or --critic"""
-    critic: Path | None = None
+    critic: PresentFolder | None = None
     """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
-    save_trees: Path | None = None
+    save_trees: NewFolder | None = None
     """folder for what was tried on each task, which agents.report draws as trees of states"""
     temperature: float | None = 1.0
     """of sampling, in best_of_n and tree; greedy takes the likeliest token"""

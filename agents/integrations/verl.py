@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -21,7 +20,7 @@ import gymnasium
 
 from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.trajectories import Ids
-from agents.settings import ENV_ID, EnvSettings, parse_settings
+from agents.settings import ENV_ID, EnvSettings, NewFile, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
@@ -136,7 +135,7 @@ def rows(tasks: Sequence[Task], *, seed: int = 0) -> list[dict[str, Any]]:
 class RowSettings:
     """Write the tasks of a split as a dataset of verl: JSON lines, one task per line."""
 
-    out: Path
+    out: NewFile
     """file to write; its name must end in .jsonl"""
     split: Literal["train", "validation", "test"] = "train"
     """part of the suite"""

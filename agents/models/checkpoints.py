@@ -20,9 +20,13 @@ from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from pickle import UnpicklingError
+from ssl import SSLError
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 from agents.settings import lasting
+from webarena_gym.arguments import reason_of
 from webarena_gym.console import writing
 from webarena_gym.errors import WebArenaGymError
 
@@ -37,6 +41,7 @@ _PREFIX = "update_"
 _POINTER_FILE = "pointer.json"
 _MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  # models, adapters, pointing networks, ensembles
 _HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
+_HUB_TIMEOUT_S = 5.0
 _SMALL_BYTES = 200_000_000  # about 50 million parameters; below this, the overhead of several threads exceeds their gain
 
 
@@ -133,7 +138,7 @@ def save_checkpoint(
     except (OSError, RuntimeError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise CheckpointError(
-            f"cannot write the checkpoint {final}: {error}; earlier checkpoints in {run} are intact; "
+            f"cannot write the checkpoint {final}: {reason_of(error)}; earlier checkpoints in {run} are intact; "
             "if the disk is full, free some space and run the command again"
         ) from error
     for old in checkpoints(run)[:-keep]:
@@ -267,6 +272,39 @@ def record_settings(folder: Path, settings: Mapping[str, Any], *, is_resumed: bo
         raise ValueError(f"{folder} was started with {name}={recorded.get(name)!r}, not {expected.get(name)!r}; {advice}")
 
 
+def expect_model(source: str | Path) -> None:
+    """Check that a model can be loaded from a folder, the Hub or the local cache of the Hub, without loading it.
+
+    Raises:
+        CheckpointError: The folder has no model, or the Hub cannot be reached and its cache does not contain the model.
+
+    """
+    if not Path(find_model(source)).exists():
+        from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - slow to import
+
+        if not isinstance(try_to_load_from_cache(str(source), "config.json"), str) and not _is_hub_reachable():
+            reason = "it is not a local folder, the Hub cannot be reached, and its local cache does not contain it"
+            raise CheckpointError(f"there is no model {str(source)!r}: {reason}")
+
+
+@cache
+def _is_hub_reachable() -> bool:
+    """Return True if the Hub of models can be reached within seconds; its own client would try for half a minute for each file."""
+    from huggingface_hub import constants  # noqa: PLC0415 - slow to import
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        with urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=_HUB_TIMEOUT_S):  # noqa: S310 - the user's own setting
+            return True
+    except HTTPError:
+        return True
+    except URLError as error:
+        return isinstance(error.reason, SSLError)  # the Hub's client may have other certificates
+    except OSError:
+        return False
+
+
 def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     """Return the language model and tokenizer of `source`, with float32 parameters.
 
@@ -283,22 +321,29 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
     disable_progress_bar()  # the bars of weight files would hide the trainer's progress bar
+    expect_model(source)
     source = find_model(source)
     for name, what in ((_POINTER_FILE, "a pointing network"), (ENSEMBLE, "an ensemble")):
         if (Path(source) / name).is_file():
             raise CheckpointError(f"{source} contains {what}; expected a language model")
-    if not Path(source).exists():
+    is_folder = Path(source).exists()
+    has_hub = not is_folder and _is_hub_reachable()
+    if has_hub:
         print(f"{source} is not a local folder: looking for a model of this name on the Hub", file=sys.stderr)
     try:
         # With False, transformers neither runs a model's own code nor prompts for permission.
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False, local_files_only=not has_hub)
         model = AutoModelForCausalLM.from_pretrained(
-            source, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False, weights_only=True
+            source,
+            dtype=torch.float32,
+            attn_implementation="sdpa",
+            trust_remote_code=False,
+            weights_only=True,
+            local_files_only=not has_hub,
         )
     except OSError as error:  # transformers raises it for local files and for the Hub
-        raise CheckpointError(
-            f"cannot load the model {str(source)!r} from a local folder or the Hub: {str(error).splitlines()[0]}"
-        ) from error
+        place = "a local folder" if is_folder else "the Hub" if has_hub else "the local cache of the Hub"
+        raise CheckpointError(f"cannot load the model {str(source)!r} from {place}: {str(error).splitlines()[0]}") from error
     ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
     with torch.no_grad():
         hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state

@@ -22,7 +22,7 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
 from agents.models.batches import autocast, batch_hidden, batch_logprobs, find_repeats, pack
-from agents.models.checkpoints import load_model, open_run, save_checkpoint
+from agents.models.checkpoints import expect_model, load_model, open_run, save_checkpoint
 from agents.models.parameters import Optimizer, create_optimizer, prepare_for_training
 from agents.training import losses
 from agents.training.distributed import Ranks
@@ -42,6 +42,8 @@ _PACE = 0.2  # of the moving mean of errors
 
 def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
+    if args.model != SMALL:
+        expect_model(args.model)
     if args.threads:
         torch.set_num_threads(args.threads)
     last = open_run(args, args.out)

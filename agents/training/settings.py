@@ -11,7 +11,10 @@ from agents.data.thoughts import Thoughts
 from agents.settings import (
     EnvSettings,
     MayChange,
+    NewFolder,
     OptimizerName,
+    PresentFile,
+    PresentFolder,
     Processes,
     RunSettings,
     TaskSettings,
@@ -352,7 +355,7 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
 
     model: str
     """a model folder or a run, of a language model or a pointing network"""
-    out: MayChange[Path]
+    out: MayChange[NewFolder]
     """folder of the run: checkpoints, metrics"""
     iterations: MayChange[int] = 3
     """searches, each followed by learning; 0 saves what there is"""
@@ -412,7 +415,7 @@ class BCSettings(PassSettings, CloningSettings):
     Hugging Face name or folder"""
     updates: MayChange[int] = 2000
     """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
-    demonstrations: Path | None = None
+    demonstrations: PresentFile | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
@@ -478,7 +481,7 @@ class PointerBCSettings(CloningSettings):
 
     model: Literal["pointer"] = "pointer"
     """a pointing network"""
-    begin_with: MayChange[Path | None] = None
+    begin_with: MayChange[PresentFolder | None] = None
     """a run or folder of a network to train on, with its size and words; by default a new one"""
     updates: MayChange[int] = 600
     """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
@@ -529,11 +532,11 @@ class PointerBCSettings(CloningSettings):
 class RememberSettings(TrainingWorlds):
     """Fill a memory with steps of successful episodes, and clone its read; or walk the sites, and remember what labels do."""
 
-    model: Path
+    model: PresentFolder
     """a run of a pointing network, or its folder"""
-    out: Path
+    out: NewFolder
     """folder of the network with memory"""
-    episodes: tuple[Path, ...] = ()
+    episodes: tuple[PresentFile, ...] = ()
     """files of agents.evaluate --save; by default the network plays"""
     worlds: tuple[int, ...] = (41, 42, 43)
     """seeds of the worlds in which it plays"""
@@ -573,7 +576,7 @@ class SB3Settings(RunSettings):
 
     algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
     """PPO of Stable-Baselines3, or masked PPO of sb3-contrib"""
-    out: MayChange[Path] = Path("runs/sb3")
+    out: MayChange[NewFolder] = Path("runs/sb3")
     """folder of the run: the model as the library's zip, metrics, TensorBoard"""
     candidates: int = 48
     """candidate actions of a page: the size of the action space"""
@@ -607,7 +610,7 @@ class SB3Settings(RunSettings):
 class EyesSettings(TrainingWorlds):
     """Clone an agent that sees, improve it by GRPO, and evaluate both on episodes that it has never seen."""
 
-    out: Path
+    out: NewFolder
     """folder of the run"""
     tasks: tuple[str, ...] = ()
     """names of tasks of MiniWoB++; by default the shipped tasks that need eyes"""

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from webarena_gym.arguments import suggestion
+from webarena_gym.arguments import reason_of, suggestion
 from webarena_gym.errors import ApplicationError
 from webarena_gym.sites.catalogue import SITE_NAME, Account, Login
 from webarena_gym.sites.changes import incidental
@@ -169,7 +169,7 @@ def read_application(path: str | Path | Application) -> Application:
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ApplicationError(f"the application {path} cannot be read: {error}") from error
+        raise ApplicationError(f"the application {path} cannot be read: {reason_of(error)}") from error
     kinds: dict[str, Any] = {each.name: each.type for each in fields(Application)}
     for key, value in record.items():
         if key not in kinds:

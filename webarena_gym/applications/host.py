@@ -342,7 +342,7 @@ def run_program(command: list[str], hidden: list[str]) -> int:
         try:
             os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
         except OSError as error:
-            os.write(2, f"the program {command[0]!r} cannot be run: {error}\n".encode())
+            os.write(2, f"the program {command[0]!r} cannot be run: {error.strerror}\n".encode())
         os._exit(127)
     ended = status = 0
     while ended != pid:  # others are orphans, which the first process of a namespace inherits

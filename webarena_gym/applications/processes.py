@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
+from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
@@ -68,7 +69,9 @@ class Host:
                     start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
-            raise ApplicationError(f"the interpreter {python!r} of {application.name} cannot be run: {error}") from error
+            raise ApplicationError(
+                f"the interpreter {python!r} of {application.name} cannot be run: {reason_of(error)}"
+            ) from error
         try:
             said = self._read("it could not be loaded")
             self.is_apart: bool = said["apart"]
@@ -430,7 +433,7 @@ def run_command(application: Application, command: str, values: Mapping[str, str
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", "") or ""
         raise ApplicationError(
-            f"the command {command!r} of {application.name} has failed: {error} {str(said)[-_LOG_SHOWN:]}"
+            f"the command {command!r} of {application.name} has failed: {reason_of(error)} {str(said)[-_LOG_SHOWN:]}"
         ) from error
 
 

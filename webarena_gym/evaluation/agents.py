@@ -11,6 +11,7 @@ import inspect
 import json
 import re
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.actions import Action, Kind, reply_of
 from webarena_gym.arguments import shown, suggestion
+from webarena_gym.console import present
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
 from webarena_gym.evaluation.results import Trial
@@ -276,7 +278,26 @@ def digest(name: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
+def _has_module(name: str) -> bool:
+    """Return True if the first part of a module's name is installed, or is in the current folder."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # as `python -m` does
+    try:
+        return importlib.util.find_spec(name.partition(".")[0]) is not None
+    except (ImportError, ValueError):  # an odd name
+        return False
+
+
 def _import(place: str, name: str) -> ModuleType:
+    if place.endswith(".py"):
+        try:
+            present()(place)
+        except ArgumentTypeError as error:
+            raise AgentError(f"the agent is {name!r}, whose file {error}") from error
+    elif not _has_module(place):
+        file = f"{place}.py:{name.rpartition(':')[2]}"
+        hint = f"did you mean {file!r}?" if Path(f"{place}.py").is_file() else "expected module:callable or file.py:callable"
+        raise AgentError(f"the agent is {name!r}, whose module is not installed; {hint}")
     try:
         if place.endswith(".py"):
             specification = importlib.util.spec_from_file_location(Path(place).stem, place)
@@ -286,8 +307,6 @@ def _import(place: str, name: str) -> ModuleType:
             sys.modules[module.__name__] = module
             specification.loader.exec_module(module)
             return module
-        if "" not in sys.path:
-            sys.path.insert(0, "")  # as `python -m` does
         return importlib.import_module(place)
     except Exception as error:
         raise AgentError(f"the agent {name!r} cannot be loaded: {type(error).__name__}: {error}") from error

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, get_args
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
+from webarena_gym.arguments import reason_of
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, WebArenaGymError
@@ -252,7 +253,7 @@ def _read_about(path: Path) -> dict[str, str]:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ResultError(f"cannot read {path}: {error}") from error
+        raise ResultError(f"cannot read {path}: {reason_of(error)}") from error
     if not isinstance(about, dict) or not all(key in _ABOUT and isinstance(value, str) for key, value in about.items()):
         raise ResultError(f"{path} holds {short(about)}; expected an object of the texts {', '.join(_ABOUT)}")
     if not about.get("name", "").strip():

@@ -24,6 +24,7 @@ from typing import Any
 from webarena_gym.applications import host
 from webarena_gym.applications.application import read_application
 from webarena_gym.applications.processes import copies_folder
+from webarena_gym.arguments import reason_of
 from webarena_gym.errors import AgentError, ServerError, WebArenaGymError
 from webarena_gym.evaluation.results import Record, Trial, failed_outcome, record_of
 from webarena_gym.server.schema import ENV_SETTINGS
@@ -140,7 +141,7 @@ class ProgramSeat:
         except subprocess.TimeoutExpired:
             return f"{program} did not end within {self._timeout_s:g} s, and had not answered"
         except OSError as error:
-            raise AgentError(f"the program {program!r} cannot be run: {error}") from error
+            raise AgentError(f"the program {program!r} cannot be run: {reason_of(error)}") from error
         said = done.stderr.decode("utf-8", "replace").strip()[-_SAID:]
         return f"{program} ended with status {done.returncode}, and had not answered: {said}" if done.returncode else ""
 

@@ -15,7 +15,7 @@ from statistics import fmean, median
 from typing import Any, Literal, NamedTuple, get_args
 
 from webarena_gym import __version__
-from webarena_gym.arguments import expect_positive
+from webarena_gym.arguments import expect_positive, reason_of
 from webarena_gym.console import writing
 from webarena_gym.errors import ResultError, TaskError
 from webarena_gym.evaluation.statistics import Score, clustered, over_tasks, score_line
@@ -273,7 +273,7 @@ def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ResultError(f"cannot read {path}: {error}") from error
+        raise ResultError(f"cannot read {path}: {reason_of(error)}") from error
     values = []
     for number, line in enumerate(lines, 1):
         if not line:
@@ -307,7 +307,7 @@ def read_result(path: Path) -> dict[str, Any]:
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ResultError(f"cannot read the result file {path}: {error}") from error
+        raise ResultError(f"cannot read the result file {path}: {reason_of(error)}") from error
     if not isinstance(result, dict) or result.get("format") != FORMAT:
         raise ResultError(f"{path} is no result file of format {FORMAT}")
     return result
@@ -466,7 +466,7 @@ def _write(path: Path, content: str) -> None:
         part.write_text(content, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        raise ResultError(f"cannot write {path}: {error}") from error
+        raise ResultError(f"cannot write {path}: {reason_of(error)}") from error
 
 
 def short(value: Any) -> str:

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import threading
 import time
@@ -22,7 +23,7 @@ from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import read_pairs
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import TaskError, WebArenaGymError
+from webarena_gym.errors import AgentError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
     CHAT,
     COMMAND,
@@ -318,7 +319,11 @@ def _agent(
         return described, lambda: EnvSeat(ChatPlayer(model, more, **wanted), plan.env), model.stop
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
-        parse_command(command)
+        program, *_ = parse_command(command)
+        if shutil.which(program) is None:
+            raise AgentError(
+                f"the program {program!r} is not there or cannot be executed; expected one on the PATH, or a path to one"
+            )
         hidden = files_of_run(options.out or _RUNS, options.tasks, options.application)
         if why := why_open(hidden):
             print(f"webarena-gym: the program can read the files and processes of this run: {why}", file=sys.stderr)

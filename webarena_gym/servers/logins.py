@@ -205,4 +205,4 @@ def write_cookies(path: Path, cookies: Sequence[Cookie]) -> None:
             json.dump({"cookies": [dict(cookie) for cookie in cookies], "origins": []}, file, indent=1)
         os.replace(name, path)
     except OSError as error:
-        raise ServerError(f"the session cannot be kept in {path}: {error}") from error
+        raise ServerError(f"the session cannot be kept in {path}: {error.strerror}") from error

@@ -385,5 +385,5 @@ def _store(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise WorldError(
-            f"cannot keep a world in {path.parent}: {error}; set WEBARENA_GYM_CACHE to a folder that can be written"
+            f"cannot keep a world in {path.parent}: {error.strerror}; set WEBARENA_GYM_CACHE to a folder that can be written"
         ) from error

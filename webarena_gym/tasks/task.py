@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.answers import read_form
+from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ActionError, EvaluationError, TaskError, WebArenaGymError
 from webarena_gym.evaluators import check_sizes
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
@@ -356,7 +357,7 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise TaskError(f"cannot read the task file {path}: {error}") from error
+        raise TaskError(f"cannot read the task file {path}: {reason_of(error)}") from error
     except ValueError as error:
         raise TaskError(f"the task file {path} is no JSON: {error}") from error
     except RecursionError as error:

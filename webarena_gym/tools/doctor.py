@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from webarena_gym.arguments import reason_of
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, ServerError
 from webarena_gym.pages.page import Network
@@ -59,7 +60,7 @@ def examine(
         with tempfile.NamedTemporaryFile(dir=folder):
             yield Finding("cache", True, f"{folder} can be written")
     except OSError as error:
-        yield Finding("cache", False, str(error), "name another folder in WEBARENA_GYM_CACHE")
+        yield Finding("cache", False, f"{folder}: {reason_of(error)}", "name another folder in WEBARENA_GYM_CACHE")
     InProcessBrowser(Network({})).close()
     yield Finding("in-process browser", True, "works without further packages; for the embedded sites")
     chromium = None

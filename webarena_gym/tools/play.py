@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
+from webarena_gym.arguments import reason_of
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, TaskError
 from webarena_gym.evaluators.outcome import in_words
@@ -255,7 +256,9 @@ def _read(path: Path) -> tuple[NewEpisode, list[str], str, dict[str, Any] | None
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise TaskError(f"cannot read the session {path}: {error}; `play --session {path} start` begins one") from error
+        raise TaskError(
+            f"cannot read the session {path}: {reason_of(error)}; `play --session {path} start` begins one"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise TaskError(f"the session {path} is no JSON: {error}") from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT or set(content) != set(_KEYS):
@@ -277,7 +280,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
         draft.replace(path)
     except OSError as error:
-        raise TaskError(f"cannot write the session {path}: {error}") from error
+        raise TaskError(f"cannot write the session {path}: {reason_of(error)}") from error
 
 
 def _digest(episode: Episode) -> str:
