@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from tests.official_pages import Shop, page_for
 from tests.serving import outcome_of, serving
 from tests.test_official_rules import outcome
@@ -146,6 +147,7 @@ def verdict_of(target, browser, urls, rules):
     return verdict
 
 
+@needs.chromium
 def test_every_locator_and_comparison_passes_where_it_should_and_only_there(places):
     shop, address, browser, urls = places
     seen = Counter()
@@ -174,6 +176,7 @@ def test_every_locator_and_comparison_passes_where_it_should_and_only_there(plac
     }  # fmt: skip
 
 
+@needs.chromium
 def test_every_kind_of_address_is_opened_and_left_again(places):
     shop, address, browser, urls = places
     shop.page = "<h1>A page"
@@ -194,6 +197,7 @@ def test_every_kind_of_address_is_opened_and_left_again(places):
         verdict_of(dead, browser, urls, "vab")
 
 
+@needs.chromium
 def test_what_a_preparation_opens_can_be_read(places):
     shop, address, browser, urls = places
     shop.page = page_for("")

@@ -182,7 +182,7 @@ def test_each_episode_begins_in_the_same_state_signed_in(make, start):
     assert env.reset(options={"task": "add"})[0] == first
 
 
-@pytest.mark.parametrize("browser", ["inprocess", "chromium"])
+@pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
 def test_checks_of_rows_json_and_files_on_both_browsers(make, browser):
     env = make(browser=browser)
     assert {task_id: solve(env, task_id)[1] for task_id in ("add", "json", "file")} == {"add": 1, "json": 1, "file": 1}

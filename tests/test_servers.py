@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import pytest
 from werkzeug.wrappers import Request, Response
 
+from tests import needs
 from tests.official_pages import Shop
 from tests.serving import outcome_of, serving
 from webarena_gym.backends.servers import ServerBackend
@@ -251,6 +252,7 @@ def test_evaluators_read_what_helpers_say(browser):
 
 
 class TestDoctor:
+    @needs.chromium
     def test_all_is_well(self, tmp_path):
         with serving(portal) as address:
             servers = {"map": address, "reddit": address}
@@ -264,6 +266,7 @@ class TestDoctor:
             "reddit login",
         ]
 
+    @needs.chromium
     def test_what_is_wrong_and_what_to_do(self, tmp_path):
         @Request.application
         def failing(request):

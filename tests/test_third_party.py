@@ -9,6 +9,7 @@ import stat
 
 import pytest
 
+from tests import needs
 from tests.serving import outcome_of
 from tests.tracker import ANN, LOGIN, tracking
 from webarena_gym.actions import DIALECTS, Kind
@@ -67,7 +68,7 @@ def make_browser(kind, app, address):
     return InProcessBrowser(Network({host: app})) if kind == "inprocess" else ChromiumBrowser(None, hosts=frozenset([host]))
 
 
-@pytest.fixture(params=["inprocess", "chromium"])
+@pytest.fixture(params=["inprocess", pytest.param("chromium", marks=needs.chromium)])
 def browser(request, tracker, opened):
     return opened(make_browser(request.param, *tracker[:2]))
 
@@ -124,6 +125,7 @@ def test_a_whole_episode(browser, tracker):
     database.close()
 
 
+@needs.chromium
 def test_both_browsers_see_the_same(tmp_path):
     seen = {}
     for kind in ("inprocess", "chromium"):
@@ -139,6 +141,7 @@ def test_both_browsers_see_the_same(tmp_path):
     assert seen["chromium"] == seen["inprocess"]
 
 
+@needs.chromium
 class TestSessions:
     @pytest.fixture
     def chromium(self, tracker, opened):
