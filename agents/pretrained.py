@@ -46,6 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     """Write the model as the command line says."""
     parser = console.Parser(
         prog="python -m agents.pretrained",
+        examples=["--out runs/smollm2"],
         description="Write SmolLM2-135M-Instruct as a folder that transformers reads: weights in float32, tokenizer, chat template.",
     )
     parser.add_argument("--out", type=console.writable("folder"), required=True, help="folder of the model, 0.54 GB")

@@ -6,11 +6,11 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from inspect import isfunction
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -27,6 +27,69 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 ENV_ID = "WebArenaLite-v0"
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "agents.agent_q": ("--model agents/checkpoints/cloned-1 --out runs/q --iterations 2",),
+    "agents.average": ("--models runs/content runs/layout --out runs/mean",),
+    "agents.demo": ("", "--templates shopping.wish_list_add --cloning-updates 200"),
+    "agents.demonstrations": ("--out demos.jsonl --worlds 11 12 --system act",),
+    "agents.ensemble": ("--members runs/a runs/b --out runs/ensemble",),
+    "agents.evaluate": ("--policy agents/checkpoints/starter --split test --max-steps 30", "--policy chat:MODEL --limit 20 --save runs/played.jsonl"),
+    "agents.integrations.verl": ("--out train.jsonl --split train",),
+    "agents.remember": ("--model runs/clone --out runs/with-memory", "--model runs/clone --walk 600 --worlds 7 --out runs/explored"),
+    "agents.search": ("--policy agents/checkpoints/starter --method best_of_n --budget 60 --limit 20",),
+    "agents.train_bc": ("--model pointer --out runs/clone --worlds 11 12 13 14 --one-world-each --updates 1200", "--out runs/language-model --updates 2000"),
+    "agents.train_eyes": ("--out runs/eyes --updates 30",),
+    "agents.train_grpo": ("--model agents/checkpoints/cloned-1 --out runs/grpo --worlds 41 42 43 --max-steps 15 --updates 50",),
+    "agents.train_rl": ("--method awr --model agents/checkpoints/cloned-1 --out runs/awr --worlds 41 42 43 --updates 50",),
+    "agents.train_sb3": ("--out runs/sb3 --templates shopping.wish_list_add --updates 20",),
+    "agents.workflows": ("--episodes runs/played.jsonl --out runs/workflows.json",),
+    "benchmarks.allocation": ("--quick --json",),
+    "benchmarks.compare": ("searches --agents runs/clone --limit 20 --json",),
+    "benchmarks.coverage": ("--json",),
+    "benchmarks.learning": ("--quick --json", "--clones 3 --seeds 0 --grpo-updates 50 100"),
+    "benchmarks.methods": ("--quick --methods mgrpo awr --json",),
+}  # fmt: skip
+"""Arguments of the examples at the end of each command's help."""
+
+GROUPS: Mapping[str, tuple[str, str]] = {
+    "start": ("Start with these.", "policy model members models episodes out worlds updates max_steps split limit"),
+    "task": (
+        "Tasks and their worlds.",
+        "application variation per_template templates layout_worlds one_world_each allow_held_out_worlds world_seed tasks test_world "
+        "test_worlds shown evaluated worlds split limit",
+    ),
+    "prompt": (
+        "What the agent sees.",
+        "elements history thoughts window system max_prompt_tokens keywords contexts memory reads",
+    ),
+    "rollout": (
+        "How episodes are played.",
+        "temperature tasks_per_update group_size step_limits dtype dynamic_sampling processes num_envs max_new_tokens constrained vllm sharing "
+        "seek_mixed groups_remembered replayed replay fork_every workers steps_per_update candidates trace detours mistakes dagger max_steps",
+    ),
+    "optimizer": (
+        "Updates of the parameters.",
+        "epochs minibatches learning_rate schedule max_grad_norm average weight_decay optimizer tokens_per_update tokens_per_pass "
+        "gradient_checkpointing lora_rank decisions_per_update dropout batch curriculum curriculum_power",
+    ),
+    "loss": (
+        "Advantages and loss.",
+        "advantages weighting clip_low clip_high ratio old_logprobs kl_weight distilled correction discount entropy_weight copy_weight",
+    ),
+    "run": (
+        "Length, checkpoints and output.",
+        "begin_with demonstrations minutes cpu_minutes env_steps save_every save_samples save_rollouts threads seed save json "
+        "model out updates",
+    ),
+    "cluster": (
+        "Rollouts that are collected meanwhile or elsewhere.",
+        "staleness overlap cluster learners learner_restarts env_workers env_resource gpus",
+    ),
+}
+"""Groups of options in the help: a description, and the fields of all settings; an option is in the first group that names it."""
+_MOST_UNGROUPED = 12  # options of a help without groups
+_START = 5  # options to start with
 
 _MAY_CHANGE = "may change when a run is resumed"
 MayChange = Annotated[T, _MAY_CHANGE]
@@ -167,7 +230,9 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
     known |= {item.name: defaults[item.name] for item in own if defaults and item.name in defaults}
     box = io.StringIO()
     try:
-        if not {"-h", "--help"} & {*arguments}:
+        if {"-h", "--help"} & {*arguments}:
+            _show_help(kind, known, program)
+        else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
             return tyro.cli(kind, args=list(arguments), default=kind(**known), prog=f"python -m {program}")
@@ -186,6 +251,45 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
                 message = f"{without_value[1]} has no value; expected one"
             complain(f"python -m {program}", message)
         raise
+
+
+def _show_help(kind: type[Any], known: Mapping[str, Any], program: str) -> NoReturn:
+    """Print the help of a command, its options in groups and examples at its end, and exit."""
+    hints = get_type_hints(kind, include_extras=True)
+    left = [item.name for item in fields(kind) if tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())]
+    described: Any = kind
+    if len(left) > _MOST_UNGROUPED:
+        groups: list[tuple[str, Any, Any]] = []
+        for group, (description, names) in {**GROUPS, "method": ("Options of this command alone.", " ".join(left))}.items():
+            own = [name for name in names.split() if name in left][: _START if group == "start" else None]
+            left = [name for name in left if name not in own]
+            if own:
+                part = _part(kind, group, description, own)
+                default = part(**{name: known[name] for name in own if name in known})
+                groups.append((group, Annotated[part, tyro.conf.OmitArgPrefixes], field(default=default)))
+        described = make_dataclass(kind.__name__, groups, frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__})
+        known = {}
+    try:
+        tyro.cli(
+            described,
+            args=["--help"],
+            default=described(**known),
+            prog=f"python -m {program}",
+            config=(tyro.conf.SuppressFixed,),
+        )
+    except SystemExit:
+        if examples := EXAMPLES.get(program):
+            print("\n  ".join(["\nexamples:", *(f"python -m {program} {example}".rstrip() for example in examples)]))
+    raise SystemExit
+
+
+def _part(kind: type[Any], group: str, description: str, own: Sequence[str]) -> Any:
+    """Return a dataclass with some of the fields of settings, and with their help texts, which tyro reads from the source."""
+    others = [
+        (item.name, Annotated[Any, tyro.conf.Fixed], field(default=None)) for item in fields(kind) if item.name not in own
+    ]
+    told = {"__doc__": description, "__post_init__": lambda _: None}  # values that belong together are in several parts
+    return make_dataclass(group, others, bases=(kind,), frozen=True, kw_only=True, namespace=told)
 
 
 def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:

@@ -104,7 +104,7 @@ def measure(model: PreTrainedModel, prompts: Sequence[Ids], rounds: int) -> dict
 
 def main() -> None:
     """Measure and print."""
-    parser = console.Parser(prog="python -m benchmarks.generation", description=__doc__)
+    parser = console.Parser(prog="python -m benchmarks.generation", description=__doc__, examples=["--quick --json"])
     parser.add_argument("--models", nargs="+", choices=("middle", "small"), default=["middle", "small"])
     parser.add_argument("--scenes", nargs="+", choices=SCENES, default=SCENES)
     parser.add_argument("--counts", nargs="+", type=console.whole(1), default=[8, 16], help="prompts at once")

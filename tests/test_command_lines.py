@@ -6,12 +6,13 @@ import inspect
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import UnionType
@@ -258,6 +259,79 @@ def test_misspelled_options_are_named_with_what_was_meant(name, capsys):
         said = capsys.readouterr().err
         assert (ended.value.code, said.count("\n")) == (2, 1)
         assert "did you mean" in said, said
+
+
+def examples_of(text):
+    """The commands at the end of a help, each as the words after the program."""
+    lines = text.rpartition("examples:\n")[2].splitlines()
+    return [line.strip() for line in lines if line.strip().startswith(("python -m", "webarena-gym"))]
+
+
+@pytest.fixture
+def somewhere(tmp_path, monkeypatch):
+    """A folder with what the examples name."""
+    for name in ("agents", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("clone", "content", "layout", "a", "b", "evaluate/expert-test", "reinforced"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    (tmp_path / "runs" / "played.jsonl").touch()
+    (tmp_path / "leaderboard").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def subparsers(parser):
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield each
+                yield from subparsers(each)
+
+
+@pytest.mark.parametrize("name", [*(name for name in PARSERS if not name.startswith("webarena-gym")), "webarena-gym"])
+def test_the_help_of_a_parser_ends_with_examples_that_it_accepts(name, somewhere):
+    root = PARSERS[name] if name in PARSERS else make_parser()
+    for parser in [root] if name in PARSERS else subparsers(root):
+        commands = [line for line in examples_of(parser.format_help()) if line.startswith(parser.prog)]
+        assert 1 <= len(commands) <= (5 if name == "agents.report" else 2), parser.prog
+        for line in commands:
+            root.parse_args(shlex.split(line.removeprefix(root.prog)))
+
+
+@pytest.mark.parametrize("program", sorted({*(name.partition(" ")[0] for name in KINDS), "agents.train_grpo"}))
+def test_the_help_of_settings_ends_with_examples_and_has_groups(program, somewhere, capsys, monkeypatch):
+    module = importlib.import_module("agents.train_rl" if program == "agents.train_grpo" else program)
+    real = parse_settings
+
+    def run(words):
+        if program == "agents.demo":
+            parse_settings(DemoSettings, words, program=program)
+        elif program == "agents.train_grpo":
+            module.main(["--method", "grpo", *words], program=program)
+        else:
+            module.main(words)
+
+    with pytest.raises(SystemExit):
+        run(["searches", "--help"] if program == "benchmarks.compare" else ["--help"])
+    text = capsys.readouterr().out
+    commands = examples_of(text)
+    assert 1 <= len(commands) <= 2
+    parts = re.split(r"^\W*\b([a-z]+) options\b.*$", text, flags=re.MULTILINE)
+    boxes = dict(zip(parts[1::2], parts[2::2], strict=True))
+    sizes = [len(re.findall(r"^\W* --", box, re.MULTILINE)) for box in boxes.values() or parts]
+    assert 0 < max(sizes) <= 15, sizes
+    if program in ("agents.train_grpo", "agents.train_rl"):
+        assert [*boxes] == ["start", "task", "rollout", "optimizer", "loss", "run"]
+
+    def stop(*arguments, **options):
+        raise CaughtError(real(*arguments, **options))
+
+    if program != "agents.demo":
+        monkeypatch.setattr(module, "parse_settings", stop)
+    for line in commands:
+        words = shlex.split(line.removeprefix(f"python -m {program}"))
+        with pytest.raises(CaughtError) if program != "agents.demo" else nullcontext():
+            run(words)
 
 
 @pytest.mark.parametrize("name", PARSERS)

@@ -269,10 +269,20 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line; its subparsers are of the same class."""
+    """A parser whose errors are one line; its subparsers are of the same class.
 
-    def __init__(self, *, formatter_class: Any = Help, **options: Any) -> None:
+    The help ends with `examples`: the arguments of each, without the name of the program. By default they are the commands in
+    backquotes at the beginning of the description.
+    """
+
+    def __init__(self, *, formatter_class: Any = Help, examples: Sequence[str] = (), **options: Any) -> None:
         super().__init__(formatter_class=formatter_class, **options)
+        commands = [f"{self.prog} {each}".rstrip() for each in examples]
+        if not commands:
+            written = re.findall(r"`(python -m [^`]+)`", self.description or "")
+            commands = [re.sub(r" \[[^\]]*\]", "", each) for each in written[:2]]  # without what is optional
+        if commands and not self.epilog:
+            self.epilog = "\n  ".join(["examples:", *commands])
         self.register("type", int, whole())
         self.register("type", float, decimal())
 

@@ -59,6 +59,7 @@ def add_commands(commands: Any) -> None:
         help="score an agent: your own, a chat model, a program",
         description="Plays every task, writes one file of episodes and one of figures, and goes on where it was cut off. "
         "Ends with status 0 when every episode was judged, with 1 when any was not, with 2 for bad input.",
+        examples=["--agent expert --limit 20", "--agent my_agent.py:agent --elements label"],
     )
     add = evaluate.add_argument
     add(
@@ -125,6 +126,7 @@ def add_commands(commands: Any) -> None:
         help="check the rows of a leaderboard, and print it",
         description="Checks that figures follow from episodes, that these are all of the suite, and that their replies earn the same "
         "rewards when they are played again. Ends with status 1 when a row is not right.",
+        examples=["leaderboard", "runs/evaluate/expert-test --no-replay"],
     )
     board.add_argument("folder", type=present("folder"), metavar="FOLDER", help="a folder of rows, or one row")
     board.add_argument("--no-replay", dest="replay", action="store_false", help="do not play the episodes again")

@@ -65,13 +65,20 @@ _TASKS = """\
   "solution": [{{"action": "do(action=\\"Click\\", element=\\"New note\\")"}}, {{"action": "exit(message=\\"\\")"}}]}}]
 """
 _MOST_PAGES = 20
+_EXAMPLES = {
+    "check": "my-app", "audit": "my-app --resets 50", "fuzz": "my-app --steps 500", "serve": "my-app --port 8000", "play": "my-app",
+    "record": 'my-app --goal "Create a note with the title Milk." --task-id milk',
+}  # fmt: skip
 
 
 def add_application_commands(parser: argparse.ArgumentParser) -> None:
     """Add the commands of `webarena-gym app`."""
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     new = commands.add_parser(
-        "new", help="write a description and a task to begin with", description="Writes two files to begin with."
+        "new",
+        help="write a description and a task to begin with",
+        description="Writes two files to begin with.",
+        examples=["my-app --name notes"],
     )
     new.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the application")
     new.add_argument("--name", default="app", help="the site's name in tasks (default: app)")
@@ -88,7 +95,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         ("play", "do one of its tasks in the terminal", _play),
         ("record", "play in the terminal, and write a task with its solution and a check of what you changed", _record),
     ):
-        command = commands.add_parser(name, help=told, description=f"{told[0].upper()}{told[1:]}.")
+        command = commands.add_parser(name, help=told, description=f"{told[0].upper()}{told[1:]}.", examples=[_EXAMPLES[name]])
         command.add_argument(
             "application",
             type=Path,

@@ -51,7 +51,11 @@ def make_parser() -> Parser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    tasks = commands.add_parser("tasks", help="list, count, draw and export tasks")
+    tasks = commands.add_parser(
+        "tasks",
+        help="list, count, draw and export tasks",
+        examples=["--split test --stats", "--template shopping.product_price --world-seed 5 --draw 3"],
+    )
     _choose_tasks(tasks)
     tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
     tasks.add_argument("--list-templates", action="store_true", help="list all templates that there are, whatever the split")
@@ -67,6 +71,7 @@ def make_parser() -> Parser:
         "audit",
         help="prove that every task is solvable and cannot be had for nothing",
         description="Replays every reference solution and tries to earn each reward without the work.",
+        examples=["--split test", "--template shopping.cart_add --fresh-worlds 3 --jobs 2"],
     )
     _choose_tasks(audit)
     add_fresh_worlds(audit, "audit")
@@ -92,6 +97,7 @@ def make_parser() -> Parser:
         help="act at random: nothing may break, and both browsers must show the same",
         description="Takes random walks, on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
         "breaks or differs is told with the fewest replies that lead to it.",
+        examples=["--steps 1000 --sites shopping reddit"],
     )
     add_walks(fuzz, 10_000)
     fuzz.add_argument(
@@ -105,7 +111,10 @@ def make_parser() -> Parser:
     add_work(fuzz)
     fuzz.set_defaults(run=_fuzz, browser=None)
 
-    play = commands.add_parser("play", help="do a task yourself in the terminal", description=PLAYING)
+    play = commands.add_parser(
+        "play", help="do a task yourself in the terminal", description=PLAYING,
+        examples=["shopping.cart_add/1000/0", "--split test --elements label"],
+    )  # fmt: skip
     play.add_argument(
         "words", nargs="*", metavar="TASK",
         help="a task id; one is drawn without it. With --session: start [TASK], act ACTION, observe or submit [ANSWER]",
@@ -128,6 +137,7 @@ def make_parser() -> Parser:
         "app",
         help="make a web application of your own an environment",
         description="Makes a web application of your own an environment.",
+        examples=["new my-app", "check my-app"],
     )
     add_application_commands(app)
 
@@ -135,6 +145,7 @@ def make_parser() -> Parser:
         "serve",
         help="browse the sites in your own browser, and open an arena for agents in any language",
         description="Serves the sites of a world, and an arena: episodes over HTTP (needs the extra serve).",
+        examples=["--port 8000", "--task shopping.cart_add/1000/0"],
     )
     serve.add_argument(
         "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
@@ -149,6 +160,7 @@ def make_parser() -> Parser:
         "mcp",
         help="serve tasks as tools over MCP (needs the extra mcp)",
         description="Serves tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP.",
+        examples=["--split test", "--task shopping.cart_add/1000/0 --http 8001"],
     )
     add_mcp_options(mcp)
     add_options(mcp, "elements", "observation", "dialect", "variation")
@@ -158,6 +170,7 @@ def make_parser() -> Parser:
         "world",
         help="build worlds and say what is in them",
         description="Draws the databases of worlds, where they are not on disk yet, and prints how much of everything they hold.",
+        examples=["1000", "1 2 3 --scale large"],
     )
     world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
     add_options(world, "scale", scale="standard")
@@ -170,6 +183,7 @@ def make_parser() -> Parser:
         help="check this machine's browsers, and real servers and their logins",
         description="Checks that the cache can be written, that the browsers start, and that real servers answer and accept their logins. "
         "Ends with status 1 if something that is needed fails. Chromium is needed for real servers and with --browser chromium.",
+        examples=["", "--browser chromium"],
     )
     doctor.add_argument(
         "--sites", type=accepted_by(parse_addresses), metavar="JSON",
