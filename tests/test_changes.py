@@ -219,6 +219,7 @@ def test_everything_that_is_declared_is_there(opened, site):
     assert declared.tables | set(declared.added) <= names
     for pattern in declared.columns:
         assert any(changes.fnmatchcase(column, pattern) for column in columns), pattern
+    known.create_function("is_replaced", 3, changes.is_replaced)
     for table, condition in declared.added.items():
         known.execute(f"SELECT 1 FROM {table} WHERE {condition}")
 

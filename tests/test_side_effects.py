@@ -5,7 +5,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 
 import pytest
 
@@ -173,6 +173,15 @@ def test_an_episode_is_judged_alike_wherever_it_is_continued(opened):
         assert here[1] == (0.0 if meddle is wish else 1.0)
 
 
+def in_two_commits(name, attempt):
+    """Return a task that writes a file, and a solution that commits an attempt at the text before the text."""
+    task = task_of(name)
+    (content,) = (step for step in task.solution if step.action.element == "File content")
+    attempted = replace(content, action=replace(content.action, argument=attempt(content.action.argument)))
+    first = [attempted if step is content else step for step in task.solution[:-1]]
+    return task, [*first, click("Edit file"), content, click("Commit changes"), leave()]
+
+
 def other_ways():
     """Tasks with other solutions than their own, which lead to the same."""
     for name, last in (("shopping.compare_two", "Add to Compare"), ("gitlab.people_follow", "Follow")):  # the second first
@@ -183,11 +192,7 @@ def other_ways():
     task = next(task for task in closings if task.instantiation_dict["comment"])
     yield task, [*task.solution[:-2], click("Comment"), click("Close issue"), leave()]
     yield task, [*task.solution[:-3], click("Close issue"), task.solution[-3], click("Comment"), leave()]
-    task = task_of("gitlab.file_new")
-    (content,) = (step for step in task.solution if step.action.element == "File content")
-    wrong = replace(content, action=replace(content.action, argument="A typing errer"))
-    first = [wrong if step is content else step for step in task.solution[:-1]]
-    yield task, [*first, click("Edit file"), content, click("Commit changes"), leave()]
+    yield in_two_commits("several.films_of_time_readme", lambda text: text.rpartition("\n")[0])  # the last line later
 
 
 @pytest.mark.parametrize(("task", "steps"), [pytest.param(*way, id=f"{way[0].task_id}-{len(way[1])}") for way in other_ways()])
@@ -197,6 +202,37 @@ def test_another_way_to_the_same_passes(opened, task, steps):
     parting = do_all(env, stepped(task, steps))
     _, reward, _, _, info = env.step(parting)
     assert reward == 1.0, info["verdicts"]
+
+
+@pytest.mark.parametrize("name", ["gitlab.file_new", "gitlab.website_title"])
+def test_a_wrong_text_that_the_history_keeps_is_a_side_effect(opened, name):
+    task, steps = in_two_commits(name, lambda text: f"{text} typing errer")
+    env = opened(WebArenaLite(tasks=[task], max_steps=90))
+    env.reset(options={"task": task})
+    _, reward, _, _, info = env.step(do_all(env, stepped(task, steps)))
+    assert reward == 0.0
+    (told,) = info["side_effects"]
+    assert told.startswith("gitlab: file_change added: ")
+
+
+@pytest.mark.parametrize(("edits", "expected"), [
+    (["\nRight."], 1),
+    (["\nRight.", "\nRight.\nAlso right."], 1),  # a longer text takes nothing away
+    (["\nWrong.", "\nRight."], 2),
+    (["\nWrong.", ""], 0),  # undone
+    (["\nWrong.", "", "\nRight."], 1),
+    (["\nWrong.", "\nAlso wrong.", ""], 2),
+])  # fmt: skip
+def test_edits_that_the_next_one_replaces_are_side_effects(opened, edits, expected):
+    env = opened(WebArenaLite(tasks=[task_of("shopping.product_price")]))
+    env.reset()
+    database = env.database("wikipedia")
+    article, text = database.execute("SELECT article_id, text FROM page ORDER BY article_id").fetchone()
+    (now,) = database.execute("SELECT value FROM world WHERE key = 'now'").fetchone()
+    for edit in edits:
+        row = (article, f"{text}{edit}", now)
+        database.execute("INSERT INTO revision (article_id, user_id, text, summary, created_at) VALUES (?, 1, ?, '', ?)", row)
+    assert len(env.changes()) == expected
 
 
 def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not(opened):
@@ -276,18 +312,33 @@ def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
         assert audit(tasks).detours_refused
 
 
-@pytest.mark.parametrize(("template", "is_overwritten"), [
-    ("shopping.address_change", True), ("reddit.biography", True), ("gitlab.website_title", True), ("gitlab.status_set", True),
-    ("shopping.wish_list_add", False), ("reddit.comment_here", False), ("shopping_admin.change_group_and_list", False),
+@pytest.mark.parametrize(("template", "ended", "is_right"), [
+    *((name, "overwritten", True) for name in ("shopping.address_change", "reddit.biography", "gitlab.role_change")),
+    # Something of the first draw is left: other rows, and in the last ones a commit, a note, and somebody's list of things to do.
+    *((name, "refused", False) for name in ("shopping.wish_list_add", "reddit.comment_here", "shopping_admin.change_group_and_list")),
+    *((name, "refused", True) for name in ("gitlab.website_title", "gitlab.issue_milestone", "gitlab.request_reviewer")),
 ])  # fmt: skip
-def test_another_draw_done_first_is_rewarded_only_where_nothing_of_it_is_left(opened, template, is_overwritten):
-    tasks = suite.draw([template], world_seed=1000, count=4)
-    env = opened(WebArenaLite(tasks=tasks, max_steps=60))
-    results = []
-    for task, other in pairwise(tasks):
-        trial = side_effects._Trial(env, task)
-        _, needed = trial.prepare()
-        reward, changes = trial.play_after(other)
-        assert reward == float(changes == needed)
-        results.append(reward)
-    assert any(results) == is_overwritten
+def test_another_draw_done_first_is_rewarded_only_where_nothing_of_it_is_left(opened, template, ended, is_right):
+    task, *draws = suite.draw([template], world_seed=1000, count=6)
+    env = opened(WebArenaLite(tasks=[task], max_steps=60))
+    trial = side_effects._Trial(env, task)
+    _, needed = trial.prepare()
+    closest, *_ = trial.closest(draws, {(change.site, change.table, change.key) for change in needed})
+    assert trial.play_after(partial(trial.follow, closest)) == ended
+    assert trial.is_right is is_right
+
+
+def test_a_comment_on_another_order_is_a_side_effect_and_an_empty_one_is_not_sent(opened):
+    task = task_of("shopping_admin.change_group_and_list")
+    env = opened(WebArenaLite(tasks=[task], max_steps=60))
+    trial = side_effects._Trial(env, task)
+    deeds, _ = side_effects.repertoire(side_effects.Place(1000, "content", "standard"))
+    comments = [deed for deed in deeds if "addComment" in deed.request.url]
+    assert comments
+    for deed in comments:
+        assert trial.play_after(partial(trial.do, deed.request)) == "refused"
+        assert trial.is_right
+        assert deed.is_shown
+        key, _, _ = deed.request.body.partition(b"&")
+        for body in (deed.request.body.replace(key, b"form_key=x"), key + b"&comment="):
+            assert trial.play_after(partial(trial.do, deed.request._replace(body=body))) is None

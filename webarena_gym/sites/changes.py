@@ -9,6 +9,7 @@ of each site, by lines such as
     -- incidental: +cart WHERE coupon_code IS NULL
 
 which stand for a whole table, for a column (with * for any), and for rows that were added, all or those of which a condition holds.
+A condition may call `is_replaced(before, after, next)` with three versions of a text.
 """
 
 import re
@@ -152,9 +153,20 @@ def _table(declared: Incidental, connection: sqlite3.Connection, name: str) -> _
     return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), parents, declared.added.get(name, "FALSE"))
 
 
+def is_replaced(before: str | None, after: str, following: str) -> bool:
+    r"""Return True if the next version of a text lacks a line that this version added, and does not restore the version before it.
+
+    >>> is_replaced("a", "a\nwrong", "a\nright"), is_replaced("a", "a\nb", "a\nb\nc"), is_replaced("a", "wrong", "a")
+    (True, False, False)
+    """
+    old, own, new = ({line.strip() for line in (text or "").splitlines()} for text in (before, after, following))
+    return following != before and not own <= old | new
+
+
 def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
     """Yield the changes of one table, among the rows `{0}` for which an SQL condition holds."""
     added, removed, changed = _differences(connection, table, among)
+    connection.create_function("is_replaced", 3, is_replaced, deterministic=True)
     uncounted = (
         f"SELECT 1 FROM main.{_quoted(table.name)} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})"
     )

@@ -188,15 +188,21 @@ CREATE TABLE snippet (
     created_at TEXT NOT NULL, updated_at TEXT NOT NULL
 );
 
--- What visits leave behind, and what only follows from other changes (see ../changes.py).
+-- What visits leave behind, and what only follows from other changes (see ../changes.py). What a first attempt leaves in the history, and
+-- what it tells somebody else to do, counts.
 -- incidental: session
 -- incidental: *.*_at
 -- incidental: git_commit  -- the files that commits leave are what counts
 -- incidental: commit_branch
--- incidental: file_change
+-- incidental: +file_change WHERE (SELECT c.created_at FROM git_commit c WHERE c.commit_id = file_change.commit_id) < (SELECT value FROM world WHERE key = 'now')  -- a fork's
+-- incidental: +file_change WHERE NOT EXISTS (SELECT 1 FROM file_change n WHERE n.path = file_change.path AND n.commit_id > file_change.commit_id AND n.before = file_change.after AND is_replaced(file_change.before, file_change.after, n.after))
 -- incidental: branch.head_id
 -- incidental: project.last_milestone
 -- incidental: file.commit_id
--- incidental: +note WHERE is_system
--- incidental: +todo WHERE kind != 'marked' OR state = 'done'  -- what somebody else is told to do
+-- incidental: +note WHERE is_system AND body NOT GLOB 'changed *'
+-- incidental: +note WHERE is_system AND NOT EXISTS (SELECT 1 FROM note n WHERE n.is_system AND n.note_id > note.note_id AND n.issue_id IS note.issue_id AND n.merge_request_id IS note.merge_request_id AND substr(n.body, 1, 10) = substr(note.body, 1, 10))  -- 'changed mi(lestone to ...'
+-- incidental: +todo WHERE state = 'done' OR kind = 'mentioned'
+-- incidental: +todo WHERE kind = 'assigned' AND EXISTS (SELECT 1 FROM issue_assignee a WHERE a.issue_id = todo.issue_id AND a.user_id = todo.user_id)
+-- incidental: +todo WHERE kind = 'assigned' AND EXISTS (SELECT 1 FROM merge_request_assignee a WHERE a.merge_request_id = todo.merge_request_id AND a.user_id = todo.user_id)
+-- incidental: +todo WHERE kind = 'review_requested' AND EXISTS (SELECT 1 FROM merge_request_reviewer r WHERE r.merge_request_id = todo.merge_request_id AND r.user_id = todo.user_id)
 -- incidental: +access_token WHERE is_revoked

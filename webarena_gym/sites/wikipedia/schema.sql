@@ -54,5 +54,5 @@ CREATE VIEW page AS  -- articles with their newest text
 -- incidental: session
 -- incidental: *.*_at
 -- incidental: link  -- follows from the texts
--- incidental: +revision WHERE revision_id < (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = revision.article_id)
+-- incidental: +revision WHERE revision_id < (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = revision.article_id) AND NOT is_replaced((SELECT b.text FROM revision b WHERE b.article_id = revision.article_id AND b.revision_id < revision.revision_id ORDER BY b.revision_id DESC), text, (SELECT n.text FROM revision n WHERE n.article_id = revision.article_id AND n.revision_id > revision.revision_id ORDER BY n.revision_id))
 -- incidental: +revision WHERE text = (SELECT r.text FROM revision r WHERE r.article_id = revision.article_id AND r.created_at < (SELECT value FROM world WHERE key = 'now') ORDER BY r.revision_id DESC)

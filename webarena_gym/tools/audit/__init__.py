@@ -18,7 +18,7 @@ from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, find, templates, templates_of
 from webarena_gym.tools.audit.answers import another as another
-from webarena_gym.tools.audit.answers import other_answers, try_answers
+from webarena_gym.tools.audit.answers import other_answers, others, try_answers
 from webarena_gym.tools.audit.evidence import Sightings, groundless
 from webarena_gym.tools.audit.memorised import BOUND, memorised
 from webarena_gym.tools.audit.pictures import needs_eyes, told
@@ -151,7 +151,7 @@ def _examine_all(
             findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
         findings.told += [f"{task.task_id}: {problem}" for problem in (told(task, variation) if needs_eyes(task) else ())]
         for place in _places([task], variation) & repertoires.keys():
-            try_side_effects(patient, task, other, repertoires[place], findings)
+            try_side_effects(patient, task, others(task, **options), repertoires[place], findings)
     patient.close()
     hasty.close()
     return findings

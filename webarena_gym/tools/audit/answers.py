@@ -24,11 +24,20 @@ _OTHERS = (2, 12)  # draws of a template that are looked at for one with another
 
 def another(task: Task, variation: Variation = "content", application: Application | None = None) -> Task | None:
     """Return another draw of the task's template in its world, with another truth; None when there is none."""
+    return next(others(task, variation, application), None)
+
+
+def others(task: Task, variation: Variation = "content", application: Application | None = None) -> Iterator[Task]:
+    """Yield different draws of the task's template in its world, with other truths."""
     place = variation, task.scale, application
     if task.template not in _templates(application) or task.world_seed is None:
-        return None
-    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, *place))
-    return next((other for other in drawn if _truth(other) != _truth(task)), None)
+        return
+    known = [_truth(task)]
+    for count in _OTHERS:
+        for other in _draws(task.template, task.world_seed, count, *place):
+            if _truth(other) not in known:
+                known.append(_truth(other))
+                yield other
 
 
 def other_answers(task: Task, variation: Variation = "content", application: Application | None = None) -> list[str]:

@@ -13,7 +13,7 @@ from webarena_gym.pages.page import Page
 from webarena_gym.recording import play
 from webarena_gym.tasks import Expert, Task
 
-_NO_FAULTS = ("excused", "without_other")
+_NO_FAULTS = ("excused", "without_other", "overwritten")
 _COUNTED = ("steps", "pages")
 
 
@@ -42,6 +42,11 @@ class Findings:
     changed: list[str] = field(default_factory=list)  # by a solution that has only to answer, on an application
     side_effects_tried: int = 0  # solutions with something else done before or after them
     side_effects_rewarded: list[str] = field(default_factory=list)
+    shown_before: int = 0  # changes that a page shows, done before a solution whose other checks then passed
+    other_draws_before: int = 0  # other draws' solutions done before the right one
+    overwritten: list[str] = field(
+        default_factory=list
+    )  # other draws of which the right solution left nothing in the databases
     detours_tried: int = 0  # solutions with visits, or with something done and taken back
     detours_refused: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)  # facts behind a truth that the solution was not shown

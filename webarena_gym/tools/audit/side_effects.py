@@ -1,12 +1,14 @@
 """Side-effect probes: solutions with further actions must not be rewarded, solutions with detours must."""
 
+import sqlite3
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
 from itertools import islice
+from operator import itemgetter
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
@@ -21,9 +23,10 @@ from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
+from webarena_gym.evaluators.side_effects import CHECK
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network
-from webarena_gym.sites.catalogue import HOSTS, URLS
+from webarena_gym.sites.catalogue import DATABASES, HOSTS, URLS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks import Task
@@ -52,6 +55,7 @@ class Deed(NamedTuple):
     told: str  # its first change
     touched: frozenset[tuple[Any, ...]]  # the rows that it changes: site of the database, table, key
     undoing: Request | None  # what takes it back, where a form that follows it does
+    is_shown: bool  # the page of the form reads differently afterwards
 
     def __str__(self) -> str:
         return f"POST {self.rule}: {self.told}"
@@ -137,7 +141,15 @@ class _Search:
                     found[kind] += 1
                     touched = frozenset((change.site, change.table, change.key) for change in changes)
                     undoing = self._undoing(request, set(_posts(page, url)), answer) if found[kind] == 1 else None
-                    yield Deed(site, rule, request, str(changes[0]), touched, undoing)
+                    yield Deed(site, rule, request, str(changes[0]), touched, undoing, self._is_shown(request, url))
+
+    def _is_shown(self, request: Request, url: str) -> bool:
+        """Return True if the text of a page, loaded after the messages of a request were shown, differs from what it was."""
+        client = self._begin()
+        before = client.load(Request(url))
+        answer = client.load(request)
+        after = client.load(Request(url)) if answer else None
+        return before is not None and after is not None and _text(before[1]) != _text(after[1])
 
     def _undoing(self, request: Request, known: set[Request], answer: tuple[str, bytes]) -> Request | None:
         """Return what takes a deed back, of the forms that its answer shows and that were not there before it."""
@@ -149,6 +161,10 @@ class _Search:
                 if not self.backend.changes():
                     return undoing
         return None
+
+
+def _text(content: bytes) -> str:
+    return "\n".join(filter(None, (text.strip() for text in parse(content).itertext())))
 
 
 def _rule(site: str, method: str, url: str) -> str:
@@ -224,13 +240,20 @@ DEEDS = 10  # for a task that changes something, before and after its solution
 FEW_DEEDS = 2  # for one that changes nothing
 DETOURS = 2  # of something that is done and taken back
 VISITS = 12
+DRAWS = 8  # other draws of the template that are looked at
+CLOSEST = 2  # and of these, how many are done before the solution
+TRACES = ("session", "search_term")
 
 
-def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoire: Repertoire, findings: Findings) -> None:
+Reward = Literal["refused", "overwritten", "rewarded"]
+"""The end of a solution done after something else: overwritten is a reward for the databases of the solution alone."""
+
+
+def try_side_effects(env: WebArenaLite, task: Task, others: Iterable[Task], repertoire: Repertoire, findings: Findings) -> None:
     """Do a task's solution with something else before or after it, which must not be rewarded, and with detours, which must.
 
-    What is done before changes other tables than the solution, so that this cannot take it back; what is done after changes
-    other rows, or is what another draw of the template asks for.
+    What else is done changes other rows than the solution, or is what another draw of the template asks for. If it is done before
+    the solution, it may be rewarded if the databases are those that the solution alone leaves.
     """
     trial = _Trial(env, task)
     try:
@@ -239,41 +262,45 @@ def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoi
         return
     snapshot = env.snapshot()
     rng = Random(f"side effects of {task.task_id}")
-    tables = {(change.site, change.table) for change in needed}
     rows = {(change.site, change.table, change.key) for change in needed}
-    others = [deed for deed in _mixed(repertoire[0], task, rng) if not deed.touched & rows]
+    deeds = [deed for deed in _mixed(repertoire[0], task, rng) if not deed.touched & rows]
     count = DEEDS if needed else FEW_DEEDS
 
-    def after(deed: Deed) -> float | None:
+    def after(deed: Deed) -> Reward | None:
         env.restore(snapshot)
         trial.do(deed.request)
-        return None if env.changes() == needed else env.step(parting)[1]
+        return None if env.changes() == needed else "rewarded" if env.step(parting)[1] > 0 else "refused"
 
-    elsewhere = [deed for deed in others if not {(site, table) for site, table, _ in deed.touched} & tables]
-    attempts: Sequence[tuple[str, Callable[[Deed], float | None], list[Deed]]]
-    attempts = ("after", after, others), ("before", lambda deed: trial.play(deed.request), elsewhere)
-    for when, attempt, deeds in attempts:
-        rewards = ((deed, attempt(deed)) for deed in deeds)
-        tried = ((deed, reward) for deed, reward in rewards if reward is not None)  # None: it could not be tried
-        for deed, reward in islice(tried, count):
+    def before(deed: Deed) -> Reward | None:
+        ended = trial.play_after(partial(trial.do, deed.request))
+        findings.shown_before += deed.is_shown and ended is not None and trial.is_right
+        return ended
+
+    attempts: Sequence[tuple[str, Callable[[Deed], Reward | None]]] = (("after", after), ("before", before))
+    for when, attempt in attempts:
+        tried = ((deed, ended) for deed in deeds if (ended := attempt(deed)) not in (None, "overwritten"))
+        for deed, ended in islice(tried, count):
             findings.side_effects_tried += 1
-            if reward > 0:
+            if ended == "rewarded":
                 findings.side_effects_rewarded.append(f"{task.task_id}: {when} the solution, {deed}")
-    if other is not None:
+    candidates = [*islice(others, DRAWS if needed else 1)]
+    for other in candidates[:1]:
         env.restore(snapshot)
         if trial.follow(other) and env.changes() != needed:
             findings.side_effects_tried += 1
             if env.step(parting)[1] > 0:
                 findings.side_effects_rewarded.append(f"{task.task_id}: after the solution, that of {other.task_id}")
-        reward, changes = trial.play_after(other) if needed else (0.0, [])
-        if changes not in (needed, []):  # the solution does not overwrite all that the other one has changed
+    for other in trial.closest(candidates, rows)[:CLOSEST] if needed else ():
+        ended = trial.play_after(partial(trial.follow, other))
+        if ended is not None:
             findings.side_effects_tried += 1
-            if reward > 0:
-                findings.side_effects_rewarded.append(f"{task.task_id}: before the solution, that of {other.task_id}")
+            findings.other_draws_before += 1
+            place = {"rewarded": findings.side_effects_rewarded, "overwritten": findings.overwritten}.get(ended, [])
+            place.append(f"{task.task_id}: before the solution, that of {other.task_id}")
     detours: dict[str, tuple[Request, ...]] = {
         "visits": tuple(map(Request, rng.sample(repertoire[1], min(VISITS, len(repertoire[1])))))
     }
-    undone = [(deed, deed.undoing) for deed in others if deed.undoing is not None]
+    undone = [(deed, deed.undoing) for deed in deeds if deed.undoing is not None]
     detours |= {f"done and undone, {deed}": (deed.request, undoing) for deed, undoing in undone[:DETOURS]}
     for name, requests in detours.items():
         if task.setup and not trial.is_detour(*requests):
@@ -289,6 +316,7 @@ class _Trial:
     def __init__(self, env: WebArenaLite, task: Task) -> None:
         assert task.world_seed is not None
         self._env, self._task, self._world_seed = env, task, task.world_seed
+        self.is_right = False  # whether all checks but that of side effects passed when `play_after` was last called
 
     def prepare(self) -> tuple[str, list[Change]]:
         """Do the whole solution but for leaving; return the reply that leaves, and the changes. Raises ActionError."""
@@ -311,14 +339,36 @@ class _Trial:
             return False
         return True
 
-    def play_after(self, other: Task) -> tuple[float, list[Change]]:
-        """Do another task's solution and then the solution; return the reward and all changes, (0.0, []) if either cannot be done."""
+    def closest(self, others: Iterable[Task], rows: Collection[object]) -> list[Task]:
+        """Return tasks whose solutions can be done, those first that change most of some rows."""
+        ranked: list[tuple[int, Task]] = []
+        for other in others:
+            self._env.reset(options={"task": self._task})
+            if self.follow(other):
+                touched = {(change.site, change.table, change.key) for change in self._env.changes()}
+                ranked.append((-len(touched & set(rows)), other))
+        return [other for _, other in sorted(ranked, key=itemgetter(0))]
+
+    def play_after(self, first: Callable[[], object]) -> Reward | None:
+        """Do something and then the solution; return how it ended, None if nothing was changed or the solution could not be done."""
         self._env.reset(options={"task": self._task})
+        first()
+        if not self._env.changes():
+            return None
         try:
-            parting = do_all(self._env, self._task) if self.follow(other) else ""
+            parting = do_all(self._env, self._task)
         except ActionError:
-            parting = ""
-        return (self._env.step(parting)[1], self._env.changes()) if parting else (0.0, [])
+            return None
+        _, reward, *_, info = self._env.step(parting)
+        self.is_right = any(verdict["check"] == CHECK for verdict in info["verdicts"])  # looked for when all else has passed
+        if reward == 0:
+            return "refused"
+        left = self._contents()
+        self.prepare()
+        return "rewarded" if any(map(_differ, left, self._contents())) else "overwritten"
+
+    def _contents(self) -> list[bytes]:
+        return [self._env.database(name).serialize() for name in DATABASES if name != "homepage"]
 
     def is_detour(self, *requests: Request) -> bool:
         """Say whether requests change nothing in the end. In a world with planted rows, what takes a deed back may have another number."""
@@ -335,6 +385,19 @@ class _Trial:
         except ActionError:
             return None
         return self._env.step(parting)[1]
+
+
+def _differ(one: bytes, other: bytes) -> bool:
+    """Return True if two databases have a row that the other has not, in any table but those that hold what visits leave behind."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("ATTACH ':memory:' AS other")
+        connection.deserialize(one)
+        connection.deserialize(other, name="other")
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        tables = [f'"{name}"' for (name,) in connection.execute(query) if name not in TRACES]
+        pairs = [(f"main.{table}", f"other.{table}") for table in tables]
+        queries = (f"SELECT * FROM {a} EXCEPT SELECT * FROM {b}" for pair in pairs for a, b in (pair, pair[::-1]))
+        return any(connection.execute(f"{query} LIMIT 1").fetchone() for query in queries)
 
 
 def _mixed(found: Sequence[Deed], task: Task, rng: Random) -> list[Deed]:
