@@ -301,11 +301,13 @@ def test_every_process_finds_the_same_deeds():
 
 
 def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
-    tasks = [task_of("gitlab.invite_one")]
+    tasks = [task_of("gitlab.invite_one"), task_of("gitlab.website_title")]
     with monkeypatch.context() as blind:
         blind.setattr(env_module, "judge_side_effects", lambda *_, **__: (Verdict("side_effects", True, ""), []))
         findings = audit(tasks)
     assert len(findings.side_effects_rewarded) > 5
+    assert findings.shown_before > 5
+    assert any("before the solution, that of gitlab.website_title" in finding for finding in findings.side_effects_rewarded)
     assert not findings.is_clean
     with monkeypatch.context() as strict:
         strict.setattr("webarena_gym.backends.base.side_effects.compare", lambda done, _: compare(done, []))

@@ -42,7 +42,9 @@ class Findings:
     changed: list[str] = field(default_factory=list)  # by a solution that has only to answer, on an application
     side_effects_tried: int = 0  # solutions with something else done before or after them
     side_effects_rewarded: list[str] = field(default_factory=list)
-    shown_before: int = 0  # changes that a page shows, done before a solution whose other checks then passed
+    shown_before: int = (
+        0  # changes that a page of the task's sites shows, done before a solution whose other checks then passed
+    )
     other_draws_before: int = 0  # other draws' solutions done before the right one
     overwritten: list[str] = field(
         default_factory=list
@@ -103,6 +105,12 @@ class Findings:
             yield (
                 f"{totals['right_answers'] - totals['right_refused']} of {totals['right_answers']} forms of right answers are accepted,"
                 f" {totals['attacks_rewarded']} of {totals['attacks']} attacks are rewarded"
+            )
+        if totals["side_effects_tried"]:
+            yield (
+                f"{totals['side_effects_rewarded']} of {totals['side_effects_tried']} solutions with side effects are rewarded;"
+                f" of {totals['other_draws_before']} other draws done before the right one {totals['overwritten']} were overwritten,"
+                f" and {totals['shown_before']} unrelated changes that a page shows were judged by the side effects alone"
             )
         for kind, found in self.faults.items():
             yield from (f"  {kind.replace('_', ' ')}: {finding}" for finding in found)

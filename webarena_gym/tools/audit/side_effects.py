@@ -273,7 +273,8 @@ def try_side_effects(env: WebArenaLite, task: Task, others: Iterable[Task], repe
 
     def before(deed: Deed) -> Reward | None:
         ended = trial.play_after(partial(trial.do, deed.request))
-        findings.shown_before += deed.is_shown and ended is not None and trial.is_right
+        if needed and deed.is_shown and deed.site in task.sites and trial.is_right and ended in ("refused", "rewarded"):
+            findings.shown_before += 1
         return ended
 
     attempts: Sequence[tuple[str, Callable[[Deed], Reward | None]]] = (("after", after), ("before", before))
@@ -290,13 +291,8 @@ def try_side_effects(env: WebArenaLite, task: Task, others: Iterable[Task], repe
             findings.side_effects_tried += 1
             if env.step(parting)[1] > 0:
                 findings.side_effects_rewarded.append(f"{task.task_id}: after the solution, that of {other.task_id}")
-    for other in trial.closest(candidates, rows)[:CLOSEST] if needed else ():
-        ended = trial.play_after(partial(trial.follow, other))
-        if ended is not None:
-            findings.side_effects_tried += 1
-            findings.other_draws_before += 1
-            place = {"rewarded": findings.side_effects_rewarded, "overwritten": findings.overwritten}.get(ended, [])
-            place.append(f"{task.task_id}: before the solution, that of {other.task_id}")
+    if needed:
+        _try_draws_before(trial, candidates, rows, findings)
     detours: dict[str, tuple[Request, ...]] = {
         "visits": tuple(map(Request, rng.sample(repertoire[1], min(VISITS, len(repertoire[1])))))
     }
@@ -310,21 +306,32 @@ def try_side_effects(env: WebArenaLite, task: Task, others: Iterable[Task], repe
             findings.detours_refused.append(f"{task.task_id}: {name}")
 
 
+def _try_draws_before(trial: "_Trial", draws: Sequence[Task], rows: Collection[object], findings: Findings) -> None:
+    """Do the closest of other draws before the solution, which must not be rewarded unless nothing of them is left."""
+    for other in trial.closest(draws, rows)[:CLOSEST]:
+        ended = trial.play_after(partial(trial.follow, other))
+        if ended is not None:
+            findings.side_effects_tried += 1
+            findings.other_draws_before += 1
+            place = {"rewarded": findings.side_effects_rewarded, "overwritten": findings.overwritten}.get(ended, [])
+            place.append(f"{trial.task.task_id}: before the solution, that of {other.task_id}")
+
+
 class _Trial:
     """One task in an env, with somebody beside the browser who is signed in to all sites."""
 
     def __init__(self, env: WebArenaLite, task: Task) -> None:
         assert task.world_seed is not None
-        self._env, self._task, self._world_seed = env, task, task.world_seed
+        self._env, self.task, self._world_seed = env, task, task.world_seed
         self.is_right = False  # whether all checks but that of side effects passed when `play_after` was last called
 
     def prepare(self) -> tuple[str, list[Change]]:
         """Do the whole solution but for leaving; return the reply that leaves, and the changes. Raises ActionError."""
-        self._env.reset(options={"task": self._task})
-        return do_all(self._env, self._task), self._env.changes()
+        self._env.reset(options={"task": self.task})
+        return do_all(self._env, self.task), self._env.changes()
 
     def do(self, *requests: Request) -> None:
-        client = visitor(self._env.network, self._world_seed, self._task.scale)
+        client = visitor(self._env.network, self._world_seed, self.task.scale)
         for request in requests:
             client.load(request)
 
@@ -332,7 +339,7 @@ class _Trial:
         """Do another task's solution in a browser of its own; say whether it could be done."""
         browser = InProcessBrowser(self._env.network)
         urls = [resolve(url.strip(), URLS) for url in other.start_url.split("|AND|")]
-        browser.start(urls, load_world(self._world_seed, self._task.scale).cookies(other.sites))
+        browser.start(urls, load_world(self._world_seed, self.task.scale).cookies(other.sites))
         try:
             execute_solution(browser, other.solution)
         except ActionError:
@@ -343,7 +350,7 @@ class _Trial:
         """Return tasks whose solutions can be done, those first that change most of some rows."""
         ranked: list[tuple[int, Task]] = []
         for other in others:
-            self._env.reset(options={"task": self._task})
+            self._env.reset(options={"task": self.task})
             if self.follow(other):
                 touched = {(change.site, change.table, change.key) for change in self._env.changes()}
                 ranked.append((-len(touched & set(rows)), other))
@@ -351,12 +358,12 @@ class _Trial:
 
     def play_after(self, first: Callable[[], object]) -> Reward | None:
         """Do something and then the solution; return how it ended, None if nothing was changed or the solution could not be done."""
-        self._env.reset(options={"task": self._task})
+        self._env.reset(options={"task": self.task})
         first()
         if not self._env.changes():
             return None
         try:
-            parting = do_all(self._env, self._task)
+            parting = do_all(self._env, self.task)
         except ActionError:
             return None
         _, reward, *_, info = self._env.step(parting)
@@ -372,16 +379,16 @@ class _Trial:
 
     def is_detour(self, *requests: Request) -> bool:
         """Say whether requests change nothing in the end. In a world with planted rows, what takes a deed back may have another number."""
-        self._env.reset(options={"task": self._task})
+        self._env.reset(options={"task": self.task})
         self.do(*requests)
         return not self._env.changes()
 
     def play(self, *requests: Request) -> float | None:
         """Do something and then the solution; return the reward, None when the solution could not be done any more."""
-        self._env.reset(options={"task": self._task})
+        self._env.reset(options={"task": self.task})
         self.do(*requests)
         try:
-            parting = do_all(self._env, self._task)
+            parting = do_all(self._env, self.task)
         except ActionError:
             return None
         return self._env.step(parting)[1]
