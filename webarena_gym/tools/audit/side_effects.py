@@ -26,7 +26,7 @@ from webarena_gym.evaluators import resolve
 from webarena_gym.evaluators.side_effects import CHECK
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network
-from webarena_gym.sites.catalogue import DATABASES, HOSTS, URLS
+from webarena_gym.sites.catalogue import HOSTS, SITES, URLS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks import Task
@@ -370,12 +370,11 @@ class _Trial:
         self.is_right = any(verdict["check"] == CHECK for verdict in info["verdicts"])  # looked for when all else has passed
         if reward == 0:
             return "refused"
-        left = self._contents()
+        written = {change.site for change in self._env.changes()} | {SITES[site].database for site in self.task.sites}
+        left = [self._env.database(name).serialize() for name in written]
         self.prepare()
-        return "rewarded" if any(map(_differ, left, self._contents())) else "overwritten"
-
-    def _contents(self) -> list[bytes]:
-        return [self._env.database(name).serialize() for name in DATABASES if name != "homepage"]
+        alone = [self._env.database(name).serialize() for name in written]
+        return "rewarded" if any(map(_differ, left, alone)) else "overwritten"
 
     def is_detour(self, *requests: Request) -> bool:
         """Say whether requests change nothing in the end. In a world with planted rows, what takes a deed back may have another number."""
