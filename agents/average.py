@@ -55,7 +55,7 @@ def average(settings: AverageSettings) -> Path:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Average as the command line says."""
+    """Average with the options of the command line."""
     print(average(parse_settings(AverageSettings, arguments, program="agents.average")))
 
 

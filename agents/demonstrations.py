@@ -10,7 +10,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write demonstrations as the command line says."""
+    """Write demonstrations with the options of the command line."""
     settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
     tasks = training_tasks(settings)
     played = episodes(

@@ -62,7 +62,7 @@ def make_ensemble(settings: EnsembleSettings) -> Ensemble:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Make an ensemble as the command line says, and print its weights."""
+    """Make an ensemble with the options of the command line, and print its weights."""
     ensemble = make_ensemble(parse_settings(EnsembleSettings, arguments, program="agents.ensemble"))
     for name, weights in {"everywhere else": ensemble.weights.general, **ensemble.weights.by_situation}.items():
         print(f"{name:<24}{'  '.join(f'{weight:.3f}' for weight in weights)}")

@@ -12,7 +12,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Evaluate as the command line says."""
+    """Evaluate with the options of the command line."""
     named = given(arguments, "--policy")
     defaults = {"processes": 0, **(policy_defaults(named, given(arguments, "--system")) if named else {})}
     settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")

@@ -51,7 +51,7 @@ SCENE = (288, 256)  # height and width in pixels to which the picture is reduced
 CELLS = (SCENE[0] // 16, SCENE[1] // 16)  # rows and columns of its features
 PATCH = (16, 32)  # and what is under a mark
 MARGIN = 2  # pixels around a mark that its patch shows
-PLACE = 10  # numbers that say where a mark is, and what is known of it
+PLACE = 10  # features of a mark: its position, and its relation to the goal and the history
 PIECES = 10  # a text is made of at most
 SHARED = 3  # a word that the solutions of so many training tasks write may be written in any
 HELD_OUT = 1_000_000  # first seed of the episodes of MiniWoB++ that are evaluated
@@ -70,7 +70,7 @@ END = ""  # of a text
 _WRITTEN = (Kind.TYPE, Kind.SEARCH, Kind.EXIT)
 
 Choice = Action | str
-"""An action, which lacks its text if it types or exits, or a piece of such a text."""
+"""An action (without its text if it types or exits), or a piece of such a text."""
 
 
 class View(NamedTuple):
@@ -99,7 +99,7 @@ Episode = tuple[list[Decision], float]
 """The decisions of an episode and its reward; nan where the browser has failed."""
 
 
-# What is seen.
+# Observations.
 
 
 class Course:
@@ -163,10 +163,10 @@ class Course:
         """Yield the choices, each with its text, its label, and its mark's left, top, right and bottom; () for none."""
         if self.opened:
             yield END, "end of text", "", ()
-        said = dict(_MARK.findall(observation["text"]))
+        labels = dict(_MARK.findall(observation["text"]))
         boxes = observation["boxes"][observation["boxes"][:, 0] >= 0].tolist()
         for number, *edges in boxes:
-            text, element, box = said.get(str(number), ""), str(number), tuple(edges)
+            text, element, box = labels.get(str(number), ""), str(number), tuple(edges)
             label, *values = _LABEL.findall(text) or [""]
             role = text.split(" ", 1)[0]
             if self.opened:
@@ -259,8 +259,8 @@ class Eyes(nn.Module):
         place_CW = self.place(places)
         goal_CW = self._mean([view.goal for view in views])[of_C]
         state_CW = self._mean([view.state for view in views])[of_C]
-        said_CW = self._mean([words for view in views for words in view.words])
-        query_C4W = self.query(torch.cat([goal_CW, said_CW, place_CW, state_CW], 1)).view(len(of_C), 4, WIDTH)
+        words_CW = self._mean([words for view in views for words in view.words])
+        query_C4W = self.query(torch.cat([goal_CW, words_CW, place_CW, state_CW], 1)).view(len(of_C), 4, WIDTH)
         parts, matches = [], []
         for view, queries, where in zip(views, query_C4W.split(counts), places.split(counts), strict=True):
             values_PW, key_PW = seen[id(view.scene)]
@@ -269,8 +269,8 @@ class Eyes(nn.Module):
             asked_CW, words_LW = self.asked(parts[-1]), self.word.weight[view.goal]
             matches.append(asked_CW * (torch.softmax(asked_CW @ words_LW.T, -1) @ words_LW))  # the closest words of the goal
         seen_CV = torch.cat(parts)
-        products = (goal_CW * said_CW, goal_CW * self.named(patch_CW), said_CW * self.told(seen_CV), torch.cat(matches))
-        scores_C = self.score(torch.cat([goal_CW, said_CW, patch_CW, place_CW, state_CW, seen_CV, *products], 1))[:, 0]
+        products = (goal_CW * words_CW, goal_CW * self.named(patch_CW), words_CW * self.told(seen_CV), torch.cat(matches))
+        scores_C = self.score(torch.cat([goal_CW, words_CW, patch_CW, place_CW, state_CW, seen_CV, *products], 1))[:, 0]
         return [part.log_softmax(0) for part in scores_C.split(counts)]
 
     def _beside(self, places: Tensor, is_mark: Tensor) -> Tensor:
@@ -429,7 +429,7 @@ def draw(tasks: Sequence[tuple[Any, str]], rates: Mapping[str, float], count: in
 def improve(
     network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, settings: EyesSettings, rng: Random
 ) -> dict[str, float]:
-    """Take clipped steps towards what was better than the rest of its group; return metrics."""
+    """Take clipped policy-gradient steps with group-relative advantages. Returns metrics."""
     trained: list[Decision] = []
     for group in groups:
         rewards = [reward for _, reward in group if not isnan(reward)]
@@ -457,7 +457,7 @@ def improve(
 
 
 def train(settings: EyesSettings) -> dict[str, Any]:
-    """Run all of it, and return what `result.json` in the run's folder then holds. A run that was killed goes on from its last save."""
+    """Run the training and the evaluation. Returns the content of `result.json`; an interrupted run resumes from its last save."""
     torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
     tasks, network, started_s = tasks_of(settings), Eyes(), time.process_time()
@@ -512,9 +512,9 @@ def train(settings: EyesSettings) -> dict[str, Any]:
                 for (_, name), group in zip(drawn, groups, strict=True):
                     if rewards := [reward for _, reward in group if not isnan(reward)]:
                         state["rates"][name] = fmean([state["rates"].get(name, fmean(rewards)), fmean(rewards)])
-                told = improve(network, groups, optimizer, settings, rng)
-                metrics.log(update + 1, told | {"cpu_minutes": (time.process_time() - started_s) / 60})
-                metrics.show((update + 1) / settings.updates, f"success {told['success']:.2f}")
+                values = improve(network, groups, optimizer, settings, rng)
+                metrics.log(update + 1, values | {"cpu_minutes": (time.process_time() - started_s) / 60})
+                metrics.show((update + 1) / settings.updates, f"success {values['success']:.2f}")
                 state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}
                 save()
         scored = [(name, *pair) for (_, name), *pair in zip(tasks.test, state["clone"], scores(), strict=True)]

@@ -2,14 +2,15 @@
 
 After WebAgent-R1 (arXiv 2505.16421, equation 2). For each update:
 
-1. draw tasks, more often of templates that succeed now and then;
-2. play a group of episodes of each task, all from one seed, in worlds of their own;
-3. give each step an advantage: its return against the other steps of the group taken in the same state;
-4. take clipped policy-gradient steps on them, each in the exact context that it was sampled in, and every token of the update with the same
-   weight unless `weighting` says otherwise.
+1. draw tasks, more often of templates with mixed success;
+2. play a group of episodes of each task from one seed, each in an isolated world;
+3. compute the advantage of each step: its return compared with other steps of the group in the same state;
+4. take clipped policy-gradient steps on them, each in the exact context in which it was sampled. All tokens of an update have equal
+   weights unless `weighting` is changed.
 
-The model, `agents.training.pointing_networks` or `agents.training.language_models`, has `policy()`, which plays, `choices(episode)`, what was
-chosen at each step, and `logprobs(choices)`, which yields the log-probabilities of some choices and their places, pass after pass. The methods of `agents.methods` have what `GRPO` has, and are trained by the same `train`.
+The model (`agents.training.pointing_networks` or `agents.training.language_models`) has three methods: `policy()` returns a policy to play
+with, `choices(episode)` the choices of each step, and `logprobs(choices)` yields the log-probabilities of choices and their indices, pass
+after pass. The methods of `agents.methods` have the interface of `GRPO` and use the same `train`.
 
 | part | its options, which `agents.training.settings.GRPOSettings` explains |
 |---|---|
@@ -71,9 +72,9 @@ def trajectory_advantages(rewards: Sequence[float]) -> list[float]:
 
 
 def state_advantages(states: Sequence[Any], returns: Sequence[float], *, leave_one_out: bool = True) -> list[float]:
-    """Return (R - mean) / std of each step among the n visits of its own state, times n / (n - 1): the mean is that of the others.
+    """Return (R - mean) / std of each step among the n visits of its state, times n / (n - 1), which makes the baseline the mean of the others.
 
-    Environments are deterministic, so equal prompts are equal states. States visited once, or with equal returns, tell nothing: 0.
+    Environments are deterministic, so equal prompts are equal states. States visited once or with equal returns have advantage 0.
     """
     visits: dict[Any, list[int]] = defaultdict(list)
     for index, state in enumerate(states):
@@ -109,9 +110,9 @@ def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[flo
 
 
 class GRPO:
-    """Compares the rollouts of each group. Other methods have what this one has: `draw`, `batch`, `loss` and a state.
+    """The method M-GRPO. Other methods have the same interface: `draw`, `batch`, `loss`, `state_dict` and `load_state_dict`.
 
-    All that is random in it follows from its arguments, so a run that is resumed from its state goes on exactly.
+    Random draws depend only on the arguments, so a resumed run continues exactly.
     """
 
     title = "M-GRPO"
@@ -124,7 +125,7 @@ class GRPO:
         self.reference = teacher(model, tasks) if args.distilled else None
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
-        """Return the steps to train on, of all groups that tell something apart (or have a teacher) and of replayed successes, and metrics."""
+        """Return the steps to train on and metrics. Groups without any advantage are left out unless there is a teacher."""
         self.curriculum.note(groups)
         replayed = self.curriculum.replay(self.args.replayed, rng) if self.args.replayed else []
         if self.args.replayed:
@@ -148,7 +149,7 @@ class GRPO:
 def play(
     collector: Any, draw: Callable[[int], Task], begun: int, args: TrainSettings, limit: int | None, ranks: Ranks = ALONE
 ) -> list[Group]:
-    """Play groups of episodes from number `begun` on, each rank some of them; dynamic sampling plays others for those of equal rewards."""
+    """Play groups of episodes, numbered from `begun`, divided among the ranks. Dynamic sampling adds groups for those with equal rewards."""
     groups: list[Group] = []
     missing = args.tasks_per_update
     while missing > 0:
@@ -170,7 +171,7 @@ def play(
 
 
 def teacher(model: Any, tasks: Sequence[Task]) -> Any:
-    """Return the model as it is where a message before the conversation tells it the reference solution of the task.
+    """Return the current model as its own teacher, prompted with the reference solution of the task.
 
     Raises ValueError for a task without one.
     """
@@ -189,7 +190,7 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
     r is the ratio of new to old probabilities: a token's, or the geometric mean of a response (GSPO, arXiv 2507.18071). c corrects for a
     sampler that is not the trainer (Yao et al. 2025). KL to the first model is the k3 estimate.
 
-    With `distilled`, the reference is the model that knows the solution (`teacher`), and A grows by distilled * sigmoid(d) d, where d is
+    With `distilled`, the reference is the model prompted with the solution (`teacher`), and A grows by distilled * sigmoid(d) d, where d is
     the gap of its log-probability to the policy's: on-policy self-distillation, in which a sigmoid lets what the teacher endorses count
     and what it rejects count little (SDAR, arXiv 2605.15155, read in summaries alone).
     """
@@ -218,7 +219,7 @@ def learn(
     reference: Model | None = None, progress: float = 0.0, ranks: Ranks = ALONE,
 ) -> dict[str, float]:  # fmt: skip
     """Take all updates on the steps of one batch, and return their metrics. `progress` is the part of the training that is done."""
-    if reference is None:  # nothing pulls at a step that has no advantage
+    if reference is None:  # a step without advantage has no gradient
         steps = [step for step in steps if step.advantage]
     if not steps:
         return {}
@@ -255,11 +256,11 @@ def optimizer_step(
             continue
         reference = [reference_logprobs[index] for index in chosen] if reference_logprobs else None
         tokens = Tokens.of(new, [steps[index] for index in chosen], [old_logprobs[index] for index in chosen], reference)
-        value, told = loss(tokens)
+        value, loss_metrics = loss(tokens)
         # The weights are those of the whole batch, of which this is one of several minibatches.
         (value * args.minibatches * ranks.gradient_scale).backward()
         gap = max(gap, (tokens.new - tokens.sampled).abs().max().item())
-        for name, each in {"loss": value.item(), **told}.items():
+        for name, each in {"loss": value.item(), **loss_metrics}.items():
             sums[name] += each
     trained = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
     ranks.add_up(trained)
@@ -288,7 +289,7 @@ class State:
 
     @torch.no_grad()
     def average(self) -> None:
-        """Move the averaged parameters towards the present ones: fast at first, so that the beginning is soon forgotten."""
+        """Update the moving average of the parameters; its decay is smaller at first, so that initial parameters are soon forgotten."""
         if self.most:
             self.averaged += 1
             decay = min(self.most, self.averaged / (self.averaged + 9))
@@ -296,12 +297,12 @@ class State:
                 mean.lerp_(parameter, 1 - decay)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all of it, of plain values and tensors."""
+        """Return the state as plain values and tensors."""
         newest = {"trained": self.model.network.state_dict(), "averaged": self.averaged} if self.most else {}
         return {"learner": self.optimizer.state_dict(), "method": self.method.state_dict(), **newest}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned. The model that was loaded is the result."""
+        """Restore a state dict. The averaged parameters are loaded with the checkpoint's model."""
         self.optimizer.load_state_dict(state["learner"])
         self.method.load_state_dict(state["method"])
         if self.most:
@@ -310,7 +311,7 @@ class State:
 
 
 def kind_of(source: str | Path) -> type[PointingNetwork] | type[LanguageModel]:
-    """Return the class of the model in a folder, or of a name on the Hub."""
+    """Return the model class for a folder, a run or a name on the Hub."""
     return PointingNetwork if is_pointer(source) else LanguageModel
 
 
@@ -352,7 +353,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     ):
         while (progress := args.trained(update, elapsed_s, spent)) < 1:
             start_s = time.perf_counter()
-            # What is random in an update comes from its number, so a resumed run draws the same.
+            # Random draws depend on the number of the update, so a resumed run repeats them.
             rng = Random(f"{args.seed}/{update}")
             policy.load(model.network, update)
             groups = play(collector, method.draw, begun, args, args.limit(progress), ranks)

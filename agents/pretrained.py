@@ -43,7 +43,7 @@ def write_pretrained(out: Path) -> Path:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the model as the command line says."""
+    """Write the model with the options of the command line."""
     parser = console.Parser(
         prog="python -m agents.pretrained",
         examples=["--out runs/smollm2"],

@@ -92,7 +92,7 @@ def walk_sites(args: RememberSettings) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Remember as the command line says."""
+    """Remember with the options of the command line."""
     spent = remember(parse_settings(RememberSettings, arguments, program="agents.remember"))
     print(", ".join(f"{name} {value:g}" for name, value in spent.items()))
 

@@ -9,7 +9,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Search as the command line says."""
+    """Search with the options of the command line."""
     named = given(arguments, "--policy")
     defaults = policy_defaults(named, given(arguments, "--system")) if named else {}
     settings = parse_settings(SearchSettings, arguments, defaults, program="agents.search")

@@ -14,7 +14,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train as the command line says; what a file of demonstrations says of its env and prompt are the defaults."""
+    """Train with the options of the command line; what a file of demonstrations says of its env and prompt are the defaults."""
     if given(arguments, "--model") == POINTER:
         settings = parse_settings(PointerBCSettings, arguments, program="agents.train_bc")
         from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415 - options are refused without torch

@@ -8,7 +8,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train as the command line says, and print how the clone and the reinforced agent do."""
+    """Train with the options of the command line, and print how the clone and the reinforced agent do."""
     settings = parse_settings(EyesSettings, arguments, program="agents.train_eyes")
     from agents.eyes import train  # noqa: PLC0415 - options are refused without torch
 

@@ -27,7 +27,7 @@ from webarena_gym.tasks import Task
 def make_settings(method: str = "grpo", /, **options: Any) -> Any:
     """Return settings of a method from options by name; how a pointing network was used in training comes before the defaults.
 
-    Raises ValueError for a method or an option that there is not.
+    Raises ValueError for an unknown method or option.
     """
     kind = settings_of(method, options)
     names = [item.name for item in fields(kind)]
@@ -76,7 +76,7 @@ def train(settings: Any, tasks: Sequence[Task] | None = None) -> Path:
 
 
 def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
-    """Train as the command line says; the model's own env settings are the defaults."""
+    """Train with the options of the command line. The model's agent record sets the defaults of the env options."""
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--method", default="grpo")
     chosen, arguments = parser.parse_known_args(arguments)
@@ -92,8 +92,8 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
             if each.name in names
         ]
     choice = f"\n\n--method NAME trains by another method, with options of its own: {', '.join(METHODS)}."
-    told = {"__doc__": f"{cleandoc(kind.__doc__ or '')}{choice if program == 'agents.train_rl' else ''}"}
-    described = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True, kw_only=True, namespace=told)
+    namespace = {"__doc__": f"{cleandoc(kind.__doc__ or '')}{choice if program == 'agents.train_rl' else ''}"}
+    described = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True, kw_only=True, namespace=namespace)
     defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
     settings: Any = kind(**vars(parse_settings(described, arguments, defaults, program=program)))
     if getattr(settings, "cluster", ""):

@@ -8,7 +8,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train as the command line says."""
+    """Train with the options of the command line."""
     settings = parse_settings(SB3Settings, arguments, program="agents.train_sb3")
     from agents.sb3 import train  # noqa: PLC0415 - options are refused without torch
 

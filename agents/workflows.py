@@ -25,7 +25,7 @@ class WorkflowsSettings(TrainingWorlds):
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Induce as the command line says."""
+    """Induce with the options of the command line."""
     settings = parse_settings(WorkflowsSettings, arguments, program="agents.workflows")
     memory = WorkflowMemory()
     for file in settings.episodes:

@@ -37,7 +37,7 @@ from agents.rollouts.constraints import (
     words,
 )
 from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.training.language_models import Answer
+from agents.training.language_models import TrainingSample
 from tests import tiny
 from tests.growth import outgrown
 from tests.pages import page as page_of
@@ -373,7 +373,7 @@ def constrained_generations(model, encoder, pages, **options):
 def answers(pages, responses):
     prompts = [(5, 6, 7, 5 + len(page) % 5) for page in pages]
     samples = [Sample(prompt, ids) for prompt, ids in zip(prompts, responses, strict=True)]
-    return [Answer(sample, "Open the bag", page) for sample, page in zip(samples, pages, strict=True)]
+    return [TrainingSample(sample, "Open the bag", page) for sample, page in zip(samples, pages, strict=True)]
 
 
 @pytest.mark.parametrize("sharing", ["rows", "tree"])

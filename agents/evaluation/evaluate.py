@@ -45,7 +45,7 @@ def evaluate(
     policy: Policy, tasks: Sequence[Task], env: EnvSettings, *, seed: int = 0, num_envs: int = 64, workers: int = 0,
     quiet: bool = False,
 ) -> Evaluation:  # fmt: skip
-    """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
+    """Play each task once and score the policy. With `workers` > 0, the envs run in that many processes."""
     with closing(create_envs(tasks, num_envs, workers=workers, **env.env_arguments())) as envs:
         return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet)
 
@@ -55,13 +55,12 @@ def evaluate_policy(
 ) -> Evaluation:
     """Play each task once with the policy and the number of processes of the settings, and score it.
 
-    `env` are the settings of the env, by default those of `settings`. The number of processes changes no reply, except by the last
-    bits of what a model computes.
+    `env` overrides the env settings of `settings`. The number of processes changes replies only through rounding errors of the model.
     """
     env, processes, name, seed = env or settings, settings.processes, settings.policy, settings.seed
     if not processes:
-        is_alone = settings.threads or settings.workers or name.startswith(CHAT) or torch.cuda.is_available()
-        is_light = not is_alone and (name in SCRIPTED or "algorithm" in agent_record(name) or is_small(name))
+        is_single = settings.threads or settings.workers or name.startswith(CHAT) or torch.cuda.is_available()
+        is_light = not is_single and (name in SCRIPTED or "algorithm" in agent_record(name) or is_small(name))
         processes = process_count(0, len(tasks)) if is_light else 1
     if processes == 1:
         if settings.threads:
@@ -89,12 +88,12 @@ def _play(players: Collector | Players, tasks: Sequence[Task], seed: int, *, qui
 
 
 def recorded_env(env: EnvSettings) -> EnvSettings | None:
-    """Return the settings of the env alone, as trajectories keep them, without those of a command; None where these cannot say how it shows pages."""
+    """Return the env settings stored in trajectories; None if `EnvSettings` cannot reproduce the pages (AgentOccam)."""
     return None if OCCAM_ENV.items() <= env.env_arguments().items() else env.env()
 
 
 def create_policy(settings: EvaluationSettings) -> Policy:
-    """Return the policy that the settings name. Raises ValueError for an option that is of another kind of policy."""
+    """Create the policy of the settings. Raises ValueError for options that the policy does not support."""
     policy, temperature = settings.policy, settings.temperature or 0.0
     is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
     if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED) or is_vision_model(policy)):
@@ -125,11 +124,13 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if policy in SCRIPTED:
         return ScriptedPolicy(ExpertReplies() if policy == "expert" else RandomReplies())
     system = system_prompt(settings.system, elements=settings.elements)
-    told = None if settings.system == "env" else system  # the env's own knows its dialect and what it shows
+    prompt = (
+        None if settings.system == "env" else system
+    )  # the env's system message is kept: it describes the dialect and the observation
     if is_chat:
-        return ChatPolicy(policy.removeprefix(CHAT), system=told, memory=memory, **sampling)
+        return ChatPolicy(policy.removeprefix(CHAT), system=prompt, memory=memory, **sampling)
     if "algorithm" in agent_record(policy):
-        from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
+        from agents.sb3 import load_replies  # noqa: PLC0415 - optional dependencies
 
         return ScriptedPolicy(load_replies(Path(policy), temperature=temperature))
     if is_pointing or is_ensemble(policy):
@@ -137,11 +138,11 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if is_vision_model(policy):
         model, processor = load_vision_model(policy, settings.dtype)
         sampling |= {"temperature": temperature, "max_prompt_tokens": settings.max_prompt_tokens}
-        return ScriptedPolicy(vision_replies(model.to(Ranks.here().device), processor, told, **sampling))
+        return ScriptedPolicy(vision_replies(model.to(Ranks.here().device), processor, prompt, **sampling))
     model, tokenizer = load_model(policy)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder.of_model(model, tokenizer, system)
-    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - slow import; invalid options are reported first
 
     engine = InProcessEngine(model, encoder.stop_ids, dtype=settings.dtype, **sampling)
     constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
@@ -149,10 +150,11 @@ def create_policy(settings: EvaluationSettings) -> Policy:
 
 
 def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None) -> Policy:
-    """Return the policy of a pointing network or an ensemble: pointing networks share their choices, all other agents vote on actions.
+    """Create the policy of a pointing network or an ensemble.
 
-    Pointing networks read the env's own dialect, webrl, and simplified HTML. Raises ValueError for pointing networks among others,
-    which remember actions of their own.
+    Pointing networks average their choice probabilities; other agents vote on actions. Pointing networks read the dialect webrl and
+    simplified HTML. Raises ValueError for an ensemble that mixes pointing networks with other agents, because pointing networks remember
+    their own actions.
     """
     network: PointerNetwork | PointerEnsemble
     labels = None
@@ -160,9 +162,13 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
         ensemble = load_ensemble(Path(settings.policy))
         pointing = [member for member in ensemble.members if is_pointer(member)]
         if not pointing:
-            return VotingPolicy([create_policy(replace(settings, policy=each)) for each in ensemble.members], ensemble.weights)
+            return VotingPolicy(
+                [create_policy(replace(settings, policy=member)) for member in ensemble.members], ensemble.weights
+            )
         if len(pointing) < len(ensemble.members):
-            raise ValueError(f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none")
+            raise ValueError(
+                f"{settings.policy} mixes the pointing network {pointing[0]} with other agents; expected only pointing networks or none"
+            )
         members = [load_pointer(member) for member in pointing]
         network, vocabulary = PointerEnsemble(members, ensemble.weights), members[0][1]
     else:
@@ -181,10 +187,10 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
 
 @dataclass
 class VotingPolicy:
-    """Policies that vote on actions; of equal sums, the action of the earlier policy is taken.
+    """Policies that vote on actions. Ties are broken in favour of the earlier policy.
 
-    For policies that read the conversation at each step, such as language models and chat models: what was done before is in it,
-    whoever proposed it. A reply that failed has no vote, unless all failed.
+    Only for policies that read the whole conversation at each step, such as language models and chat models, because the executed
+    action may come from another member. Failed replies have no vote unless all failed.
     """
 
     members: Sequence[Policy]
@@ -204,8 +210,8 @@ class VotingPolicy:
             if any(number not in votes for votes in self._votes.values()):
                 for slot, reply in member.replies(timeout_s):
                     self._votes[slot][number] = reply
-        whole = [slot for slot, votes in self._votes.items() if len(votes) == len(self.members)]
-        return [(slot, self._count(self._open.pop(slot), self._votes.pop(slot))) for slot in whole]
+        complete = [slot for slot, votes in self._votes.items() if len(votes) == len(self.members)]
+        return [(slot, self._count(self._open.pop(slot), self._votes.pop(slot))) for slot in complete]
 
     def close(self) -> None:
         for member in self.members:

@@ -1,4 +1,4 @@
-"""Settings of evaluations: what is played by which policy, and the defaults of a policy. To refuse one, torch is not needed."""
+"""Settings of evaluations: selection of tasks and policy, and the defaults of a policy. This module does not import torch."""
 
 import random
 from dataclasses import dataclass, fields
@@ -122,29 +122,29 @@ def expect_server(policy: str) -> None:
 
 
 def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
-    """Return the default settings of a policy: those of its training, or for a chat model longer replies.
+    """Return the default settings of a policy: its agent record, or longer replies for a chat model.
 
-    With a system prompt that needs them, a chat model's earlier thoughts stay in the conversation. Raises ValueError for a name that is
-    no policy here, and was probably meant to be one, so that nobody asks the Hub for it.
+    For system prompts that need them, a chat model's earlier thoughts remain in the conversation. Raises ValueError for an unknown name
+    that resembles a known policy, instead of looking it up on the Hub.
     """
     if policy in SCRIPTED:
         return {}
     if policy.startswith(CHAT):
-        kept: dict[str, Any] = {"thoughts": True} if system in (*REMEMBERED, "occam") else {}
+        options: dict[str, Any] = {"thoughts": True} if system in (*REMEMBERED, "occam") else {}
         if system == "occam":
-            kept |= {"elements": "id", "window": MAX_PAGE}
-        return {"system": "env", "max_new_tokens": 1024, "temperature": None, **kept}
+            options |= {"elements": "id", "window": MAX_PAGE}
+        return {"system": "env", "max_new_tokens": 1024, "temperature": None, **options}
     if "/" not in policy and not Path(policy).exists():
         hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], tell_all=False)
         if hint:
-            raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
+            raise ValueError(f"policy is {shown(policy)}, which does not exist; {hint}")
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
-    usual = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
-    return usual | {name: value for name, value in agent_record(policy).items() if name in known}
+    common = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
+    return common | {name: value for name, value in agent_record(policy).items() if name in known}
 
 
 def save(settings: EvaluationSettings, evaluation: Evaluation) -> None:
-    """Write the episodes where the settings say."""
+    """Write the episodes to the file `save`, if it is set."""
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(settings.save, evaluation.trajectories)
@@ -153,10 +153,10 @@ def save(settings: EvaluationSettings, evaluation: Evaluation) -> None:
 def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed.
 
-    Raises ValueError where there is none.
+    Raises ValueError if no task matches.
     """
     application = read_application(settings.application) if settings.application else None
-    task_suite.named(settings.templates, application)  # an unknown one is an error, also beside others
+    task_suite.named(settings.templates, application)  # raises for unknown templates
     suite = task_suite.load(settings.split, settings.world_seed, settings.variation, application=application)
     tasks = [task for task in suite if not settings.templates or task.template in settings.templates]
     if not tasks:

@@ -22,8 +22,8 @@ from agents.rollouts.policies import LanguageModelPolicy
 from webarena_gym.observation.history import PLACEHOLDER, Turn, compress
 
 
-class Answer(NamedTuple):
-    """A prompt with its response as token ids, and the goal and the page that say which tokens were allowed."""
+class TrainingSample(NamedTuple):
+    """Prompt and response as token ids, with the goal and the page, from which the allowed tokens are computed."""
 
     sample: Sample
     goal: str
@@ -99,7 +99,7 @@ class LanguageModel:
         engine = engine or create_engine(self._settings, self.network, self.encoder)
         return LanguageModelPolicy(engine, self.encoder, self._settings.max_prompt_tokens, self.constraints)
 
-    def choices(self, episode: Trajectory, hint: str = "") -> list[Answer]:
+    def choices(self, episode: Trajectory, hint: str = "") -> list[TrainingSample]:
         """Return each step of an episode as token ids, in the context that it is trained in; a hint is a message before it."""
         before: Ids = ()
         if hint:
@@ -108,11 +108,11 @@ class LanguageModel:
         if self._settings.contexts == "released":
             prompts = released_prompts(episode, self.encoder, thoughts=self._settings.thoughts)
         return [
-            Answer(Sample((*before, *prompt), step.response_ids), episode.goal, step.page)
+            TrainingSample(Sample((*before, *prompt), step.response_ids), episode.goal, step.page)
             for prompt, step in zip(prompts, episode.steps, strict=True)
         ]
 
-    def passes(self, choices: Sequence[Answer]) -> list[PackedBatch]:
+    def passes(self, choices: Sequence[TrainingSample]) -> list[PackedBatch]:
         """Return the forward passes for these choices. Raises ValueError for a response with a token that the constraints do not allow."""
         samples, own = [choice.sample for choice in choices], self._settings
         pad_id = self.network.config.pad_token_id or 0

@@ -1,6 +1,6 @@
 """Behaviour cloning of a pointing network: `python -m agents.train_bc --model pointer`.
 
-The expert plays, each of its actions becomes decisions among the candidates of its page, and the network learns to decide so.
+Each expert action is converted to decisions among the candidates of its page, and the network is trained to predict them.
 """
 
 import random
@@ -39,17 +39,17 @@ _WARMUP = 20  # updates in which the learning rate rises
 
 
 class Imitation(NamedTuple):
-    """A decision to imitate: the question with a sample of its wrong candidates, which stand last."""
+    """A training example: a question with its right candidates first, followed by a sample of the wrong ones."""
 
     question: Question
-    right: int  # so many candidates, the first, are right
-    wrong_weight: float  # each wrong one stands for so many
+    right: int  # number of right candidates
+    wrong_weight: float  # weight of each wrong candidate, for those left out
     world: str  # of the task
     kind: str = ""  # the template, for reports
 
 
 def imitation(decision: Decision, most: int, rng: numpy.random.Generator, world: str, kind: str = "") -> Imitation:
-    """Return the decision with at most so many wrong candidates, drawn alike."""
+    """Return the decision with at most so many wrong candidates, drawn uniformly."""
     question, right = decision
     is_wrong = numpy.ones(len(question.rows.slots), bool)
     is_wrong[list(right)] = False
@@ -59,7 +59,7 @@ def imitation(decision: Decision, most: int, rng: numpy.random.Generator, world:
 
 
 def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitation:
-    """Return the item with at most so many of its wrong candidates, drawn anew."""
+    """Return the item with at most so many of its wrong candidates, sampled again."""
     rows, right = item.question.rows, item.right
     wrong = len(rows.slots) - right
     if wrong <= most:
@@ -70,7 +70,7 @@ def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitatio
 
 
 def build_vocabulary(reader: Reader, imitations: Sequence[Imitation]) -> Vocabulary:
-    """Return the marks of the imitations, and the words that stand in more than one world, so that no world's names are among them."""
+    """Return the marks of the imitations, and the words that occur in more than one world, which excludes names of a single world."""
     worlds: dict[int, set[str]] = {}
     for item in imitations:
         for number in {*item.question.rows.slots.ravel().tolist(), *item.question.context.slots.tolist()}:
@@ -255,7 +255,7 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     with Metrics(args.out, update, "behaviour cloning") as metrics:
         while (progress := args.progress(update, elapsed_s)) < 1:
             started_s = time.perf_counter()
-            # What is random in an update comes from its number, so a resumed run draws the same.
+            # Random draws depend on the number of the update, so a resumed run repeats them.
             rng = numpy.random.default_rng([args.seed, update])
             torch.manual_seed(rng.integers(2**62))
             # All decisions in random order, epoch after epoch, without end.

@@ -1,4 +1,4 @@
-"""Settings of reinforcement, cloning, averaging and remembering, and of other libraries' trainers. To refuse one, torch is not needed."""
+"""Settings of all training commands. This module does not import torch, so invalid options are reported at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -36,9 +36,9 @@ class PassSettings:
     tokens_per_pass: MayChange[int] = 16_384
     """tokens in one forward pass, padding included; an update of more is accumulated"""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """of the passes over prompts and of the training; weights, gradients, optimizer and decoded tokens stay float32"""
+    """precision of forward and backward passes; weights, gradients, optimizer state and decoding stay float32"""
     gradient_checkpointing: MayChange[bool] = False
-    """compute the layers again in the backward pass instead of keeping them: slower, in less memory"""
+    """recompute layers in the backward pass instead of storing activations: slower, less memory"""
     lora_rank: int = 0
     """train low-rank adapters of this rank instead of the weights; 0: the weights"""
 
@@ -68,7 +68,7 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """address of a vLLM server to sample on, such as http://127.0.0.1:8000; else the model samples in this process"""
 
     def agent(self) -> dict[str, Any]:
-        """Return how the trained model is to be used."""
+        """Return the agent record: the options with which the trained model must be used."""
         return {
             **self.env_arguments(),
             "system": self.system,
@@ -78,7 +78,7 @@ class LanguageModelSettings(PassSettings, EnvSettings):
 
 
 def hidden_from_pointing_networks() -> set[str]:
-    """Return the names of options that say something about language models alone."""
+    """Return the names of options that only apply to language models."""
     return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application"} | {"distilled"}
 
 
@@ -86,15 +86,15 @@ OF_LANGUAGE_MODELS: Mapping[str, Any] = {
     "group_size": 16, "epochs": 1, "minibatches": 1, "learning_rate": 3e-4, "average": 0.0, "replayed": 0,
     "groups_remembered": 2, "old_logprobs": "sampled",
 }  # fmt: skip
-"""Defaults of a language model's training, where they are not those of a pointing network's."""
+"""Defaults for language models that differ from those for pointing networks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(LanguageModelSettings, RunSettings):
-    """Settings of all methods of reinforcement."""
+    """Settings of all reinforcement learning methods."""
 
     trainer: ClassVar[str]
-    """the method, as `pkgutil.resolve_name` finds it"""
+    """the method's class, in the form of `pkgutil.resolve_name`"""
     model: str
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
     cpu_minutes: MayChange[float] = 0.0
@@ -106,7 +106,7 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     save_rollouts: MayChange[int] = 0
     """keep the rollouts of every so many updates for the report, as rollouts/<update>.jsonl.gz in the run's folder; 0: of none"""
     step_limits: tuple[int, ...] = ()
-    """growing step limits of equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps in all of it"""
+    """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps throughout"""
     temperature: float = 1.0
     """of sampling; log-probabilities are computed at the same"""
     tasks_per_update: int = 16
@@ -114,10 +114,10 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     group_size: int = 8
     """rollouts of each task, all from one seed"""
     dynamic_sampling: int = 1
-    """play up to so many times tasks_per_update groups until that many are mixed; 1: take groups as they come"""
+    """oversampling limit for groups with mixed rewards, as a multiple of tasks_per_update; 1: no oversampling"""
     processes: MayChange[Processes] = 1
-    """processes that play and learn side by side on a CPU, each with a copy of the model and one thread; 0: one for each core where the
-    model is small; with more than one, equal runs differ in the last bits of what the model computes"""
+    """processes that play and train in parallel on a CPU, each with a copy of the model and one thread; 0: one per core if the model is
+    small; with more than one, equal runs differ by rounding errors"""
     epochs: int = 2
     """passes over a batch of rollouts"""
     minibatches: int = 4
@@ -125,7 +125,7 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     learning_rate: float = 5e-4
     """learning rate of the first update"""
     schedule: Literal["constant", "linear"] = "constant"
-    """keep the learning rate, or let it fall to 0 over the training"""
+    """constant learning rate, or linear decay to 0 over the training"""
     max_grad_norm: float = 1.0
     """largest norm of an update's gradient, which is scaled down to it"""
     average: float = 0.97
@@ -136,8 +136,8 @@ class TrainSettings(LanguageModelSettings, RunSettings):
         expect_least(self, save_rollouts=0)
         budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
         if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
-            said = ", ".join(f"{name}={value}" for name, value in budgets.items())
-            raise ValueError(f"{said}; expected at least 0, and one of them at most")
+            values = ", ".join(f"{name}={value}" for name, value in budgets.items())
+            raise ValueError(f"{values}; expected at least 0, and one of them at most")
         if not 0 <= self.average < 1:
             raise ValueError(f"average is {self.average}; expected at least 0 and less than 1")
         limits = list(self.step_limits)
@@ -147,14 +147,14 @@ class TrainSettings(LanguageModelSettings, RunSettings):
             raise ValueError(f"step_limits={self.step_limits}; expected none above max_steps={self.max_steps}")
 
     def trained(self, update: int, elapsed_s: float, spent: Mapping[str, float]) -> float:
-        """Return the part of the training that is done, as `progress` does, by what was spent as well."""
+        """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates."""
         for name in ("env_steps", "cpu_minutes"):
             if budget := getattr(self, name):
                 return spent.get(name, 0.0) / float(budget)
         return self.progress(update, elapsed_s)
 
     def limit(self, progress: float) -> int | None:
-        """Return the step limit at a part of the training, None for the env's own."""
+        """Return the step limit at a progress from 0 to 1; None for the env's `max_steps`."""
         if not self.step_limits:
             return None
         return self.step_limits[min(int(progress * len(self.step_limits)), len(self.step_limits) - 1)]
@@ -171,7 +171,7 @@ class ClippedSettings(TrainSettings):
     ratio: Literal["token", "sequence"] = "token"
     """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
     old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
-    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
+    """denominator of the ratio: the sampler's log-probabilities, or the trainer's before the updates of a batch"""
     kl_weight: float = 0.0
     """weight of the KL divergence to the first model; 0 needs no reference model"""
 
@@ -189,21 +189,21 @@ class GRPOSettings(ClippedSettings):
 
     trainer: ClassVar = "agents.grpo:GRPO"
     advantages: Advantages = "state"
-    """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
-    rollout's own states"""
+    """baseline of advantages: steps of the group with the same prompt (state); whole rollouts (trajectory); the sum of both (gigpo); or
+    continuations forked from a rollout's states (forks)"""
     weighting: Literal["paper", "constant", "dr_grpo", "token_mean"] = "token_mean"
     """paper: mean over trajectories, steps and tokens in turn; constant: the same with 15 for the number of steps; dr_grpo: 1024 for the
-    tokens of a trajectory; token_mean: every token alike"""
+    tokens of a trajectory; token_mean: equal weights for all tokens"""
     seek_mixed: bool = True
     """draw more often from templates that neither always succeed nor always fail"""
     groups_remembered: int = 5
-    """groups of a template that its running success is a mean of; later groups move it"""
+    """number of groups in the running mean of a template's success"""
     replayed: int = 48
-    """earlier successes that a batch is trained on again, more often of templates that rarely succeed (self-imitation); 0: none"""
+    """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
     fork_every: int = 1
     """forks: steps from one fork of a rollout to the next; the first step is one"""
     distilled: float = 0.0
-    """weight of what the model itself would choose where it is told the task's solution, beside the advantages (SDAR); 0: none"""
+    """weight of on-policy self-distillation from the model prompted with the task's solution (SDAR); 0: none"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -212,7 +212,7 @@ class GRPOSettings(ClippedSettings):
             raise ValueError(f"distilled is {self.distilled} and kl_weight {self.kl_weight}; expected 0 for one of them")
         expect_one_of("advantages", self.advantages, get_args(Advantages))
         if self.replayed and self.old_logprobs == "sampled":
-            # Ratios to those of long ago would be clipped where the policy has learned since.
+            # Ratios to log-probabilities of old policies would be clipped.
             raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
 
 
@@ -239,21 +239,21 @@ class FilteredBCSettings(ReplaySettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AWRSettings(ReplaySettings):
-    """Advantage-weighted regression: imitate all steps, the more the better they turned out than was expected."""
+    """Advantage-weighted regression (AWR): imitate all steps with weights that grow with their advantages."""
 
     trainer: ClassVar = "agents.methods.awr:AWR"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigiRLSettings(ReplaySettings):
-    """DigiRL: imitate the steps that two value functions call better than expected, in the episodes that taught the most."""
+    """DigiRL: imitate steps with a positive advantage, in the episodes with the most surprising rewards."""
 
     trainer: ClassVar = "agents.methods.digirl:DigiRL"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WebRLSettings(ReplaySettings):
-    """WebRL: tasks near those that failed, and steps towards their advantages that stay near the last policy."""
+    """WebRL: a curriculum of tasks similar to failed ones, and policy updates under a KL constraint."""
 
     trainer: ClassVar = "agents.methods.webrl:WebRL"
     old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
@@ -267,21 +267,21 @@ class WebRLSettings(ReplaySettings):
 
 @dataclass(frozen=True, kw_only=True)
 class StarPOSettings(ClippedSettings):
-    """StarPO: PPO over whole trajectories of the groups whose outcomes are least certain."""
+    """StarPO: PPO on whole trajectories of the groups with the largest variance of rewards."""
 
     trainer: ClassVar = "agents.methods.starpo:StarPO"
     starpo_advantages: Literal["gae", "group"] = "gae"
     """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
     starpo_kept: float = 0.25
-    """starpo: share of the groups that is learned from, those of the largest deviation of rewards; 1: all"""
+    """starpo: share of the groups that is trained on, those with the largest deviation of rewards; 1: all"""
     starpo_decay: float = 1.0
-    """starpo, gae: how much of an advantage is that of the outcome (lambda); 0: of the next value alone"""
+    """starpo, gae: lambda; 1: advantages from the outcome only, 0: from the next value only"""
     starpo_length_factor: float = 0.0
     """starpo, gae: alpha of a lambda of 1 - 1 / (alpha * turns) in place of starpo_decay; 0: none"""
     starpo_value_groups: int = 0
-    """starpo, gae: first groups of the training from which the critic alone learns"""
+    """starpo, gae: number of initial groups that only train the critic"""
     starpo_format_cost: float = 0.0
-    """starpo, gae: what a reply without an action is paid less"""
+    """starpo, gae: penalty of a reply without an action"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -294,7 +294,7 @@ class StarPOSettings(ClippedSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class StructuredSettings(GRPOSettings):
-    """WorkForceAgent-R1: steps are rewarded by rules for their form, action, element and argument, beside the outcome of the episode."""
+    """WorkForceAgent-R1: rule-based step rewards for format, action kind, element and argument, in addition to the outcome reward."""
 
     trainer: ClassVar = "agents.methods.structured:Structured"
     outcome_weight: float = 1.0
@@ -302,13 +302,13 @@ class StructuredSettings(GRPOSettings):
     format_reward: float = 0.1
     """structured: reward of a reply with an action"""
     kind_reward: float = 0.1
-    """structured: what is added if the action is of the expert's kind"""
+    """structured: additional reward if the action has the expert's kind"""
     element_reward: float = 0.2
-    """structured: what is added to that if it is on the expert's element, or needs none"""
+    """structured: additional reward if the element is also right"""
     argument_reward: float = 0.6
-    """structured: what is added to that if it has the expert's argument, or needs none"""
+    """structured: additional reward if the argument is also right"""
     progress_weight: float = 0.0
-    """structured: reward of the whole way to the expert's end, parted among the steps that came nearer to it"""
+    """structured: reward for completing the expert's path, divided among the steps that make progress"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -320,17 +320,17 @@ Correction = Literal["none", "step", "path"]
 
 @dataclass(frozen=True, kw_only=True)
 class TSRSettings(GRPOSettings):
-    """Trajectory-search rollouts: M-GRPO on rollouts that a search has found, step by step, while they are collected."""
+    """Trajectory-search rollouts (TSR): M-GRPO on rollouts that are collected with a search at each step."""
 
     trainer: ClassVar = "agents.methods.tsr:TSR"
     search_width: int = 4
     """tsr: replies that are tried at each step; equal ones are tried once"""
     search_choice: Literal["best", "diverse"] = "best"
-    """tsr: keep rather what leads to states of high value, or to pages that the group's rollouts have not seen"""
+    """tsr: prefer replies that lead to states of high value, or to pages new to the group's rollouts"""
     search_correction: Correction = "step"
-    """tsr: correct for the choice among replies at a step, also for those at all steps before it, or not"""
+    """tsr: importance weights for the selection at the step, for all steps up to it (path), or none"""
     search_gain: float = 1.0
-    """tsr: weight of a step's value above what else was tried there, beside the advantage of M-GRPO; 0 is the paper's"""
+    """tsr: weight of a reply's value minus the mean over the replies tried, added to M-GRPO's advantage; 0: the paper's method"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -343,7 +343,7 @@ METHODS: dict[str, type[TrainSettings]] = {
     "grpo": GRPOSettings, "filtered_bc": FilteredBCSettings, "awr": AWRSettings, "digirl": DigiRLSettings,
     "webrl": WebRLSettings, "starpo": StarPOSettings, "structured": StructuredSettings, "tsr": TSRSettings,
 }  # fmt: skip
-"""The settings of the methods of reinforcement, by the name that `--method` gives them."""
+"""Settings of the reinforcement learning methods, by their name for `--method`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,7 +374,7 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
     threshold: float = 0.3
     """gap of Q that makes a pair"""
     beta: float = 0.1
-    """how strongly preferences pull away from the policy that searched"""
+    """beta of DPO: strength of the KL constraint to the policy that searched"""
     pairs_per_update: int = 64
     """pairs in one update"""
     epochs: int = 1
@@ -389,13 +389,13 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class CloningSettings(SplitSettings, RunSettings):
-    """Settings of cloning, of a language model or a pointing network."""
+    """Settings of behaviour cloning, for language models and pointing networks."""
 
     save_every: MayChange[int] = 200
     """updates between checkpoints"""
     mistakes: float = 0.0
-    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
-    (WebCoT): the steps that undo it are learned, and those that follow; wrong steps are not"""
+    """above 0, add a second episode of each task in which the expert takes and undoes wrong steps with this probability per step
+    (WebCoT); wrong steps are not training targets"""
     weight_decay: float = 0.01
     """AdamW's weight decay"""
     max_grad_norm: float = 1.0
@@ -418,11 +418,11 @@ class BCSettings(PassSettings, CloningSettings):
     demonstrations: PresentFile | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
     expert_thoughts: Thoughts = "none"
-    """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
+    """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     max_prompt_tokens: int = 1400
-    """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
+    """steps with longer prompts are left out, because a few long pages would take much of the time"""
     vocabulary: int = 2048
     """tokens of the small model's tokenizer"""
     width: int = 128
@@ -432,7 +432,7 @@ class BCSettings(PassSettings, CloningSettings):
     heads: int = 4
     """attention heads of the small model"""
     inserted_layers: int = 0
-    """new layers behind the first one of a small model that training goes on with; they change nothing until they are trained"""
+    """layers to insert after the first layer of a trained small model; they are initialized as identity"""
     practice: int = 80
     """updates of copying random sequences before the small model sees a page"""
     optimizer: OptimizerName = "adamw"
@@ -440,18 +440,18 @@ class BCSettings(PassSettings, CloningSettings):
     learning_rate: float = 2e-3
     """highest learning rate"""
     tokens_per_update: int = 3072
-    """tokens in one update, padding included, reckoned with whole pages: while pages are thinned, an update has fewer"""
+    """tokens in one update, including padding, computed with whole pages; updates with thinned pages have fewer"""
     copy_weight: float = 0.5
-    """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
+    """weight of the loss on repeated tokens within prompts, which teaches copying; 0 for pretrained models"""
     curriculum: float = 0.6
-    """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
+    """part of the training in which pages grow from a tenth of their lines to all lines; 0: whole pages from the start"""
     curriculum_power: float = 1.0
-    """pages grow with this power of that part's progress; 2 keeps them small for longer, and so more of them are seen"""
+    """exponent of the growth; 2 keeps pages short for longer"""
     thinned: float = 0.0
     """part of the updates that see thinned pages after the curriculum too, until 0.85 of the training is done"""
     focus: float = 0.0
-    """above 0, the better a kind of step is known the fewer are taken, but each with this probability at least; a step's kind is
-    its task's template and how many of the episode's steps its prompt shows"""
+    """above 0, train less often on kinds of steps that the model predicts well, but at least with this probability; the kind of a step
+    is its template and the number of earlier steps in its prompt"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -491,13 +491,13 @@ class PointerBCSettings(CloningSettings):
     window: int = 20_000
     max_steps: int = 30
     one_world_each: bool = False
-    """draw each template in one of the worlds only, in turn, instead of in all of them; words are learned if two worlds have them"""
+    """draw each template in only one of the worlds, in turn; the vocabulary contains words that occur in at least two worlds"""
     layout_worlds: tuple[int, ...] = ()
-    """seeds of further worlds, each with a layout of its own, that tasks come from"""
+    """seeds of further worlds with varied layouts"""
     detours: float = 0.0
-    """probability that a wrong link is tried before one of the expert's: the network learns to go back, and not to try it again"""
+    """probability of following a wrong link before a link of the expert, and of going back: teaches recovery"""
     dagger: int = 0
-    """let the network of `begin_with` play each task so often, too, and learn what leads back from where it left the expert's path (DAgger)"""
+    """number of episodes per task that the network of `begin_with` plays; the expert labels its states off the path (DAgger)"""
     width: int = 48
     """size of a word's embedding"""
     hidden: int = 96
@@ -510,9 +510,9 @@ class PointerBCSettings(CloningSettings):
     decisions_per_update: int = 64
     """decisions in one update"""
     wrong_kept: int = 1_500
-    """wrong candidates of a decision that are kept in memory"""
+    """wrong candidates stored per decision"""
     wrong_drawn: int = 150
-    """wrong candidates of a decision that an update sees, drawn anew each time; each stands for several"""
+    """wrong candidates sampled per decision and update, weighted for those left out"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -545,8 +545,8 @@ class RememberSettings(TrainingWorlds):
     templates: tuple[str, ...] = ()
     """templates that it plays; by default those of the training split"""
     walk: int = 0
-    """above 0: use links, buttons and fields of each site for so many steps without a task, which tells what unknown labels are to
-    `agents.evaluate --reads meaning`; first in several training worlds, then in the world to be played"""
+    """above 0: explore each site for this many steps without a task, and record the effects of labels for
+    `agents.evaluate --reads meaning`; first in several training worlds, then in the world to be evaluated"""
     variation: Variation = "content"
     """of the worlds that are walked"""
     max_steps: int = 15
@@ -591,13 +591,13 @@ class SB3Settings(RunSettings):
     learning_rate: float = 1e-3
     """of Adam"""
     discount: float = 0.95
-    """of the reward for each step; below 1, so that short ways are worth more"""
+    """discount factor of the reward per step; below 1, shorter solutions are worth more"""
     entropy_weight: float = 0.01
-    """of the bonus for trying things"""
+    """weight of the entropy bonus"""
     width: int = 64
     """units of each layer of the policy"""
     prior: float = 4.0
-    """weight of what a candidate has to do with the goal in its score, to begin with; 0: all candidates are equally likely"""
+    """initial weight of a candidate's word overlap with the goal in its score; 0: uniform initial policy"""
     save_every: MayChange[int] = 20
     """updates between saves"""
 

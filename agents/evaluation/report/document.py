@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
 
 from agents.evaluation.report.curves import known_metrics, rollouts_by_policy, successes, thin, trees
-from agents.evaluation.report.episodes import Shown, pack_episodes
+from agents.evaluation.report.episodes import EmbeddedCounts, pack_episodes
 from agents.evaluation.report.sources import Sources, read_sources, summarise_all
 from webarena_gym.server.http import answering, name_of
 
@@ -28,7 +28,7 @@ _SCRIPTS = (
 _NEVER_STORED = {"Cache-Control": "no-store"}
 
 
-def write_report(path: Path, sources: Sources, **options: Any) -> tuple[int, dict[str, Shown]]:
+def write_report(path: Path, sources: Sources, **options: Any) -> tuple[int, dict[str, EmbeddedCounts]]:
     """Write the report and return its size, and what it shows; the options are those of `render_report`."""
     text, shown = render_report(sources, **options)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def write_report(path: Path, sources: Sources, **options: Any) -> tuple[int, dic
 def render_report(
     sources: Sources, *, title: str, lead: str = "", megabytes: float = 100.0, pages: bool = True,
     watched: Sequence[str] | None = None,
-) -> tuple[str, dict[str, Shown]]:  # fmt: skip
+) -> tuple[str, dict[str, EmbeddedCounts]]:  # fmt: skip
     """Return the report's HTML, and of each policy how many episodes with steps and pages.
 
     All episodes are in its tables and lists, with as many steps and pages as fit into the size.

@@ -120,10 +120,7 @@ def write_picture(
 
 
 class Replayer(ExitStack):
-    """Plays episodes again in envs of its own, as a context manager, and keeps what their pages need in `assets`.
-
-    The envs have the settings that the episode names.
-    """
+    """Context manager that replays episodes, in envs with their recorded settings, and collects their `assets`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,9 +129,9 @@ class Replayer(ExitStack):
         self._networks: dict[tuple[int, Variation], Network] = {}
 
     def replay(self, task: Task, episode: Trajectory) -> Replay:
-        """Return the pages of an episode of that task, as far as they show the text that the episode recorded.
+        """Replay an episode. Returns its pages up to the first difference from the recorded page texts.
 
-        Of a file without the text of pages, as far as the env answers each action as it did.
+        If the file contains no page texts, the replay stops at the first difference in action errors.
         """
         if not episode.steps:
             return Replay([], [], "It has no steps.")
@@ -149,7 +146,7 @@ class Replayer(ExitStack):
             self._envs[settings] = self.enter_context(closing(made))
         env: Any = self._envs[settings].unwrapped
         try:
-            seen, info = env.reset(seed=0, options={"task": task})
+            observation, info = env.reset(seed=0, options={"task": task})
         except BrowserError as error:
             return Replay([], [], f"Its env cannot be made here: {error}")
         if task.world_seed is None or settings.application:
@@ -165,21 +162,21 @@ class Replayer(ExitStack):
         for number, step in enumerate(episode.steps):
             if info["page"] not in step.page and step.page:  # a log may have more around a page
                 return Replay(pages, list(assets), f"From step {number + 1} on, the env shows other pages today.")
-            self._show(env, seen, info, step, network, pages, assets)
-            seen, *_, info = env.step(step.reply)
+            self._show(env, observation, info, step, network, pages, assets)
+            observation, *_, info = env.step(step.reply)
             if not step.page and info["action_error"] != step.action_error:
                 return Replay(pages, list(assets), f"From step {number + 2} on, the env shows other pages today.")
-        self._show(env, seen, info, Step("", ""), network, pages, assets)
+        self._show(env, observation, info, Step("", ""), network, pages, assets)
         return Replay(pages, list(assets))
 
     def _show(
-        self, env: Any, seen: Any, info: Mapping[str, Any], step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]
+        self, env: Any, observation: Any, info: Mapping[str, Any], step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]
     ) -> None:  # fmt: skip
         """Add the env's page, with the element marked that the reply names, and those of the step's candidates; or its picture."""
         address, element, points = _named(env, step.reply)
-        if not isinstance(seen, str):
+        if not isinstance(observation, str):
             number = [*(node.element for node in env.observation.nodes.values()), element].index(element)
-            boxes = [row[1:] for row in seen["boxes"].tolist() if row[0] == number]
+            boxes = [row[1:] for row in observation["boxes"].tolist() if row[0] == number]
             written, key = write_picture(info["messages"][-1]["content"][-1]["image_url"]["url"], boxes, points, self.assets)
             pages.append(ShownPage(written, address, info["page"]))
             assets[key] = None
@@ -208,8 +205,8 @@ def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None, Sequen
     return next(address for address, node in nodes.items() if node.element is element), element, ()
 
 
-class Shown(NamedTuple):
-    """Of how many episodes of a policy the report holds pages and steps, and how many there are. All of them are in its lists."""
+class EmbeddedCounts(NamedTuple):
+    """Numbers of a policy's episodes in the report: with pages, with steps, and in total. All episodes are listed."""
 
     pages: int
     steps: int
@@ -219,12 +216,11 @@ class Shown(NamedTuple):
 def pack_episodes(
     policies: Mapping[str, Sequence[Trajectory]], rollouts: Mapping[str, Sequence[Trajectory]] | None = None, *, room: int,
     pages: bool,
-) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, Shown]]:  # fmt: skip
-    """Return the heads of all episodes, their compressed blocks by id, and what is held of each policy.
+) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, EmbeddedCounts]]:  # fmt: skip
+    """Return the heads of all episodes, compressed blocks by id, and the numbers of embedded episodes by policy.
 
-    Policies take turns, so that they show the same tasks, with as many steps and pages as fit into `room` bytes.
-
-    The `rollouts` of training come last. Steps come before pages, for which episodes are played again.
+    Steps and pages are embedded until `room` bytes are used: steps first, then pages, for which episodes are replayed. Policies take
+    turns, so that the same tasks are embedded for each. `rollouts` of training come last.
     """
     rollouts = rollouts or {}
     items: list[tuple[Task, Trajectory]] = []
@@ -254,15 +250,15 @@ def pack_episodes(
             replay = replayer.replay(task, episode)
             contents = replayer.assets.contents
             packed = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
-            seen: list[dict[str, Any]] = []
+            page_records: list[dict[str, Any]] = []
             for place, page in enumerate(replay.pages):
-                seen.append({"html": page.html})
+                page_records.append({"html": page.html})
                 step = episode.steps[place] if place < len(episode.steps) else None
                 if step and not step.page:  # only the replay knows its text
-                    seen[-1] |= {"text": page.text, "mark": _span(page.text, page.address)}
+                    page_records[-1] |= {"text": page.text, "mark": _span(page.text, page.address)}
                 elif step and page.address:
-                    seen[-1]["mark"] = _span(step.page, page.address)
-            packed[f"pages-{index}"] = pack(json.dumps({"pages": seen, "problem": replay.problem}, ensure_ascii=False))
+                    page_records[-1]["mark"] = _span(step.page, page.address)
+            packed[f"pages-{index}"] = pack(json.dumps({"pages": page_records, "problem": replay.problem}, ensure_ascii=False))
             room -= _size(packed)
             if room < 0:
                 break
@@ -271,7 +267,7 @@ def pack_episodes(
     held, shown = Counter((head["policy"], head["holds"]) for head in heads), {}
     for name, episodes in {**policies, **rollouts}.items():
         whole = held[name, "pages"]
-        shown[name] = Shown(whole, whole + held[name, "steps"], len(episodes))
+        shown[name] = EmbeddedCounts(whole, whole + held[name, "steps"], len(episodes))
     return heads, blocks, shown
 
 
@@ -280,12 +276,12 @@ def _size(blocks: Mapping[str, str]) -> int:
 
 
 def pack(text: str) -> str:
-    """Return text compressed (gzip, base64); equal texts give equal results."""
+    """Compress a text with gzip and encode it as base64, deterministically."""
     return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def _steps(episode: Trajectory) -> dict[str, Any]:
-    """Return the steps of an episode, and what followed them."""
+    """Return the steps of an episode and its outcome as JSON values."""
     steps = []
     for step in episode.steps:
         thought, action = split_reply(step.reply)
@@ -300,16 +296,16 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
                 "seconds": [round(step.policy_s, 4), round(step.env_s, 4)],
             }
         )  # fmt: skip
-    told: list[str] = []  # the ending in plain words
+    ending: list[str] = []  # sentences for the reader
     if episode.failure or episode.verdicts:
         ended = {"success": episode.reward == 1, "verdicts": episode.verdicts}
-        told = in_words({"failure": episode.failure} if episode.failure else ended)
+        ending = in_words({"failure": episode.failure} if episode.failure else ended)
     verdicts = [dict(verdict) for verdict in episode.verdicts]
-    return {"steps": steps, "told": told, "verdicts": verdicts, "failure": episode.failure}
+    return {"steps": steps, "told": ending, "verdicts": verdicts, "failure": episode.failure}
 
 
 def _span(page: str, address: str | None) -> list[int]:
-    """Return where the element with that address begins and ends in a text, as JavaScript counts; nothing where it is not in it."""
+    """Return start and end of the element with this address in a page text, in UTF-16 units; empty if the text does not contain it."""
     before, marked, _ = mark(page, address)
     start = _units(before)
     return [start, start + _units(marked)] if marked else []

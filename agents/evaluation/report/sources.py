@@ -136,13 +136,14 @@ def _add(known: dict[str, Any], name: str, value: Any, path: Path) -> None:
 
 
 def task_of(episode: Trajectory) -> Task:
-    """Return the task of an episode, drawn again from its id; of one that is in no suite, a stand-in of unknown site and checks."""
-    found = _found(episode.task_id, episode.env)
-    return found or Task(episode.task_id, (UNKNOWN,), "", episode.goal, {"eval_types": [UNKNOWN]})
+    """Return the task of an episode by its id; for an unknown id, a placeholder with an unknown site and evaluator."""
+    return _find_task(episode.task_id, episode.env) or Task(
+        episode.task_id, (UNKNOWN,), "", episode.goal, {"eval_types": [UNKNOWN]}
+    )
 
 
 @cache
-def _found(task_id: str, env: EnvSettings | None) -> Task | None:
+def _find_task(task_id: str, env: EnvSettings | None) -> Task | None:
     try:
         return find_task(task_id, env)
     except WebArenaGymError:
@@ -165,17 +166,17 @@ def _read_log(path: Path) -> list[Trajectory]:
 
 
 def _from_sample(sample: Mapping[str, Any], env: EnvSettings | None) -> Trajectory:
-    """Return a sample of an Inspect log: its messages, in turn what the model was shown and what it said."""
+    """Return a sample of an Inspect log: alternating observations and replies."""
     messages = [(message, _text(message.get("content"))) for message in sample["messages"]]
     steps: list[Step] = []
     shown = ""
-    for place, (message, text) in enumerate(messages):
+    for index, (message, text) in enumerate(messages):
         if message["role"] != "assistant":
             shown = text[max(0, text.find("URL: ")) :] if text.startswith("Task") else text  # without the goal
             continue
         calls = [reply_of(DIALECTS["webrl"], call["function"], call["arguments"]) for call in message.get("tool_calls") or ()]
-        told = messages[place + 1][1] if place + 1 < len(messages) else ""
-        error = told.partition("\n")[0] if told.startswith("Action error") else ""
+        answer = messages[index + 1][1] if index + 1 < len(messages) else ""
+        error = answer.partition("\n")[0] if answer.startswith("Action error") else ""
         steps.append(Step(shown, "\n".join([text, *calls[:1]]).strip(), error))
     score: Mapping[str, Any] = next(iter((sample.get("scores") or {}).values()), {})
     failure = str((sample.get("error") or {}).get("message", "")) or ("" if score else "It was not scored.")
@@ -198,8 +199,8 @@ def _text(content: Any) -> str:
 def _from_state(state: Mapping[str, Any]) -> Trajectory:
     """Return an episode that is over from the state that an arena gives of it, which has requests for steps and no pages."""
     result = state["result"] or {"reward": 0.0, "verdicts": ()}
-    told = ((request["what"], request["status"]) for request in state["log"])
-    steps = tuple(Step("", what, f"status {status}" if status >= 400 else "") for what, status in told)
+    requests = ((request["what"], request["status"]) for request in state["log"])
+    steps = tuple(Step("", what, f"status {status}" if status >= 400 else "") for what, status in requests)
     more: dict[str, Any] = {"verdicts": tuple(result["verdicts"]), "failure": state["failure"]}
     ending: Ending = "failed" if state["failure"] else "exited"
     return Trajectory(state["task_id"], state["goal"], steps, result["reward"], ending, **more)
