@@ -157,7 +157,7 @@ def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
         Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
     (other / "agent.json").write_text(json.dumps(agent_record(members[0])), encoding="utf-8")
     Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
-    with pytest.raises(ValueError, match="is a pointing network, and other agents"):
+    with pytest.raises(ValueError, match="mixes the pointing network"):
         create_policy(EvaluationSettings(policy=str(tmp_path / "bad")))
     (tmp_path / "bad" / "ensemble.json").write_text("{}", encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"ensemble.json is not a valid ensemble"):
