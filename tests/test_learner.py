@@ -234,7 +234,7 @@ def end_the_second(how):
 ])  # fmt: skip
 def test_a_process_that_is_lost_is_told_in_one_line(how, told, count, capfd):
     with pytest.raises(
-        LostProcessError, match=rf"process \d+, rank [12] of {count}, {told}; the same command goes on"
+        LostProcessError, match=rf"process \d+, rank [12] of {count}, {told}; run the same command again"
     ) as raised:
         launch(end_the_second, count, how)
     assert "\n" not in str(raised.value)

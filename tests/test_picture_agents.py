@@ -124,7 +124,7 @@ def folder(tmp_path_factory):
     model.save_pretrained(folder)
     with pytest.MonkeyPatch.context() as patch:
         if importlib.util.find_spec("torchvision") is None:
-            with pytest.raises(ValueError, match=r"cannot be prepared: .*requires the Torchvision library"):
+            with pytest.raises(ValueError, match=r"cannot be loaded: .*requires the Torchvision library"):
                 load_vision_model(folder, "float32")
             patch.setattr(Qwen2_5_VLProcessor, "get_attributes", lambda *_: ["image_processor", "tokenizer"])
         yield folder

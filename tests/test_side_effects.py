@@ -334,7 +334,7 @@ def test_a_comment_on_another_order_is_a_side_effect_and_an_empty_one_is_not_sen
     task = task_of("shopping_admin.change_group_and_list")
     env = opened(WebArenaLite(tasks=[task], max_steps=60))
     trial = side_effects._Trial(env, task)
-    deeds, _ = side_effects.repertoire(side_effects.Place(1000, "content", "standard"))
+    deeds, _ = side_effects.repertoire(side_effects.WorldSpec(1000, "content", "standard"))
     comments = [deed for deed in deeds if "addComment" in deed.request.url]
     assert comments
     for deed in comments:
