@@ -26,7 +26,17 @@ from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import Result, Sources, newest_groups, summarise_all
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
-from agents.settings import ENV_FIELDS, EnvSettings, Templates, TrainingWorlds, collect_rarely, expect_least, parse_settings
+from agents.settings import (
+    ENV_FIELDS,
+    EnvSettings,
+    NewFolder,
+    PresentFolder,
+    Templates,
+    TrainingWorlds,
+    collect_rarely,
+    expect_least,
+    parse_settings,
+)
 from agents.training.metrics import read_metrics
 from agents.training.settings import PointerBCSettings
 from webarena_gym import console
@@ -51,9 +61,9 @@ _EXPECTED = "an improvement of 9 to 18 percentage points (five runs with other s
 class DemoSettings:
     """Train an agent by behaviour cloning, fine-tune it with M-GRPO, evaluate both on held-out worlds and write a report."""
 
-    out: Path = Path("runs/demo")
+    out: NewFolder = Path("runs/demo")
     """folder of the demo; an unfinished demo with the same settings is resumed, any other one is replaced"""
-    model: Path | None = None
+    model: PresentFolder | None = None
     """run or model folder of the agent to fine-tune, instead of a new BC agent"""
     bc_updates: int = 300
     """updates of behaviour cloning"""

@@ -411,7 +411,7 @@ PATHS = {"demonstrations", "begin_with", "episodes", "memory", "critic", "cloned
     (name, option)
     for name, kind in KINDS.items()
     for option, hint in get_type_hints(kind, include_extras=True).items()
-    if "Path" in str(hint) and (option in PATHS or option.startswith(("out", "save"))) and name != "agents.demo"
+    if "Path" in str(hint) and (option in PATHS or option.startswith(("out", "save")))
 ])  # fmt: skip
 def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_done(name, option, capsys, tmp_path):
     (tmp_path / "file").write_text("")
