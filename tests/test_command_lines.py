@@ -393,7 +393,7 @@ def test_options_of_one_meaning_are_spelled_alike():
     (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}"),
     (["evaluate", "--agent", "random", "--out", __file__], __file__),
     (["leaderboard", "nowhere"], "nowhere"),
-    (["doctor", "--sites", "{"], "--sites is '{', which is no JSON"),
+    (["doctor", "--sites", "{"], "--sites is '{', which is not valid JSON"),
     (["play", "--session", str(ROOT), "start"], str(ROOT)),
 ])  # fmt: skip
 def test_mistakes_end_with_status_2_and_one_line(capsys, arguments, value):

@@ -210,7 +210,7 @@ def changed(**changes):
 
 
 @pytest.mark.parametrize(("fault", "said"), [
-    (lambda said: json.dumps(said)[:20], "no JSON"),
+    (lambda said: json.dumps(said)[:20], "invalid JSON"),
     (lambda _: [], "without ids, log-probabilities or versions"),
     (lambda _: {"choices": []}, "without ids, log-probabilities or versions"),
     (changed(logprobs=None), "without ids, log-probabilities or versions"),

@@ -345,7 +345,7 @@ ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example
     ({"viewport": "porthole"}, ValueError, "expected one of 'window', 'layout'"),
     ({"bbox": True}, ValueError, "bbox needs"),
     ({"rules": "mine"}, ValueError, "expected one of 'native'"),
-    ({"browser": "chromium", "sites": {"My Shop": "http://x"}}, ServerError, "'My Shop' is no name of a site"),
+    ({"browser": "chromium", "sites": {"My Shop": "http://x"}}, ServerError, "invalid site name 'My Shop'"),
     ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
     ({"tasks": []}, TaskError, "empty"),
     ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),
@@ -355,7 +355,7 @@ ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example
     ({"hosts": ["tiles.test:80"]}, ValueError, "accounts, logins and hosts are for real servers"),
     ({"accounts": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
     ({"logins": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
-    (ON_CHROMIUM | {"logins": {"My Books": "/login"}}, ServerError, "'My Books' is no name of a site"),
+    (ON_CHROMIUM | {"logins": {"My Books": "/login"}}, ServerError, "invalid site name 'My Books'"),
     (ON_CHROMIUM | {"logins": {"shopping": "/login"}}, ServerError, "the login of shopping is '/login'"),
     *(({"step_budget": no}, ValueError, f"step_budget is {no!r}; expected a number above 0") for no in (0, -1, nan, inf, "2", True)),
 ])  # fmt: skip

@@ -39,7 +39,15 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.evaluation.runner import GivenUpError, run
 from webarena_gym.evaluation.statistics import clustered, over_tasks, pass_all, pass_at, wilson
-from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, Usage, _usage, is_too_long, may_be_too_long
+from webarena_gym.servers.chat import (
+    ChatModel,
+    Completion,
+    ToolCall,
+    Usage,
+    _parse_usage,
+    is_context_overflow,
+    may_be_context_overflow,
+)
 from webarena_gym.servers.rest import retry_after_s
 from webarena_gym.tasks import load as load_tasks
 from webarena_gym.tools.cli import main
@@ -451,12 +459,12 @@ THOUGHT = {"content": None, "reasoning_content": "Let me see."}
     ({"content": "do(action=", "finish_reason": "length"}, (), "truncated"),
     ({"content": None, "tool_calls": [CALL], "finish_reason": "length"}, ("--tools",), "truncated"),
     # what it could not say is a failure
-    ({**THOUGHT, "finish_reason": "length"}, (), "cut the reply off after 10 tokens, before it said anything"),
+    ({**THOUGHT, "finish_reason": "length"}, (), "cut the reply off after 10 tokens, before any text outside the reasoning"),
     ({"content": "<think>Let me", "finish_reason": "length"}, (), "cut the reply off"),
     ({"content": None, "finish_reason": "content_filter"}, (), "withheld the reply (finish_reason content_filter)"),
     (said(EXIT, finish_reason="content_filter"), (), "withheld the reply"),
     ({"content": "", "finish_reason": "abort"}, (), "withheld the reply"),
-    ({"content": [{"type": "image_url", "image_url": {}}]}, (), "expected a text, or parts of one"),
+    ({"content": [{"type": "image_url", "image_url": {}}]}, (), "expected a string or a list of text parts"),
     # unless that is said to be its loss
     ({**THOUGHT, "finish_reason": "length"}, ("--too-long", "lost"), "too_long"),
     ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
@@ -525,7 +533,7 @@ def refused(status, error):
     refused(400, "Trying to keep the first 5000 tokens when context the overflows. The model has a context length of only 4096"),  # LM Studio
 ])  # fmt: skip
 def test_the_usual_servers_are_understood_when_a_conversation_is_too_long(error):
-    assert is_too_long(error)
+    assert is_context_overflow(error)
 
 
 @pytest.mark.parametrize(("error", "may_be"), [
@@ -539,7 +547,7 @@ def test_the_usual_servers_are_understood_when_a_conversation_is_too_long(error)
     (refused(0, ""), False),
 ])  # fmt: skip
 def test_other_refusals_are_none_for_length(error, may_be):
-    assert (is_too_long(error), may_be_too_long(error)) == (False, may_be)
+    assert (is_context_overflow(error), may_be_context_overflow(error)) == (False, may_be)
 
 
 @pytest.mark.parametrize(("first", "judged"), [(0, 0), (1, 1)])
@@ -560,11 +568,11 @@ def test_an_error_in_the_place_of_an_answer_is_read_whatever_the_status(chatted,
 def test_an_account_without_funds_is_no_rate_limit_and_a_quota_of_a_minute_is(chatted):
     unpaid = (429, {}, json.dumps({"error": {"code": "insufficient_quota", "message": "check your plan and billing details"}}))
     status, _, output, asked = chatted("--limit", 1, fault=lambda *_: unpaid)
-    assert (status, len(asked), "insufficient_quota" in output, "asked again" in output) == (1, 1, True, False)
+    assert (status, len(asked), "insufficient_quota" in output, "next try" in output) == (1, 1, True, False)
     limited = (429, {}, "You exceeded your current quota, please check your plan and billing details")
     status, _, output, asked = chatted("--limit", 1, folder="limited", fault=lambda number, _: None if number else limited)
     assert status == 0
-    assert re.search("webarena-gym: .*answered 429 .*current quota.*; asked again in 0.25 s, and for at most 900 s", output)
+    assert re.search("webarena-gym: .*answered 429 .*current quota.*; next try in 0.25 s, last try in at most 900 s", output)
 
 
 @pytest.mark.parametrize("fault", ["trickle", "trickle head", "silent"])
@@ -599,7 +607,7 @@ def test_a_limit_beyond_the_deadline_is_a_failure_that_says_so(chatted):
     status, result, said, asked = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
     assert (status, result["success"]) == (1, None)
     assert "429" in said
-    assert "left alone" in said
+    assert "asks to wait" in said
     assert len(asked) == 1  # whoever came later did not even ask
 
 
@@ -622,7 +630,7 @@ def test_a_broken_endpoint_is_asked_again_and_answers_that_are_none_are_failures
     assert (status, result["success"]["success"]) == (0, 1.0), said
     status, result, said, _ = chatted(folder="html", fault=lambda *_: (200, {}, "<html>busy</html>"))
     assert (status, result["success"]) == (1, None)
-    assert "no JSON" in said
+    assert "invalid JSON" in said
 
 
 def test_a_dead_or_silent_endpoint_is_noticed_before_anything_is_played(evaluate, tmp_path):
@@ -667,10 +675,10 @@ def test_calls_that_fit_no_tool_are_told_and_not_an_exception(chatted):
     )
 )
 def test_whatever_a_server_tells_of_usage_is_read_or_left_out(told):
-    usage = _usage(told)
+    usage = _parse_usage(told)
     assert usage.prompt_tokens is None or type(usage.prompt_tokens) is int
     assert usage.cost is None or (type(usage.cost) is float and usage.cost >= 0)
-    assert _usage([told]) == Usage()
+    assert _parse_usage([told]) == Usage()
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-1", "Mon, 99 Jan 2023", "1e9"])

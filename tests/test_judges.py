@@ -74,7 +74,7 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
     (Response('{"choices": []}'), "without a message"),
     (Response('{"choices": [{"message": {"content": null}}]}'), "neither right nor wrong"),
     (Response("[1]"), "without a message"),
-    (Response("<html>"), "no JSON"),
+    (Response("<html>"), "invalid JSON"),
     (Response("no such key", status=401), "401"),
     (Response("elsewhere", status=302, headers={"Location": "http://127.0.0.1:9/"}), "302"),
     (Response("busy", status=429, headers={"Retry-After": "3600"}), "cannot be asked: .* 429"),  # in vain

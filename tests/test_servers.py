@@ -14,15 +14,15 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses, resolve_all
-from webarena_gym.servers.helpers import HELPERS, Scene
+from webarena_gym.servers.addresses import addresses_from_environment, hosts, placeholders, read_addresses, resolve_all
+from webarena_gym.servers.helpers import HELPERS, HelperContext
 from webarena_gym.servers.logins import (
     LOGINS,
-    PUBLISHED,
+    PUBLISHED_ACCOUNTS,
     Account,
     Login,
     Sessions,
-    account_of,
+    find_account,
     is_signed_in,
     log_in,
     login_sites,
@@ -43,14 +43,14 @@ class TestAddresses:
         assert read_addresses(given) == {"shopping": "http://a.test:7770", "shopping_admin": "https://a.test/admin"}
 
     @pytest.mark.parametrize(("given", "said"), [
-        ({"My Shop": "http://a.test"}, "'My Shop' is no name of a site"),
+        ({"My Shop": "http://a.test"}, "invalid site name 'My Shop'"),
         ({"map": "a.test:3000"}, "expected http://host:port"),
         ({"map": "ftp://a.test"}, "expected http://host:port"),
         ({"map": "http://"}, "expected http://host:port"),
         ({"map": "http://[x"}, "expected http://host:port"),
         ({"map": "http://a.test:99999"}, "expected http://host:port"),
         ({"map": None}, "expected http://host:port"),
-        ({}, "no servers are named"),
+        ({}, "no server addresses"),
     ])  # fmt: skip
     def test_wrong(self, given, said):
         with pytest.raises(ServerError) as caught:
@@ -61,10 +61,10 @@ class TestAddresses:
         values = {
             "SHOPPING": "http://a.test:1/", "WA_SHOPPING": "http://b.test:2", "HOMEPAGE": "index.html", "PATH": "http://x",
         }  # fmt: skip
-        assert from_environment(values) == {"shopping": "http://b.test:2"}
-        assert from_environment({}) == {}
+        assert addresses_from_environment(values) == {"shopping": "http://b.test:2"}
+        assert addresses_from_environment({}) == {}
         every = {site.upper(): f"http://{number}.test" for number, site in enumerate(SITES)}
-        assert list(from_environment(every)) == list(SITES)
+        assert list(addresses_from_environment(every)) == list(SITES)
 
     def test_what_follows(self):
         addresses = {"shopping": "http://a.test:7770", "map": "http://b.test/map"}
@@ -77,12 +77,12 @@ class TestAddresses:
 class TestAccounts:
     def test_the_nearest_wins(self):
         values = {"WEBARENA_GYM_REDDIT_USER": "bo", "WEBARENA_GYM_REDDIT_PASSWORD": "pw", "WEBARENA_GYM_MAP_USER": "cy"}
-        assert account_of("reddit", environment={}) == PUBLISHED["reddit"]
-        assert account_of("reddit", environment=values) == Account("bo", "pw")
-        assert account_of("reddit", {"reddit": Account("di", "x")}, values) == Account("di", "x")
-        assert account_of("map", environment={}) is None
-        assert account_of("map", environment=values) == Account("cy", "")
-        assert list(LOGINS) == list(PUBLISHED)
+        assert find_account("reddit", environment={}) == PUBLISHED_ACCOUNTS["reddit"]
+        assert find_account("reddit", environment=values) == Account("bo", "pw")
+        assert find_account("reddit", {"reddit": Account("di", "x")}, values) == Account("di", "x")
+        assert find_account("map", environment={}) is None
+        assert find_account("map", environment=values) == Account("cy", "")
+        assert list(LOGINS) == list(PUBLISHED_ACCOUNTS)
         assert "secret" not in f"{Account('ann', 'secret')!r} {[Account('ann', 'secret')]}"
 
 
@@ -91,7 +91,7 @@ class TestHelpers:
     def shop(self):
         shop = Shop()
         with serving(shop) as address:
-            yield shop, Scene(lambda _: "", {"__SHOPPING__": address}, {})
+            yield shop, HelperContext(lambda _: "", {"__SHOPPING__": address}, {})
 
     def test_the_newest_order_and_review(self, shop):
         made, scene = shop
@@ -114,8 +114,8 @@ class TestHelpers:
         _, scene = shop
         with pytest.raises(EvaluationError, match="401"):
             HELPERS["shopping_get_latest_order_url"](scene._replace(accounts={"shopping_admin": Account("a", "b")}))
-        with pytest.raises(EvaluationError, match="names no shopping"):
-            HELPERS["shopping_get_latest_order_url"](Scene(lambda _: "", {}, {}))
+        with pytest.raises(EvaluationError, match="no address for shopping"):
+            HELPERS["shopping_get_latest_order_url"](HelperContext(lambda _: "", {}, {}))
 
     @pytest.mark.parametrize(("url", "expected"), [
         ("http://f.test/f/books/12/title", "http://f.test/f/books/12/"),
@@ -179,7 +179,7 @@ class TestLogins:
     @pytest.mark.parametrize(("login", "address", "user", "said"), [
         (LOGIN, "http://portal.test", "bo", "bo could not sign in at http://portal.test/in.*That is not right"),
         (LOGIN._replace(path=""), "http://nowhere.test", "ann", "can't be reached"),
-        (LOGIN._replace(path=""), "http://portal.test/hello", "ann", "no field for the user"),
+        (LOGIN._replace(path=""), "http://portal.test/hello", "ann", "no user field"),
         (LOGIN._replace(user="button"), "http://portal.test", "ann", "cannot be used"),
     ])  # fmt: skip
     def test_refused(self, browser, login, address, user, said):
@@ -209,7 +209,7 @@ class TestSessions:
 
     def test_what_cannot_be_written(self, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(ServerError, match="cannot be kept"):
+        with pytest.raises(ServerError, match="cannot write the session"):
             write_cookies(tmp_path / "file" / "state", [])
 
 

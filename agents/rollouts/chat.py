@@ -21,7 +21,7 @@ from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.errors import ServerError
 from webarena_gym.observation import HIGHLIGHT, pivotal_text
 from webarena_gym.observation.history import parse_chat
-from webarena_gym.servers.chat import ChatModel, is_too_long
+from webarena_gym.servers.chat import ChatModel, is_context_overflow
 from webarena_gym.servers.rest import RefusedError
 from webarena_gym.sites.catalogue import URLS
 
@@ -97,7 +97,7 @@ class ChatPolicy:
         try:
             return slot, Reply(self._model.ask(messages, seed=seed, **self._options))
         except RefusedError as error:
-            return slot, Reply("", too_long=True) if is_too_long(error) else Reply("", failure=str(error))
+            return slot, Reply("", too_long=True) if is_context_overflow(error) else Reply("", failure=str(error))
         except ServerError as error:
             return slot, Reply("", failure=str(error))
 

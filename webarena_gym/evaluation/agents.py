@@ -26,7 +26,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
 from webarena_gym.evaluation.results import Trial
 from webarena_gym.observation import visible_text
-from webarena_gym.servers.chat import ChatModel, Completion, is_too_long, may_be_too_long
+from webarena_gym.servers.chat import ChatModel, Completion, is_context_overflow, may_be_context_overflow
 from webarena_gym.servers.rest import RefusedError
 from webarena_gym.tasks import Expert
 
@@ -179,7 +179,7 @@ class ChatPlayer:
         try:
             said = self._model.complete(messages, **{name: value for name, value in wanted.items() if value is not None})
         except RefusedError as error:
-            if is_too_long(error) or (self._is_doubt_lost and self._said and may_be_too_long(error)):
+            if is_context_overflow(error) or (self._is_doubt_lost and self._said and may_be_context_overflow(error)):
                 return Reply("", too_long=True)
             raise
         except CutOffError as error:

@@ -47,7 +47,7 @@ from webarena_gym.evaluators.outcome import (
     look_at,
     shown,
 )
-from webarena_gym.servers.helpers import HELPERS, Scene
+from webarena_gym.servers.helpers import HELPERS, HelperContext
 
 UrlRule = Callable[[Sequence[str], str], bool]
 """(references, address) -> whether the address is one of them."""
@@ -120,7 +120,7 @@ class Call(NamedTuple):
     def __call__(self, view: View, outcome: Outcome) -> str:
         """Return what the helper says of a page. Raises EvaluationError or ServerError."""
         arguments = (argument.replace(_LAST_URL, outcome.final.page.url) for argument in self.arguments)
-        return HELPERS[self.name](Scene(view.run, outcome.urls, outcome.accounts), *arguments)
+        return HELPERS[self.name](HelperContext(view.run, outcome.urls, outcome.accounts), *arguments)
 
 
 def parse_call(text: str) -> Call:

@@ -1,1 +1,1 @@
-"""Real servers: where they are, how one signs in, what their own interfaces say. For WebArena's applications, or others."""
+"""Real servers of WebArena's applications, or of others: addresses, accounts, logins, and clients of their REST and chat APIs."""

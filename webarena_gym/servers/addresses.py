@@ -1,4 +1,4 @@
-"""The addresses of real servers: their URLs by site, the placeholders and the hosts that follow from them."""
+"""Addresses of real servers: base URLs by site, and the placeholders and hosts derived from them."""
 
 import json
 import os
@@ -11,14 +11,14 @@ from webarena_gym.sites.catalogue import HOSTS, SITE_NAME
 
 
 def resolve(text: str, urls: Mapping[str, str]) -> str:
-    """Put base URLs in the place of placeholders such as __SHOPPING__."""
+    """Replace placeholders such as __SHOPPING__ with base URLs."""
     for placeholder, url in urls.items():
         text = text.replace(placeholder, url)
     return text
 
 
 def resolve_all(value: Any, urls: Mapping[str, str]) -> Any:
-    """Return a JSON value with the placeholders of all its texts replaced, as the official set-up does with whole files."""
+    """Return a JSON value with the placeholders in all its strings replaced, as WebArena's set-up does with whole files."""
     if isinstance(value, str):
         return resolve(value, urls)
     if isinstance(value, Mapping):
@@ -31,71 +31,76 @@ def resolve_all(value: Any, urls: Mapping[str, str]) -> Any:
 _PORTS = {"http": 80, "https": 443}
 
 
-def read_addresses(given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return base URLs by site, without a last slash: those that are given, else those of `from_environment`.
+def read_addresses(urls: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return validated base URLs by site, without a trailing slash.
 
-    Raises ServerError for an unknown site, for what is no URL, and when there is none at all.
+    Args:
+        urls: base URLs by site; None reads them from the environment (`addresses_from_environment`).
+
+    Raises:
+        ServerError: for an invalid site name, an invalid URL, and when there is no address at all.
+
     """
-    if given is None:
-        found = from_environment()
+    if urls is None:
+        addresses = addresses_from_environment()
     else:
-        unfit = [site for site in given if not SITE_NAME.fullmatch(site)]
-        if unfit:
-            raise ServerError(f"{unfit[0]!r} is no name of a site; expected lower-case letters, digits and underscores")
-        found = {site: _address(site, url) for site, url in given.items()}
-    if not found:
+        invalid = [site for site in urls if not SITE_NAME.fullmatch(site)]
+        if invalid:
+            raise ServerError(f"invalid site name {invalid[0]!r}; expected lower-case letters, digits and underscores")
+        addresses = {site: _base_url(site, url) for site, url in urls.items()}
+    if not addresses:
         raise ServerError(
-            'no servers are named: give sites={"shopping": "http://...", ...}, or set SHOPPING, REDDIT, GITLAB, ...'
+            'no server addresses: pass sites={"shopping": "http://...", ...}, or set the variables SHOPPING, REDDIT, GITLAB, ...'
         )
-    return found
+    return addresses
 
 
 def parse_addresses(text: str | None) -> dict[str, str]:
-    """Return base URLs by site from JSON, or, without it, those of `from_environment`, which may be none. Raises ServerError."""
+    """Return base URLs by site from a JSON object, or from the environment for None. The latter may be empty. Raises ServerError."""
     if text is None:
-        return from_environment()
+        return addresses_from_environment()
     try:
-        given = json.loads(text)
+        urls = json.loads(text)
     except ValueError as error:
-        raise ServerError(f"--sites is {text[:80]!r}, which is no JSON: {error}") from error
-    if not isinstance(given, dict):
+        raise ServerError(f"--sites is {text[:80]!r}, which is not valid JSON: {error}") from error
+    if not isinstance(urls, dict):
         raise ServerError(f'--sites is {text}; expected an object such as {{"shopping": "http://..."}}')
-    return read_addresses(given)
+    return read_addresses(urls)
 
 
-def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the base URLs that WebArena's own variables name, by site, without a last slash; maybe none.
+def addresses_from_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the base URLs in WebArena's environment variables, by site, without a trailing slash. May be empty.
 
-    These are SHOPPING, SHOPPING_ADMIN, REDDIT, GITLAB, MAP, WIKIPEDIA and HOMEPAGE, with WA_ before them or not; the former win.
-    Raises ServerError for what is no URL.
+    The variables are SHOPPING, SHOPPING_ADMIN, REDDIT, GITLAB, MAP, WIKIPEDIA and HOMEPAGE. The same names with the prefix WA_
+    take precedence. Values that do not start with http:// or https:// are ignored. Raises ServerError for an invalid URL.
 
-    >>> from_environment({"WA_REDDIT": "http://forum.test:9999/", "MAP": "atlas.txt"})
+    >>> addresses_from_environment({"WA_REDDIT": "http://forum.test:9999/", "MAP": "atlas.txt"})
     {'reddit': 'http://forum.test:9999'}
     """
-    values = os.environ if environment is None else environment
-    found = {}
+    variables = os.environ if environment is None else environment
+    addresses = {}
     for site in HOSTS:
         for name in (f"WA_{site.upper()}", site.upper()):
-            url = values.get(name, "")
-            if url.startswith(("http://", "https://")):  # such common names may stand for something else
-                found[site] = _address(site, url)
+            url = variables.get(name, "")
+            if url.startswith(("http://", "https://")):  # other programs use variables such as MAP for other things
+                addresses[site] = _base_url(site, url)
                 break
-    return found
+    return addresses
 
 
-def _address(site: str, url: str) -> str:
+def _base_url(site: str, url: str) -> str:
     try:
         parts = urlsplit(url)
         is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
     except (ValueError, AttributeError):
         is_web = False
     if not is_web:
-        raise ServerError(f"the address of {site} is {url!r}; expected http://host:port or https://host:port")
+        raise ServerError(f"invalid address {url!r} of {site}; expected http://host:port or https://host:port")
     return url.rstrip("/")
 
 
 def placeholders(addresses: Mapping[str, str]) -> dict[str, str]:
-    """Return what stands for each address in task files.
+    """Return the base URLs by their placeholders in task files.
 
     >>> placeholders({"shopping_admin": "http://shop.test/admin"})
     {'__SHOPPING_ADMIN__': 'http://shop.test/admin'}
@@ -104,7 +109,7 @@ def placeholders(addresses: Mapping[str, str]) -> dict[str, str]:
 
 
 def hosts(addresses: Mapping[str, str]) -> frozenset[str]:
-    """Return the hosts that a browser must be able to reach, each with its port.
+    """Return the hosts of the addresses, as "host:port". A browser must be able to reach them.
 
     >>> sorted(hosts({"shopping": "http://a.test:7770", "map": "http://b.test", "wikipedia": "https://c.test/x"}))
     ['a.test:7770', 'b.test:80', 'c.test:443']

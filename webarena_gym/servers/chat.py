@@ -1,4 +1,4 @@
-"""A model behind any server that speaks OpenAI's chat protocol: messages in, text or calls of tools out. Needs no package for it."""
+"""A client for chat models behind any OpenAI-compatible server: messages in, text or tool calls out. It needs no further package."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from webarena_gym.errors import CutOffError, ServerError
-from webarena_gym.servers.rest import Gate, RefusedError, request_json, request_json_patiently
+from webarena_gym.servers.rest import RateLimiter, RefusedError, request_json, request_json_with_retries
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_TOO_LONG = re.compile(
-    "context_length_exceeded|context (length|window|size|limit)|maximum (prompt|model|input) length|reduce the length of the "  # OpenAI's code; the words of most
+_CONTEXT_OVERFLOW = re.compile(
+    "context_length_exceeded|context (length|window|size|limit)|maximum (prompt|model|input) length|reduce the length of the "  # OpenAI and many others
     "|exceed_context_size"  # llama.cpp
     "|maximum allowed length"  # SGLang
     r"|`inputs` tokens \+ `max_new_tokens` must be|`inputs` must have less than"  # Text Generation Inference, Together
@@ -28,17 +28,25 @@ _TOO_LONG = re.compile(
 )
 _REPLY_TOKENS = re.compile(r"is too large: (\d+)|requested (\d+) output tokens|\b(\d{1,12}) (?:in|tokens for) the completion")
 _CONTEXT_TOKENS = re.compile(r"context length (?:is|of) (\d+)")
-_UNPAID = re.compile(
+_OUT_OF_CREDIT = re.compile(
     "insufficient_quota|exceeded_current_quota|billing_(hard_limit|not_active)|insufficient[ _](balance|credit|funds)|credit balance",
     re.IGNORECASE,
 )
-_FILTERED = re.compile("content_filter|content_policy|ResponsibleAI|data_inspection|moderation", re.IGNORECASE)
-_WITHHELD = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "error", "abort")  # of finish_reason
-_REASONING = ("reasoning_content", "reasoning", "reasoning_details")  # fields of thoughts, which some servers want back
+_CONTENT_FILTER = re.compile("content_filter|content_policy|ResponsibleAI|data_inspection|moderation", re.IGNORECASE)
+_FILTER_REASONS = (
+    "content_filter",
+    "refusal",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "error",
+    "abort",
+)  # values of finish_reason
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")  # fields that some servers require in the next request
 
 
 class ToolCall(NamedTuple):
-    """One call of a tool; `arguments` is the JSON that the model wrote, which may be none; `more` are further fields of the call."""
+    """One tool call. `arguments` is the text that the model wrote, which may be invalid JSON; `more` holds further fields of the call."""
 
     id: str
     name: str
@@ -47,7 +55,7 @@ class ToolCall(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The usage of a reply, as far as the server tells: tokens, and the cost in the server's own currency."""
+    """Tokens and cost of a reply, each None where the server does not report it. The cost is in the server's currency."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -55,7 +63,7 @@ class Usage(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """The reply of a model: a text, calls of tools, or both; `reasoning` are the fields of the message that hold its thoughts."""
+    """Reply of a model: text, tool calls, or both. `reasoning` holds the fields of the message with the model's reasoning."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -64,12 +72,19 @@ class Completion(NamedTuple):
 
 
 class ChatModel:
-    """Answers conversations. May be shared by threads.
+    """A chat model behind an OpenAI-compatible server. Threads may share it.
 
-    The address is $OPENAI_BASE_URL where none is given, else OpenAI's own, and the token $OPENAI_API_KEY; a server of one's own may need
-    none. One request may take `timeout_s`, to the last byte of its answer, and one question `deadline_s`, with all further tries. A server
-    that is busy is asked again, after the time that it names, or a quarter of a second, doubled each time; while one thread was told to
-    wait, all do. One that gives no answer at all is given up after `unreachable_s`, at the deadline by default.
+    A busy server is retried after the pause that it asks for, or a quarter of a second, doubled at each retry. A pause that the
+    server asks for blocks the requests of all threads.
+
+    Args:
+        model: name of the model on the server.
+        base_url: address before /chat/completions; by default $OPENAI_BASE_URL, else OpenAI's.
+        api_key: bearer token; by default $OPENAI_API_KEY. Local servers often need none.
+        timeout_s: time limit of one request, up to the last byte of the response.
+        deadline_s: time limit of one completion, with all retries.
+        unreachable_s: time after which a server that never responds is given up; by default `deadline_s`.
+
     """
 
     def __init__(
@@ -88,127 +103,142 @@ class ChatModel:
         self._key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
         self._limits: dict[str, Any] = {"timeout_s": timeout_s, "deadline_s": deadline_s, "unreachable_s": unreachable_s}
         self._stopped = threading.Event()
-        self._gate = Gate()
+        self._limiter = RateLimiter()
 
     @property
     def name(self) -> str:
         return f"{self._model} at {urlsplit(self._url).netloc.rpartition('@')[2]}"
 
     def ask(self, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
-        """Return what the model says next; nothing if it says nothing. `options` are further fields of the protocol.
-
-        Raises RefusedError when the server cannot be asked, CutOffError when the reply was cut off before it said anything, and
-        ServerError when its answer is no message, or was withheld by a filter.
-        """
+        """Return the text of the model's next message; may be empty. `options` are further fields of the request. Raises as `complete` does."""
         return self.complete(messages, **options).text
 
     def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> Completion:
-        """Return what the model says next, its calls of tools included, and what that has used. Raises as `ask` does."""
+        """Return the model's next message, with its tool calls and the usage.
+
+        Args:
+            messages: the conversation, in OpenAI's format.
+            options: further fields of the request, such as `temperature`, `max_tokens` or `tools`.
+
+        Raises:
+            RefusedError: the server answered with an error, or not at all.
+            CutOffError: the token limit ended the reply before its first text outside the reasoning.
+            ServerError: the response holds no message, or a content filter withheld it.
+
+        """
         payload = {"model": self._model, "messages": list(messages), **options}
-        said = request_json_patiently(
-            self._url, payload, token=self._key, stopped=self._stopped, gate=self._gate, is_final=_is_final, **self._limits
+        response = request_json_with_retries(
+            self._url,
+            payload,
+            token=self._key,
+            stopped=self._stopped,
+            limiter=self._limiter,
+            is_final=_is_final,
+            **self._limits,
         )
-        if isinstance(said, dict) and said.get("error") and not said.get("choices"):  # some say so with the status 200
-            told = json.dumps(said["error"], ensure_ascii=False)
-            code = said["error"].get("code") if isinstance(said["error"], dict) else None
+        if isinstance(response, dict) and response.get("error") and not response.get("choices"):  # some servers send status 200
+            error_text = json.dumps(response["error"], ensure_ascii=False)
+            code = response["error"].get("code") if isinstance(response["error"], dict) else None
             raise RefusedError(
-                f"{self._url} answered with an error: {told[:300]}", code if type(code) is int else 400, {}, told
+                f"{self._url} answered with an error: {error_text[:300]}", code if type(code) is int else 400, {}, error_text
             )
         try:
-            message, reason = said["choices"][0]["message"], str(said["choices"][0].get("finish_reason")).lower()
-            calls = tuple(_call(call) for call in message.get("tool_calls") or ())
-            text = _text(message.get("content") or message.get("refusal") or "")
+            message, reason = response["choices"][0]["message"], str(response["choices"][0].get("finish_reason")).lower()
+            calls = tuple(_parse_call(call) for call in message.get("tool_calls") or ())
+            text = _content_text(message.get("content") or message.get("refusal") or "")
             reasoning = {name: message[name] for name in _REASONING if message.get(name)}
         except (AttributeError, KeyError, IndexError, TypeError) as error:
-            raise ServerError(f"{self._url} answered without a message: {str(said)[:300]}") from error
+            raise ServerError(f"{self._url} answered without a message: {str(response)[:300]}") from error
         if text is None:
-            raise ServerError(f"{self._url} answered {str(message['content'])[:300]}; expected a text, or parts of one")
-        if reason in _WITHHELD:
+            raise ServerError(
+                f"{self._url} sent the content {str(message['content'])[:300]}; expected a string or a list of text parts"
+            )
+        if reason in _FILTER_REASONS:
             raise ServerError(f"{self._url} withheld the reply (finish_reason {reason}): {text[:300]!r}")
-        usage = _usage(said.get("usage"))
-        spoken = "" if text.lstrip().startswith("<think>") and "</think>" not in text else text.strip()
-        if reason in ("length", "max_tokens") and not spoken and not calls:
+        usage = _parse_usage(response.get("usage"))
+        final_text = "" if text.lstrip().startswith("<think>") and "</think>" not in text else text.strip()
+        if reason in ("length", "max_tokens") and not final_text and not calls:
             raise CutOffError(
-                f"{self._url} cut the reply off after {usage.completion_tokens or 'all its'} tokens, before it said anything "
-                f"(finish_reason {reason}); max_tokens or max_completion_tokens says how many it may have",
+                f"{self._url} cut the reply off after {usage.completion_tokens or 'all its'} tokens, before any text outside the "
+                f"reasoning (finish_reason {reason}); raise max_tokens or max_completion_tokens",
                 usage,
             )
         if isinstance(message.get("content"), list) and calls:
-            reasoning["content"] = message["content"]  # thoughts may be parts of it
+            reasoning["content"] = message["content"]  # its parts may hold reasoning
         return Completion(text, calls, usage, reasoning)
 
     def models(self, timeout_s: float) -> list[str]:
-        """Return the names of the models that the server lists; none where it keeps no list, or will not show it.
+        """Return the names of the models that the server lists; an empty list if it has no list or refuses to return it.
 
-        Any answer shows that the server is there. Raises ServerError, which says what can be done, where there is none in this time.
+        Any response shows that the server is running. Raises ServerError with advice if there is none within `timeout_s`.
         """
         try:
-            listed = request_json(f"{self._base_url}/models", token=self._key, timeout_s=timeout_s)
+            response = request_json(f"{self._base_url}/models", token=self._key, timeout_s=timeout_s)
         except RefusedError as error:
             if error.status:
                 return []
             raise ServerError(
-                f"no answer from {urlsplit(self._url).netloc.rpartition('@')[2]} within {timeout_s:g} s ({error}); is the server up? "
-                "Its address is that of --base-url or $OPENAI_BASE_URL, with the path before /chat/completions, such as "
+                f"no answer from {urlsplit(self._url).netloc.rpartition('@')[2]} within {timeout_s:g} s ({error}). Check that the "
+                "server is running, and set --base-url or $OPENAI_BASE_URL to its address before /chat/completions, such as "
                 "http://localhost:8000/v1"
             ) from error
-        except ServerError:  # other than JSON
+        except ServerError:  # a response that is not JSON
             return []
-        data = listed.get("data") if isinstance(listed, dict) else None
+        data = response.get("data") if isinstance(response, dict) else None
         return [str(item["id"]) for item in (data if isinstance(data, list) else ()) if isinstance(item, dict) and "id" in item]
 
     def stop(self) -> None:
-        """Give up on questions that wait for another try."""
+        """Cancel all retries that are waiting."""
         self._stopped.set()
 
 
-def is_too_long(error: RefusedError) -> bool:
-    """Say whether a server refuses a conversation because it does not fit the model, by the codes and words of the usual servers.
+def is_context_overflow(error: RefusedError) -> bool:
+    """Return True if a server rejects a conversation as longer than the model's context, by the messages of the usual servers.
 
-    One that refuses since no reply of the length that was asked for fits, whatever the conversation, does not refuse the conversation.
+    A server that rejects the requested reply length, because it does not fit the context even without a conversation, is not counted.
     """
-    wanted, fitting = _REPLY_TOKENS.search(error.body), _CONTEXT_TOKENS.search(error.body)
-    if wanted and fitting and int(next(filter(None, wanted.groups()))) >= int(fitting[1]):
+    reply, context = _REPLY_TOKENS.search(error.body), _CONTEXT_TOKENS.search(error.body)
+    if reply and context and int(next(filter(None, reply.groups()))) >= int(context[1]):
         return False
-    return error.status in (400, 413, 422, 500) and _TOO_LONG.search(error.body) is not None
+    return error.status in (400, 413, 422, 500) and _CONTEXT_OVERFLOW.search(error.body) is not None
 
 
-def may_be_too_long(error: RefusedError) -> bool:
-    """Say whether a conversation that a server refuses may be too long, as far as its words leave that open."""
-    return error.status in (400, 413, 422) and not _UNPAID.search(error.body) and not _FILTERED.search(error.body)
+def may_be_context_overflow(error: RefusedError) -> bool:
+    """Return True if a rejected conversation may be too long: the error names no other cause, such as credit or a content filter."""
+    return error.status in (400, 413, 422) and not _OUT_OF_CREDIT.search(error.body) and not _CONTENT_FILTER.search(error.body)
 
 
 def _is_final(error: RefusedError) -> bool:
-    """Say whether it makes no sense to ask again, whatever the status says."""
-    per_request = error.status == 429 and "request too large" in error.body.lower()  # larger than the limit of a minute
-    return per_request or _UNPAID.search(error.body) is not None or is_too_long(error)
+    """Return True if a retry cannot succeed, whatever the status."""
+    exceeds_rate = error.status == 429 and "request too large" in error.body.lower()  # larger than the limit of a whole minute
+    return exceeds_rate or _OUT_OF_CREDIT.search(error.body) is not None or is_context_overflow(error)
 
 
-def _call(told: Mapping[str, Any]) -> ToolCall:
-    arguments = told["function"].get("arguments") or ""
-    if not isinstance(arguments, str):  # some servers give the object itself
+def _parse_call(call: Mapping[str, Any]) -> ToolCall:
+    arguments = call["function"].get("arguments") or ""
+    if not isinstance(arguments, str):  # some servers send a JSON object instead of its text
         arguments = json.dumps(arguments, ensure_ascii=False)
-    more = {name: value for name, value in told.items() if name not in ("id", "type", "index", "function")}
-    return ToolCall(str(told.get("id") or ""), str(told["function"]["name"]), arguments, more)
+    more = {name: value for name, value in call.items() if name not in ("id", "type", "index", "function")}
+    return ToolCall(str(call.get("id") or ""), str(call["function"]["name"]), arguments, more)
 
 
-def _text(content: Any) -> str | None:
-    """Return the text of a content, which may be a list of parts, without thoughts; None where it holds something else."""
+def _content_text(content: Any) -> str | None:
+    """Return the text of a message's content, a string or a list of parts, without reasoning parts; None for any other content."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return None
-    spoken = [part for part in content if part.get("type") not in ("thinking", "redacted_thinking", "reasoning")]
-    texts = [part.get("text", part.get("refusal")) for part in spoken]
+    parts = [part for part in content if part.get("type") not in ("thinking", "redacted_thinking", "reasoning")]
+    texts = [part.get("text", part.get("refusal")) for part in parts]
     return "".join(texts) if all(isinstance(text, str) for text in texts) else None
 
 
-def _usage(told: Any) -> Usage:
-    """Return what a server tells of a reply's use; what it does not tell, or tells in another form, is not known."""
-    if not isinstance(told, dict):
+def _parse_usage(usage: Any) -> Usage:
+    """Return the usage in a response; values that are missing or of another form are None."""
+    if not isinstance(usage, dict):
         return Usage()
     prompt, completion = (
-        value if type(value) is int and value >= 0 else None for value in map(told.get, ("prompt_tokens", "completion_tokens"))
+        value if type(value) is int and value >= 0 else None for value in map(usage.get, ("prompt_tokens", "completion_tokens"))
     )
-    cost = told.get("cost")
+    cost = usage.get("cost")
     return Usage(prompt, completion, float(cost) if isinstance(cost, int | float) and 0 <= cost < inf else None)

@@ -1,7 +1,7 @@
-"""The helper functions that official task files call by name (`func:...`), from a table. Names are spelled as they are there.
+"""The helper functions that official task files call by name (`func:...`). Function names are spelled as in WebArena.
 
-Known faults that belong to the benchmark and are kept: the latest order is that of the whole shop, whoever placed it, and its
-number stands for its id.
+Two known faults of WebArena's functions are kept, so that verdicts agree with its own: the latest order is the latest of the
+whole shop, not of the user, and its number is used as its id.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from webarena_gym.errors import EvaluationError, ScriptError, ServerError
-from webarena_gym.servers.logins import Account, account_of
+from webarena_gym.servers.logins import Account, find_account
 from webarena_gym.servers.rest import request_json
 
 _SHOP = "__SHOPPING__"
@@ -21,40 +21,44 @@ _ROLE = """(() => {
 })()"""
 
 
-class Scene(NamedTuple):
-    """The input of a helper: the page, through scripts; the base URLs by placeholder; the accounts by site."""
+class HelperContext(NamedTuple):
+    """Input of a helper function.
+
+    `run` evaluates a JavaScript expression in the page and returns its value; `urls` holds base URLs by placeholder, and
+    `accounts` the accounts by site.
+    """
 
     run: Callable[[str], Any]
     urls: Mapping[str, str]
     accounts: Mapping[str, Account]
 
 
-def shopping_get_latest_order_url(scene: Scene) -> str:
-    """Return the address of the shop's newest order."""
+def shopping_get_latest_order_url(context: HelperContext) -> str:
+    """Return the URL of the shop's newest order."""
     query = {
         "searchCriteria[sortOrders][0][field]": "created_at",
         "searchCriteria[sortOrders][0][direction]": "DESC",
         "searchCriteria[pageSize]": "1",
     }
-    said = _ask_shop(scene, f"/rest/V1/orders?{urlencode(query)}")
-    number = _read(said, "orders", "items", 0, "increment_id")
-    return f"{_shop(scene)}/sales/order/view/order_id/{int(number)}/"
+    orders = _request_shop(context, f"/rest/V1/orders?{urlencode(query)}")
+    number = _extract(orders, "orders", "items", 0, "increment_id")
+    return f"{_shop_url(context)}/sales/order/view/order_id/{int(number)}/"
 
 
-def shopping_get_sku_latest_review_author(scene: Scene, sku: str) -> str:
-    """Return who wrote the newest review of a product; empty without one."""
-    reviews = _reviews(scene, sku)
-    return str(_read(reviews, "reviews", -1, "nickname")) if reviews else ""
+def shopping_get_sku_latest_review_author(context: HelperContext, sku: str) -> str:
+    """Return the author of the newest review of a product; empty without reviews."""
+    reviews = _request_reviews(context, sku)
+    return str(_extract(reviews, "reviews", -1, "nickname")) if reviews else ""
 
 
-def shopping_get_sku_latest_review_rating(scene: Scene, sku: str) -> str:
-    """Return the rating of the newest review of a product, in percent; empty without one."""
-    reviews = _reviews(scene, sku)
-    return str(_read(reviews, "reviews", -1, "ratings", 0, "percent")) if reviews else ""
+def shopping_get_sku_latest_review_rating(context: HelperContext, sku: str) -> str:
+    """Return the rating of the newest review of a product, in percent; empty without reviews."""
+    reviews = _request_reviews(context, sku)
+    return str(_extract(reviews, "reviews", -1, "ratings", 0, "percent")) if reviews else ""
 
 
-def reddit_get_post_url(_: Scene, url: str) -> str:
-    """Return the address of the post that an address of a post or of a comment belongs to; any other as it is.
+def reddit_get_post_url(_: HelperContext, url: str) -> str:
+    """Return the URL of a post, from its own URL or that of one of its comments; any other URL is returned unchanged.
 
     >>> reddit_get_post_url(None, "http://forum.test/f/books/12/a-title/-/comment/3")
     'http://forum.test/f/books/12/'
@@ -66,10 +70,10 @@ def reddit_get_post_url(_: Scene, url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/f/{path[2]}/{path[3]}/"
 
 
-def gitlab_get_project_memeber_role(scene: Scene, account_name: str) -> str:
-    """Return the role of a member on the page that lists a project's members; empty for no member."""
+def gitlab_get_project_memeber_role(context: HelperContext, account_name: str) -> str:
+    """Return the role of a user on the current page, a project's list of members; empty for a user who is not a member."""
     try:
-        return str(scene.run(_ROLE % json.dumps(account_name)))
+        return str(context.run(_ROLE % json.dumps(account_name)))
     except ScriptError:
         return ""
 
@@ -79,35 +83,39 @@ _ALL = (
     gitlab_get_project_memeber_role,
 )  # fmt: skip
 HELPERS: Mapping[str, Callable[..., str]] = {function.__name__: function for function in _ALL}
-"""The functions that a task file may call, by name: (scene, arguments...) -> text."""
+"""The functions that a task file may call, by name: (context, arguments...) -> text."""
 
 
-def _shop(scene: Scene) -> str:
-    if _SHOP not in scene.urls:
-        raise EvaluationError("the helper needs the shop, but sites= names no shopping")
-    return scene.urls[_SHOP].rstrip("/")
+def _shop_url(context: HelperContext) -> str:
+    if _SHOP not in context.urls:
+        raise EvaluationError("the helper needs the shop, but sites= has no address for shopping")
+    return context.urls[_SHOP].rstrip("/")
 
 
-def _ask_shop(scene: Scene, path: str) -> Any:
-    account = account_of("shopping_admin", scene.accounts)
+def _request_shop(context: HelperContext, path: str) -> Any:
+    """Return the JSON of a request to the shop's REST API as its administrator."""
+    account = find_account("shopping_admin", context.accounts)
     assert account is not None
     credentials = {"username": account.user, "password": account.password}
     try:
-        token = request_json(f"{_shop(scene)}/rest/default/V1/integration/admin/token", credentials)
-        return request_json(f"{_shop(scene)}{path}", token=str(token))
+        token = request_json(f"{_shop_url(context)}/rest/default/V1/integration/admin/token", credentials)
+        return request_json(f"{_shop_url(context)}{path}", token=str(token))
     except ServerError as error:
-        raise EvaluationError(f"the shop does not tell its administrator: {error}") from error
+        raise EvaluationError(f"the shop's REST API failed for its administrator: {error}") from error
 
 
-def _reviews(scene: Scene, sku: str) -> Any:
-    return _ask_shop(scene, f"/rest/V1/products/{quote(sku, safe='')}/reviews")
+def _request_reviews(context: HelperContext, sku: str) -> Any:
+    return _request_shop(context, f"/rest/V1/products/{quote(sku, safe='')}/reviews")
 
 
-def _read(said: Any, what: str, *path: str | int) -> Any:
-    value = said
+def _extract(response: Any, what: str, *path: str | int) -> Any:
+    """Return the value at a path of keys and indices; `what` names the response in the error."""
+    value = response
     try:
-        for step in path:
-            value = value[step]
+        for key in path:
+            value = value[key]
     except (KeyError, IndexError, TypeError) as error:
-        raise EvaluationError(f"the shop's {what} are not as expected: {str(said)[:200]}") from error
+        raise EvaluationError(
+            f"unexpected response of the shop for {what}, without {list(path)}: {str(response)[:200]}"
+        ) from error
     return value

@@ -1,4 +1,4 @@
-"""Signing in to web applications through a browser, and how that is seen."""
+"""Log-ins to web applications through a browser: accounts, log-in forms, checks for a session, and stored sessions."""
 
 import hashlib
 import json
@@ -23,117 +23,139 @@ from webarena_gym.sites.world import cache_folder
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
-PUBLISHED: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
-"""The log-in forms of WebArena's own servers, by site."""
+PUBLISHED_ACCOUNTS: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
+"""The published accounts of WebArena's servers, by site."""
 
 
-def account_of(
-    site: str, given: Mapping[str, Account] | None = None, environment: Mapping[str, str] | None = None
+def find_account(
+    site: str, accounts: Mapping[str, Account] | None = None, environment: Mapping[str, str] | None = None
 ) -> Account | None:
-    """Return the account of a site: what is given, else $WEBARENA_GYM_<SITE>_USER and _PASSWORD, else the published one.
+    """Return the account of a site, or None if it has none.
 
-    None means that the site has none.
+    The first source that has one is used: `accounts`, then $WEBARENA_GYM_<SITE>_USER and _PASSWORD, then `PUBLISHED_ACCOUNTS`. One
+    of the two variables is enough to replace that part of the published account.
 
-    >>> account_of("gitlab", environment={"WEBARENA_GYM_GITLAB_PASSWORD": "other"}).user
+    >>> find_account("gitlab", environment={"WEBARENA_GYM_GITLAB_PASSWORD": "other"}).user
     'byteblaze'
     """
-    if given and site in given:
-        return given[site]
-    values = os.environ if environment is None else environment
-    published = PUBLISHED.get(site)
-    user = values.get(f"WEBARENA_GYM_{site.upper()}_USER", published.user if published else "")
-    password = values.get(f"WEBARENA_GYM_{site.upper()}_PASSWORD", published.password if published else "")
+    if accounts and site in accounts:
+        return accounts[site]
+    variables = os.environ if environment is None else environment
+    published = PUBLISHED_ACCOUNTS.get(site)
+    user = variables.get(f"WEBARENA_GYM_{site.upper()}_USER", published.user if published else "")
+    password = variables.get(f"WEBARENA_GYM_{site.upper()}_PASSWORD", published.password if published else "")
     return Account(user, password) if user else None
 
 
-_SHOWN = 200  # characters of a page that a message tells
+_EXCERPT = 200  # characters of a page in an error message
 
 LOGINS: Mapping[str, Login] = {name: entry.login for name, entry in SITES.items() if entry.login}
-"""Those of WebArena's applications, by site; the others need none."""
+"""The log-in forms of WebArena's applications, by site. Sites without one need no log-in."""
 
 
-def read_logins(given: Mapping[str, Login] | None = None) -> dict[str, Login]:
-    """Return those that are given, and WebArena's for the other sites. Raises ServerError for an unknown site, and for what is none.
+def read_logins(logins: Mapping[str, Login] | None = None) -> dict[str, Login]:
+    """Return the log-in forms by site: `logins`, and those of WebArena for all other sites.
+
+    Raises ServerError for an invalid site name, and for a value that is not a Login.
 
     >>> read_logins({"map": Login("/sign-in", "#user", "#password", "/me")})["map"].path
     '/sign-in'
     """
-    for site, login in (given or {}).items():
+    for site, login in (logins or {}).items():
         if not SITE_NAME.fullmatch(site):
-            raise ServerError(f"{site!r} is no name of a site; expected lower-case letters, digits and underscores")
+            raise ServerError(f"invalid site name {site!r}; expected lower-case letters, digits and underscores")
         if not isinstance(login, Login):
             raise ServerError(f"the login of {site} is {login!r}; expected a Login(path, user, password, proof)")
-    return {**LOGINS, **(given or {})}
+    return {**LOGINS, **(logins or {})}
 
 
 def log_in(browser: Browser, login: Login, base_url: str, account: Account) -> None:
-    """Sign in through the form, in the active tab, and make sure of it. Raises ServerError that says how far it came."""
+    """Log in through the form, in the active tab, and check the result with `is_signed_in`.
+
+    Raises ServerError with the failed step: a missing field, a form that cannot be used, or a refused log-in.
+    """
     address = base_url + login.path
     browser.goto(address)
     try:
-        browser.type(_field(browser.page(), login.user, "the user", address), account.user)
-        browser.type(_field(browser.page(), login.password, "the password", address), account.password, enter=True)
+        browser.type(_field(browser.page(), login.user, "user", address), account.user)
+        browser.type(_field(browser.page(), login.password, "password", address), account.password, enter=True)
     except ActionError as error:
         raise ServerError(f"the form at {address} cannot be used: {error}") from error
     after = browser.page()
     if not is_signed_in(browser, login, base_url, account):
         proof = browser.page()
         raise ServerError(
-            f"{account.user} could not sign in at {address}; after the form, {after.url} showed: "
-            f"{visible_text(after.root)[:_SHOWN]!r}, and then the page of proof, {proof.url}: {visible_text(proof.root)[:_SHOWN]!r}"
+            f"{account.user} could not sign in at {address}. The form led to {after.url}: {visible_text(after.root)[:_EXCERPT]!r}. "
+            f"The proof page led to {proof.url}: {visible_text(proof.root)[:_EXCERPT]!r}"
         )
 
 
 def is_signed_in(browser: Browser, login: Login, base_url: str, account: Account) -> bool:
-    """Open the page of proof in the active tab and say whether it shows that one is signed in."""
+    """Open the proof page of a log-in in the active tab; return True if it shows a signed-in user.
+
+    With `login.word`, the page must contain that text. Otherwise the browser must not be redirected, and the page must not have
+    the password field.
+    """
     address = base_url + login.proof.replace("{user}", account.user)
     browser.goto(address)
     page = browser.page()
     if login.word:
         return login.word in visible_text(page.root)
-    stayed = _bare(page.url) == _bare(address) and not browser.has_failed
-    return stayed and _find(page, login.password) is None
+    has_arrived = _without_query(page.url) == _without_query(address) and not browser.has_failed
+    return has_arrived and _find(page, login.password) is None
 
 
-def _bare(url: str) -> str:
+def _without_query(url: str) -> str:
     return url.partition("#")[0].partition("?")[0].rstrip("/")
 
 
-def _field(page: Page, selector: str, what: str, address: str) -> HtmlElement:
-    found = _find(page, selector)
-    if found is None:
+def _field(page: Page, selector: str, name: str, address: str) -> HtmlElement:
+    field = _find(page, selector)
+    if field is None:
         raise ServerError(
-            f"there is no field for {what} ({selector}) at {address}, but {page.url}: {visible_text(page.root)[:_SHOWN]!r}"
+            f"no {name} field ({selector}) at {address}, which led to {page.url}: {visible_text(page.root)[:_EXCERPT]!r}"
         )
-    return found
+    return field
 
 
 def _find(page: Page, selector: str) -> HtmlElement | None:
-    found: list[HtmlElement] = CSSSelector(selector, translator="html")(page.root)
-    return found[0] if found else None
+    elements: list[HtmlElement] = CSSSelector(selector, translator="html")(page.root)
+    return elements[0] if elements else None
 
 
 def login_sites(sites: tuple[str, ...], storage_state: str | None, *, require_login: bool) -> tuple[str, ...]:
-    """Return the sites on which a task begins signed in: those that its storage state is named for, else all of its own.
+    """Return the sites on which a task starts signed in.
 
-    A file such as ./.auth/gitlab.reddit_state.json is never read; only its name counts.
+    Args:
+        sites: all sites of the task, returned if the file name holds no site names.
+        storage_state: file name of the task's storage state, such as ./.auth/gitlab.reddit_state.json. Only the site names in it
+            are used; the file is never read.
+        require_login: whether the task needs a log-in; without it the result is empty.
+
     """
     if not require_login:
         return ()
-    name, mark, _ = Path(storage_state or "").name.rpartition("_state.json")
-    named = tuple(name.split(".")) if mark else ()
-    return named if named and all(site in SITES for site in named) else sites
+    name, suffix, _ = Path(storage_state or "").name.rpartition("_state.json")
+    state_sites = tuple(name.split(".")) if suffix else ()
+    return state_sites if state_sites and all(site in SITES for site in state_sites) else sites
 
 
 Cookie = Mapping[str, Any]
-"""One cookie, as Playwright's storage states hold it."""
+"""A cookie in the format of Playwright's storage states."""
 
 
 class Sessions:
-    """The sessions on some servers, each kept in a file that only its owner may read, by default in the cache folder.
+    """Stored sessions on servers, each in a file that only its owner may read.
 
-    The files are Playwright's storage states, without the part for localStorage, which none of the applications needs. A site without a
-    log-in form needs no session; `account_of` says who is signed in where `accounts` leave a site out.
+    The files are Playwright storage states without localStorage, which none of the applications needs. Sites without a log-in form
+    need no session.
+
+    Args:
+        addresses: base URLs by site.
+        accounts: accounts by site; `find_account` supplies the others.
+        logins: log-in forms by site.
+        folder: folder of the files; by default `sessions` in the cache folder.
+
     """
 
     def __init__(
@@ -152,10 +174,10 @@ class Sessions:
     def cookies(self, browser: "ChromiumBrowser", sites: Iterable[str]) -> list[Cookie]:
         """Return the cookies of signed-in sessions on all these sites.
 
-        The browser is used to try each session on a page that needs it, and to sign in anew where that shows it to be over. It
-        is left in any state: `start` it after this. Raises ServerError for a login that is refused.
+        Each stored session is checked on the proof page of its site, and replaced by a new log-in if it has expired. The state of the
+        browser is undefined afterwards: `start` it again. Raises ServerError for a refused log-in.
         """
-        found: list[Cookie] = []
+        all_cookies: list[Cookie] = []
         for site in (site for site in sites if site in self._logins):
             login, address, account, path = self._logins[site], self._address(site), self._account(site), self.path(site)
             stored_cookies = read_cookies(path)
@@ -163,32 +185,32 @@ class Sessions:
             if not stored_cookies or not is_signed_in(browser, login, address, account):
                 browser.start([], {})
                 log_in(browser, login, address, account)
-            cookies = browser.cookies()  # an application may have changed them while it was asked
+            cookies = browser.cookies()  # the check may have changed them
             write_cookies(path, cookies)
-            found += cookies
-        return found
+            all_cookies += cookies
+        return all_cookies
 
     def path(self, site: str) -> Path:
-        """Return the file of a site's session. Raises ServerError for a site without address or account."""
+        """Return the path of a site's session file. Raises ServerError for a site without address or account."""
         account = self._account(site)
         digest = hashlib.sha256(f"{self._address(site)} {account.user}".encode()).hexdigest()[:12]
         return self._folder / f"{site}-{digest}.json"
 
     def _address(self, site: str) -> str:
         if site not in self._addresses:
-            raise ServerError(f"sites= names no address for {site}")
+            raise ServerError(f"no address for {site} in sites={sorted(self._addresses)}")
         return self._addresses[site]
 
     def _account(self, site: str) -> Account:
-        account = account_of(site, self._accounts)
+        account = find_account(site, self._accounts)
         if account is None:
             name = f"WEBARENA_GYM_{site.upper()}"
-            raise ServerError(f"there is no account for {site}; give accounts=, or set {name}_USER and {name}_PASSWORD")
+            raise ServerError(f"no account for {site}; pass accounts=, or set {name}_USER and {name}_PASSWORD")
         return account
 
 
 def read_cookies(path: Path) -> list[dict[str, Any]]:
-    """Return the cookies of a storage state; none when there is no such file, or no sense in it."""
+    """Return the cookies of a storage state file; an empty list if the file is missing or malformed."""
     try:
         cookies = json.loads(path.read_text(encoding="utf-8"))["cookies"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -197,7 +219,7 @@ def read_cookies(path: Path) -> list[dict[str, Any]]:
 
 
 def write_cookies(path: Path, cookies: Sequence[Cookie]) -> None:
-    """Write a storage state that only its owner may read, whole or not at all. Raises ServerError."""
+    """Write a storage state atomically, to a file that only its owner may read. Raises ServerError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # with mode 600
@@ -205,4 +227,4 @@ def write_cookies(path: Path, cookies: Sequence[Cookie]) -> None:
             json.dump({"cookies": [dict(cookie) for cookie in cookies], "origins": []}, file, indent=1)
         os.replace(name, path)
     except OSError as error:
-        raise ServerError(f"the session cannot be kept in {path}: {error.strerror}") from error
+        raise ServerError(f"cannot write the session to {path}: {error.strerror}") from error

@@ -24,7 +24,7 @@ from agents.models.parameters import merge_adapters
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Generation, RequestPool
 from webarena_gym.errors import ServerError
-from webarena_gym.servers.rest import request_json_patiently
+from webarena_gym.servers.rest import request_json_with_retries
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -140,7 +140,7 @@ class VLLMEngine:
                 self._gate.notify_all()
 
     def _post(self, path: str, payload: dict[str, Any]) -> Any:
-        return request_json_patiently(
+        return request_json_with_retries(
             self._url + path, payload,
             token=self._api_key, timeout_s=self._timeout_s, deadline_s=self._deadline_s, stopped=self._closed,
         )  # fmt: skip
