@@ -41,7 +41,7 @@ from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.console import writing
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluation.statistics import paired_lift, wilson
+from webarena_gym.evaluation.statistics import paired_difference, wilson
 from webarena_gym.miniwob import MiniWobText
 from webarena_gym.tasks import Expert
 
@@ -519,7 +519,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
                 save()
         scored = [(name, *pair) for (_, name), *pair in zip(tasks.test, state["clone"], scores(), strict=True)]
     names, before, after = zip(*[each for each in scored if not isnan(each[1] + each[2])], strict=True)
-    lift = paired_lift([before], [after], templates=names)
+    lift = paired_difference([before], [after], templates=names)
     by_task: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, *pair in zip(names, before, after, strict=True):
         by_task[name].append((pair[0], pair[1]))

@@ -31,7 +31,7 @@ from benchmarks.playing import TrainingSettings, claim, hand_over, measure, play
 from benchmarks.plots import DYNAMICS
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
-from webarena_gym.evaluation.statistics import paired_lift, pooled, wilson
+from webarena_gym.evaluation.statistics import paired_difference, pooled_score, wilson
 from webarena_gym.tasks import Task
 
 QUICK: dict[str, Any] = {
@@ -143,7 +143,7 @@ def _scores(
     after = [found["marks"][-1][way] for found in runs]
     figures: dict[str, Any] = {
         f"mgrpo{suffix}": round(mean(map(mean, after)), 4),
-        f"mgrpo{suffix}_pooled": pooled(after)._asdict(),
+        f"mgrpo{suffix}_pooled": pooled_score(after)._asdict(),
         f"mgrpo{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in after],
     }
     for name, key, lift_key in (("bc", "bc", "lift"), ("converged", "clone_converged", "lift_over_converged")):
@@ -151,10 +151,10 @@ def _scores(
             figures[f"{key}{suffix}"] = None
             continue
         before = [clones[clone][name][way] for clone in of_runs]
-        lift = paired_lift(before, after, templates=templates, clones=of_runs)
+        lift = paired_difference(before, after, templates=templates, seed_groups=of_runs)
         figures |= {
             f"{key}{suffix}": round(mean(map(mean, before)), 4),
-            f"{key}{suffix}_pooled": pooled([clone[name][way] for clone in clones])._asdict(),
+            f"{key}{suffix}_pooled": pooled_score([clone[name][way] for clone in clones])._asdict(),
             f"{key}{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in before],
             f"{lift_key}{suffix}": round(lift.lift, 4),
             f"{lift_key}{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],

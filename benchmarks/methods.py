@@ -26,7 +26,7 @@ from agents.training.metrics import read_metrics
 from agents.training.settings import METHODS, BCSettings, RememberSettings, SB3Settings
 from benchmarks.playing import TrainingSettings, claim, hand_over, measure, side_by_side, some, suite_tasks
 from webarena_gym import console
-from webarena_gym.evaluation.statistics import paired_lift, pooled
+from webarena_gym.evaluation.statistics import paired_difference, pooled_score
 from webarena_gym.tasks import Task
 
 _KINDS = """account_place category_place search_place product_place reviews_place cart_add cart_show wish_list_add newsletter_switch
@@ -203,12 +203,12 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
             [found[part][way] for found in each] for each, part in ((runs, "before"), (runs, "after"), (first, "after"))
         )
         row[way] = {
-            "clone": pooled(before)._asdict(),
-            "after": pooled(after)._asdict(),
-            "lift": paired_lift(before, after, templates=kinds, clones=clones)._asdict(),
+            "clone": pooled_score(before)._asdict(),
+            "after": pooled_score(after)._asdict(),
+            "lift": paired_difference(before, after, templates=kinds, seed_groups=clones)._asdict(),
             "without_best": without_best(kinds, before, after),
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
-            "above_first": paired_lift(others, after, templates=kinds, clones=clones)._asdict(),
+            "above_first": paired_difference(others, after, templates=kinds, seed_groups=clones)._asdict(),
         }
     if any(found["steps_remembered"] for found in runs):
         row["steps_remembered"] = round(mean(found["steps_remembered"] for found in runs), 1)
@@ -229,7 +229,7 @@ def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after:
     if not others:
         return {"kind": best}
     kept = ([[rewards[index] for index in others] for rewards in part] for part in (before, after))
-    return {"kind": best} | paired_lift(*kept)._asdict()
+    return {"kind": best} | paired_difference(*kept)._asdict()
 
 
 def held_out(settings: MethodsSettings) -> list[Task]:

@@ -15,7 +15,7 @@ from agents.rollouts.policies import Policy
 from agents.settings import TrainingWorlds
 from benchmarks.machine import COMMIT, RESULTS, origin
 from webarena_gym import tasks as task_suite
-from webarena_gym.evaluation.statistics import paired_lift, pooled
+from webarena_gym.evaluation.statistics import paired_difference, pooled_score
 from webarena_gym.processes import workers
 from webarena_gym.tasks import Task
 
@@ -156,10 +156,10 @@ def rows(measured: Sequence[Measured], tasks: Sequence[Task]) -> list[dict[str, 
     for item in measured:
         seeds = max(len(first), len(item.rewards))
         before, after = (list(part) * (seeds if len(part) == 1 else 1) for part in (first, item.rewards))
-        lift = paired_lift(before, after, templates=[task.template for task in tasks])
+        lift = paired_difference(before, after, templates=[task.template for task in tasks])
         found.append({
             "title": item.title,
-            **pooled(item.rewards)._asdict(),
+            **pooled_score(item.rewards)._asdict(),
             "lift": lift._asdict(),
             "seeds": len(item.rewards),
             "tasks": len(tasks),

@@ -20,25 +20,25 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.errors import AgentError, RefusedError, ResultError
 from webarena_gym.evaluation import leaderboard
-from webarena_gym.evaluation.agents import load, with_calls
-from webarena_gym.evaluation.programs import ProgramSeat
+from webarena_gym.evaluation.agents import load_agent, with_tool_calls
+from webarena_gym.evaluation.programs import ProgramWorker
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
     EpisodesFile,
-    Plan,
+    EvaluationPlan,
     Record,
     episodes_digest,
+    make_record,
     parse_record,
     read_episodes,
     read_result,
-    record_of,
     suite_digest,
     summarise,
     table,
 )
-from webarena_gym.evaluation.runner import GivenUpError, run
-from webarena_gym.evaluation.statistics import clustered, over_tasks, pass_all, pass_at, wilson
+from webarena_gym.evaluation.runner import AbortedRunError, run_trials
+from webarena_gym.evaluation.statistics import clustered_score, mean_pass_rates, pass_all, pass_at, wilson
 from webarena_gym.servers.chat import (
     ChatModel,
     Completion,
@@ -101,7 +101,7 @@ def test_pass_at_k_and_pass_all_k_are_the_means_over_all_choices_of_k(drawn):
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3), min_size=2, max_size=30))
 def test_repeats_never_make_an_interval_narrower_than_of_independent_episodes_nor_wider_than_of_tasks(rewards):
     by_task = {str(number): values for number, values in enumerate(rewards)}
-    score, n = clustered(by_task), 3 * len(rewards)
+    score, n = clustered_score(by_task), 3 * len(rewards)
     widths = [wilson(score.success * size, size).high - wilson(score.success * size, size).low for size in (n, len(rewards))]
     assert (score.n, score.success) == (n, pytest.approx(sum(map(sum, rewards)) / n))
     assert widths[0] - 1e-9 <= score.high - score.low <= widths[1] + 1e-9
@@ -111,25 +111,27 @@ def test_tasks_that_always_end_alike_count_once_and_figures_go_as_far_as_every_t
     rng = random.Random(0)
     fixed = {str(task): [float(rng.random() < 0.5)] * 5 for task in range(60)}
     free = {str(task): [float(rng.random() < 0.5) for _ in range(5)] for task in range(60)}
-    assert clustered(fixed)[2:] == pytest.approx(wilson(sum(values[0] for values in fixed.values()), 60)[2:])
-    assert clustered(free).high - clustered(free).low < 0.7 * (clustered(fixed).high - clustered(fixed).low)
-    assert set(over_tasks({"a": [1.0, 1.0], "b": [0.0]})["pass@k"]) == {"1"}
+    assert clustered_score(fixed)[2:] == pytest.approx(wilson(sum(values[0] for values in fixed.values()), 60)[2:])
+    assert clustered_score(free).high - clustered_score(free).low < 0.7 * (
+        clustered_score(fixed).high - clustered_score(fixed).low
+    )
+    assert set(mean_pass_rates({"a": [1.0, 1.0], "b": [0.0]})["pass@k"]) == {"1"}
 
 
 # What is played.
 
 
 def test_plans_say_what_is_played_and_give_each_part_of_a_trial_a_seed_of_its_own():
-    header = Plan(tasks=TASKS, env={"max_steps": 3}).header({"name": "a"})
-    assert header == Plan(tasks=list(TASKS), env={"max_steps": 3}).header({"name": "a"})
+    header = EvaluationPlan(tasks=TASKS, env={"max_steps": 3}).header({"name": "a"})
+    assert header == EvaluationPlan(tasks=list(TASKS), env={"max_steps": 3}).header({"name": "a"})
     assert header["suite"]["digest"] == suite_digest(TASKS) == suite_digest(TASKS[::-1]) != suite_digest(TASKS[1:])
     easier = replace(TASKS[0], eval={**TASKS[0].eval, "string_note": "x"})
     assert suite_digest([easier, *TASKS[1:]]) != suite_digest(TASKS)
-    trials = Plan(tasks=TASKS, repeats=3).trials
-    assert len({trial.seed_of(what) for trial in trials for what in ("env", 0, 1)}) == len(trials) * 3 == 36
+    trials = EvaluationPlan(tasks=TASKS, repeats=3).trials
+    assert len({trial.derive_seed(what) for trial in trials for what in ("env", 0, 1)}) == len(trials) * 3 == 36
     for wrong in ({"tasks": []}, {"tasks": [TASKS[0], TASKS[0]]}, {"tasks": TASKS, "repeats": 0}):
         with pytest.raises(ValueError):
-            Plan(**wrong)
+            EvaluationPlan(**wrong)
 
 
 # Agents in this process.
@@ -165,7 +167,7 @@ def test_worlds_repeats_and_templates_are_played(evaluate):
 def test_templates_that_the_split_has_not_are_played_in_a_world(evaluate):
     name = next(name for name in task_suite.templates() if name not in {task.template for task in task_suite.load("test")})
     status, _, said = evaluate("--agent", "expert", "--template", name)
-    assert (status, "give --world-seed" in said) == (2, True)
+    assert (status, "pass --world-seed" in said) == (2, True)
     status, result, said = evaluate("--agent", "expert", "--template", name, "--world-seed", 3, "--fresh-worlds", 1)
     assert (status, result["judged"], result["success"]["success"]) == (0, 2, 1.0), said
 
@@ -229,7 +231,7 @@ def test_an_agent_that_was_edited_is_another_one(evaluate, agent):
     file.write_text(file.read_text().replace('message=""', 'message="x"'))
     status, _, said = evaluate("--agent", agent + "leave", "--limit", 1)
     assert status == 2
-    assert "the agent's file has been changed since; give another --out, or --fresh to play anew" in said
+    assert "the agent's file has changed since; pass another --out, or --fresh to overwrite it" in said
     status, result, _ = evaluate("--agent", agent + "leave", "--limit", 1, "--fresh")
     assert (status, result["judged"]) == (0, 1)
 
@@ -237,7 +239,7 @@ def test_an_agent_that_was_edited_is_another_one(evaluate, agent):
 def test_replies_that_cannot_be_read_are_counted(evaluate, agent):
     status, result, said = evaluate("--agent", agent + "vague", "--limit", 2, "--max-steps", 3)
     assert (status, result["action_errors"]["mean"], result["action_errors"]["n"]) == (0, 1.0, 6)
-    assert "6 of 6 actions were refused" in said
+    assert "6 of 6 actions were rejected" in said
 
 
 def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used_is_counted(evaluate, tmp_path, agent):
@@ -259,7 +261,7 @@ def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(evaluate, tmp_path, 
     assert (status, result["success"], result["judged"]) == (1, None, 0)
     assert result["failed"] >= 5
     assert said in output
-    assert "nothing could be judged" in output
+    assert "no episode was judged" in output
     assert all(record.reward is None for record in read_episodes(tmp_path / "run" / EPISODES)[1])
 
 
@@ -278,7 +280,7 @@ def test_what_is_no_agent_is_bad_input(evaluate, agent, name, said):
 def test_modules_of_the_current_folder_are_found(tmp_path, agent, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
-    assert load("my_agent:leave")()("x", {"goal": "x"}) == 'exit(message="")'
+    assert load_agent("my_agent:leave")()("x", {"goal": "x"}) == 'exit(message="")'
 
 
 def played(task_id, reward, steps, reference):
@@ -325,7 +327,7 @@ def test_a_run_that_was_cut_off_goes_on_and_failed_episodes_are_played_again(eva
     status, result, said = evaluate("--agent", agent + "leave")
     assert (status, result["judged"], result["failed"], result["endings"]) == (0, 6, 0, {"exited": 6})
     assert result["prompt_tokens"] is result["cost"] is None
-    assert "3 of 6 episodes are in" in said
+    assert "3 of 6 episodes are already in" in said
     assert result["success"] == whole["success"]
     assert path.read_text().splitlines()[1] == lines[1].rstrip("\n")
 
@@ -335,7 +337,7 @@ def test_a_folder_of_another_run_is_not_touched(evaluate, tmp_path):
     before = (tmp_path / "run" / EPISODES).read_bytes()
     status, _, said = evaluate("--agent", "expert", "--seed", 5)
     assert status == 2
-    assert "holds another run: its seed is 0" in said or "its suite is" in said
+    assert "is of another run: its seed is 0" in said or "its suite is" in said
     assert (tmp_path / "run" / EPISODES).read_bytes() == before
     assert evaluate("--agent", "expert", "--seed", 5, "--fresh")[0] == 0
 
@@ -364,7 +366,7 @@ def test_files_that_are_none_are_refused(tmp_path, content):
 
 
 def test_failures_are_counted_and_in_no_figure():
-    header = Plan(tasks=TASKS[:3]).header({"name": "x"})
+    header = EvaluationPlan(tasks=TASKS[:3]).header({"name": "x"})
     judged = [parse_record({**RECORD, "task_id": name, "steps": [{}] * 3}, "") for name in ("a", "b")]
     failed = parse_record({**RECORD, "task_id": "c", "ending": "failed", "reward": None, "failure": "the browser is gone"}, "")
     result = summarise(header, [*judged, failed])
@@ -381,16 +383,16 @@ def test_a_run_in_which_everything_fails_is_given_up_and_a_bug_is_raised():
         def play(self, trial):
             if self.error:
                 raise self.error
-            return record_of(trial, ending="failed", reward=None, failure="no way")
+            return make_record(trial, ending="failed", reward=None, failure="no way")
 
         def close(self):
             pass
 
-    trials = Plan(tasks=TASKS, repeats=50).trials
-    with pytest.raises(GivenUpError, match="no way"):
-        list(run(trials, Seat, 2))
+    trials = EvaluationPlan(tasks=TASKS, repeats=50).trials
+    with pytest.raises(AbortedRunError, match="no way"):
+        list(run_trials(trials, Seat, 2))
     with pytest.raises(ZeroDivisionError):
-        list(run(trials, partial(Seat, ZeroDivisionError()), 2))
+        list(run_trials(trials, partial(Seat, ZeroDivisionError()), 2))
 
 
 # Chat models.
@@ -421,14 +423,14 @@ def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
         Completion("so", (ToolCall("", "a", ""), ToolCall("z", "b", "")), Usage()),
         Completion("thought", (), Usage()),
     ]
-    told = with_calls(messages, said)
+    told = with_tool_calls(messages, said)
     assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "assistant", "user"]
     (call,) = told[2]["tool_calls"]
     assert (call["function"], told[2]["content"]) == ({"name": "a", "arguments": "{}"}, "so")
     assert told[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
     text, picture = {"type": "text", "text": "Round 1"}, {"type": "image_url", "image_url": {"url": "data:,"}}
     messages[3]["content"] = [text, picture]  # results of tools hold texts alone
-    _, _, _, *told, _, _ = with_calls(messages, said)
+    _, _, _, *told, _, _ = with_tool_calls(messages, said)
     assert [(message["role"], message["content"]) for message in told] == [("tool", [text]), ("user", [picture])]
 
 
@@ -616,7 +618,7 @@ def test_an_endpoint_that_refuses_ends_the_run_at_once_and_nothing_is_a_zero(cha
     status, result, output, _ = chatted("--limit", "30", fault=lambda *_: fault)
     assert (status, result["success"], result["judged"]) == (1, None, 0)
     assert said in output
-    assert "given up" in output
+    assert "aborted" in output
     assert (result["failed"], result["planned"]) == (16, 30)  # of 8 jobs
 
 
@@ -699,17 +701,17 @@ class FakeArena:
     def __init__(self, folder):
         self.folder, self.ended = folder, []
 
-    def begin(self, trial):
+    def open(self, trial):
         return {"WEBARENA_GYM_URL": str(self.folder), "WEBARENA_GYM_EPISODE": trial.task.task_id.replace("/", "-")}
 
     def outcome(self, episode):
         answer = self.folder / episode["WEBARENA_GYM_EPISODE"]
         return {"ending": "exited", "reward": float(answer.read_text() == "right")} if answer.exists() else None
 
-    def answer(self, episode):
+    def submit_empty_answer(self, episode):
         (self.folder / episode["WEBARENA_GYM_EPISODE"]).write_text("")
 
-    def end(self, episode):
+    def delete(self, episode):
         self.ended.append(episode["WEBARENA_GYM_EPISODE"])
 
     def close(self):
@@ -733,18 +735,18 @@ def program(path, code):
 ])  # fmt: skip
 def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_path, code, reward, said):
     arena = FakeArena(tmp_path)
-    seat = ProgramSeat(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0)
-    record = seat.play(Plan(tasks=TASKS[:1]).trials[0])
+    seat = ProgramWorker(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0)
+    record = seat.play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
     assert record.reward == reward
     assert said in record.failure
     assert len(arena.ended) == 1
 
 
 def test_a_program_that_is_not_there_is_a_failure(tmp_path):
-    record = ProgramSeat("/no/such/program", FakeArena(tmp_path), 5).play(Plan(tasks=TASKS[:1]).trials[0])
+    record = ProgramWorker("/no/such/program", FakeArena(tmp_path), 5).play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
     assert "cannot be run" in record.failure
     with pytest.raises(AgentError):
-        ProgramSeat(" ", FakeArena(tmp_path), 5)
+        ProgramWorker(" ", FakeArena(tmp_path), 5)
 
 
 # The leaderboard.
@@ -767,7 +769,7 @@ def test_a_row_is_checked_and_printed(capsys, row):
     assert r"| 1 | [nobody \| at all](https://example.com) |" in said
     assert said.count("| yes |") == 1
     assert f"{len(load_tasks('test'))} tasks of the test split" in said
-    assert leaderboard.check(row).result["success"]["success"] == pytest.approx(1 / 165)  # the one that cannot be done
+    assert leaderboard.check_row(row).result["success"]["success"] == pytest.approx(1 / 165)  # the one that cannot be done
 
 
 def edit_line(number, **values):
@@ -786,23 +788,23 @@ def edit_result(**values):
 @pytest.mark.parametrize(("name", "edit", "fault"), [
     (RESULT, edit_result(success={"success": 1.0, "n": 165, "low": 0.9, "high": 1}), "success of the result file does not"),
     (RESULT, edit_result(command=[]), "command is []"),
-    (RESULT, edit_result(format=7), "format 1"),
+    (RESULT, edit_result(format=7), "format=1"),
     (EPISODES, edit_line(3, reward=1.0), "does not follow"),
     (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "there are 164 episodes"),
-    (EPISODES, lambda text: text + text.splitlines()[3] + "\n", "was judged before; expected one judged episode"),
+    (EPISODES, lambda text: text + text.splitlines()[3] + "\n", "has an earlier judged record; expected one judged episode"),
     (EPISODES, edit_line(3, steps=[]), "has no steps"),
     (EPISODES, edit_line(0, version="0.0.0"), "version is '0.0.0'"),
     (EPISODES, edit_line(0, env={"max_steps": 31}), "max_steps"),
     (EPISODES, edit_line(0, env={"max_steps": 30, "side_effects": "ignored"}), "other keywords"),
-    (EPISODES, edit_line(0, suite={"split": "test", "templates": None, "limit": 5}), "not all of the test split"),
-    (EPISODES, edit_line(0, suite={}), "not all of the test split|malformed"),
+    (EPISODES, edit_line(0, suite={"split": "test", "templates": None, "limit": 5}), "the test split is incomplete"),
+    (EPISODES, edit_line(0, suite={}), "the test split is incomplete|malformed"),
     (leaderboard.ROW, lambda _: "{}", "has no name"),
-    (leaderboard.ROW, lambda _: '{"name": 1}', "expected an object of the texts"),
+    (leaderboard.ROW, lambda _: '{"name": 1}', "expected an object of the strings"),
 ])  # fmt: skip
 def test_a_row_that_is_not_right_is_found(row, tmp_path, name, edit, fault):
     folder = shutil.copytree(row, tmp_path / "changed")
     (folder / name).write_text(edit((folder / name).read_text()))
-    found = leaderboard.check(folder)
+    found = leaderboard.check_row(folder)
     assert re.search(fault.replace("[]", r"\[\]"), "\n".join(found.faults)), found.faults
 
 
@@ -838,15 +840,15 @@ def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
 
 @pytest.mark.parametrize(("header", "record", "options", "why"), [
     ({"env": {"max_steps": 30, "browser": "chromium"}}, {}, (), "played in Chromium"),
-    ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "by a program with a browser of its own"),
-    ({}, {}, ("--no-replay",), "not asked for"),
+    ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "played by a program with its own browser"),
+    ({}, {}, ("--no-replay",), "not requested"),
 ])  # fmt: skip
 def test_what_cannot_be_checked_is_not_ranked_beside_what_was(row, tmp_path, capsys, header, record, options, why):
     forge(row, tmp_path, header, record, {"name": "<script>[x](javascript:y)`*\x1b|", "link": ""})
     assert main(["leaderboard", str(tmp_path), *options]) == 0
     said = capsys.readouterr().out
     assert f"| no: {why} |" in said
-    assert "not played again, and not ranked" in said
+    assert "not replayed, and not ranked" in said
     assert r"|  | &lt;script&gt;\[x\](javascript:y)\`\* \| | 0.6 %" in said
 
 
@@ -923,14 +925,14 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
     assert result["endings"] == {"truncated" if steps == 1 else "exited": 2}
     assert (result["spl"] and result["spl"]["success"]) == length
     if mode == "step":  # so that a row of a leaderboard can be checked
-        monkeypatch.setattr(leaderboard, "tasks_of", lambda _: tasks)
+        monkeypatch.setattr(leaderboard, "load_tasks", lambda _: tasks)
         assert leaderboard.replay(*read_episodes(tmp_path / "run" / EPISODES)) == []
 
 
 @served
 def test_programs_are_told_of_keywords_that_the_server_does_not_know_and_of_what_to_install(evaluate, monkeypatch):
     status, _, said = evaluate("--agent", "command:true", "--browser", "chromium")
-    assert (status, "takes no browser" in said) == (2, True)
+    assert (status, "does not support the keyword browser" in said) == (2, True)
     monkeypatch.setitem(sys.modules, "webarena_gym.server.app", None)
     status, _, said = evaluate("--agent", "command:true")
     assert (status, "webarena-gym[serve]" in said) == (2, True)

@@ -17,8 +17,8 @@ from tests.notes_app import make_state
 from tests.serving import serving_episodes
 from webarena_gym.applications.processes import copies_folder
 from webarena_gym.errors import AgentError, EvaluationError
-from webarena_gym.evaluation.programs import TOKEN, EpisodeClient, ProgramSeat, closed_off, files_of_run, why_open
-from webarena_gym.evaluation.results import EPISODES, Plan, read_episodes
+from webarena_gym.evaluation.programs import TOKEN, EpisodeClient, ProgramWorker, sandbox_command, sandbox_problem, secret_paths
+from webarena_gym.evaluation.results import EPISODES, EvaluationPlan, read_episodes
 from webarena_gym.server.episodes import EpisodeStore
 from webarena_gym.server.mcp_tools import McpTools
 from webarena_gym.server.schema import BROKEN, NewEpisode
@@ -33,7 +33,7 @@ TEMPLATES = ("shopping.product_price", "shopping.order_total")
 TASKS = [task for task in load("test", SEED) if task.template in TEMPLATES]
 ANSWERS = [task.solution[-1].action.argument for task in TASKS]
 SECRETS = [*ANSWERS, *TEMPLATES, f"/{SEED}/"]
-WHY_OPEN = why_open([])
+WHY_OPEN = sandbox_problem([])
 closes = pytest.mark.skipif(bool(WHY_OPEN), reason=f"programs cannot be closed off here: {WHY_OPEN}")
 
 
@@ -88,9 +88,9 @@ def test_a_spying_program_earns_nothing_in_an_evaluation(spy, capsys, mode, sour
 def test_a_spy_learns_nothing_from_a_server_of_somebody_else(spy, capsys, monkeypatch):
     command, notes = spy
     monkeypatch.setenv(TOKEN, "the-token-of-the-operator")
-    from webarena_gym.server.service import Address  # noqa: PLC0415 - needs an extra
+    from webarena_gym.server.service import ServerSettings  # noqa: PLC0415 - needs an extra
 
-    with serving_episodes(Address(token="the-token-of-the-operator")) as url:
+    with serving_episodes(ServerSettings(token="the-token-of-the-operator")) as url:
         agent = ["--agent", f"command:{command}", "--base-url", url, "--world-seed", str(SEED), "--template", TEMPLATES[0]]
         assert main(["evaluate", *agent, "--repeats", "2", "--jobs", "1"]) == 0, capsys.readouterr()
     _, records = read_episodes(next(Path("runs").glob(f"**/{EPISODES}")))
@@ -106,8 +106,8 @@ def test_a_server_that_shows_verdicts_to_everybody_scores_nobody(capsys, monkeyp
         with pytest.raises(AgentError, match="is not set"):
             EpisodeClient({}, url=url)
         monkeypatch.setenv(TOKEN, "x")
-        record = ProgramSeat("x", EpisodeClient({}, url=url, token="x"), 60.0).play(Plan(tasks=TASKS[:1]).trials[0])
-        assert "it can score nobody" in record.failure
+        record = ProgramWorker("x", EpisodeClient({}, url=url, token="x"), 60.0).play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
+        assert "cannot be scored" in record.failure
 
 
 # Parts of it.
@@ -122,9 +122,9 @@ FORBIDDEN = [
 @pytest.fixture(scope="module")
 def arena():
     """Return the operator and a client without a token of an arena as evaluations start it."""
-    from webarena_gym.server.service import Address  # noqa: PLC0415 - needs an extra
+    from webarena_gym.server.service import ServerSettings  # noqa: PLC0415 - needs an extra
 
-    with serving_episodes(Address(operator="the operator")) as url:
+    with serving_episodes(ServerSettings(operator="the operator")) as url:
         yield Client(url, "the operator"), Client(url)
 
 
@@ -158,7 +158,7 @@ def test_a_right_and_a_wrong_answer_look_the_same_to_the_player(arena, mode, is_
     else:
         judged = player.well("POST", f"{path}/answer", {"answer": answer})
         assert player.well("GET", path)["result"] == judged
-    told = ["The episode is over. Its result is not told to the player."]
+    told = ["The episode is over. Its result is hidden from the player."]
     hidden = {"reward": None, "success": None, "verdicts": [], "side_effects": [], "told": told, "truncated": False}
     assert judged == hidden
     assert player.ask("POST", f"{path}/answer", {"answer": answer})[0] == 409
@@ -194,18 +194,20 @@ def test_the_player_of_an_episode_that_cannot_be_judged_is_not_told_what_was_exp
 @closes
 def test_a_program_that_is_closed_off_sees_its_own_processes_and_ends_with_them(tmp_path):
     code = "import os, subprocess, sys; subprocess.Popen(['sleep', '100']); print(sum(map(str.isdecimal, os.listdir('/proc')))); sys.exit(3)"
-    done = subprocess.run(closed_off([sys.executable, "-c", code], []), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        sandbox_command([sys.executable, "-c", code], []), capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, ast.literal_eval(done.stdout)) == (3, 3)
     begun = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
-        subprocess.run(closed_off(["sleep", "100"], []), capture_output=True, timeout=1, check=False)
+        subprocess.run(sandbox_command(["sleep", "100"], []), capture_output=True, timeout=1, check=False)
     assert time.monotonic() - begun < 60  # a survivor would hold the pipes for 100 s
-    missing = subprocess.run(closed_off(["/no/such/program"], []), capture_output=True, text=True, timeout=60, check=False)
+    missing = subprocess.run(sandbox_command(["/no/such/program"], []), capture_output=True, text=True, timeout=60, check=False)
     assert (missing.returncode, "cannot be run" in missing.stderr) == (127, True)
 
 
 def test_a_system_that_cannot_close_programs_off_is_announced(spy, capsys, monkeypatch):
-    monkeypatch.setattr("webarena_gym.evaluation.runner.why_open", lambda _: "namespaces are switched off")
+    monkeypatch.setattr("webarena_gym.evaluation.runner.sandbox_problem", lambda _: "namespaces are switched off")
     agent = ["--agent", f"command:{sys.executable} -c ''", "--world-seed", str(SEED), "--template", TEMPLATES[0]]
     assert main(["evaluate", *agent]) == 0
     assert "the program can read the files and processes of this run: namespaces are switched off" in capsys.readouterr().err
@@ -221,19 +223,19 @@ def test_what_an_application_is_judged_by_is_hidden_from_programs(tmp_path, monk
     )
     (tmp_path / "notes" / "webarena-app.toml").write_text(described)
     (tmp_path / "mine.json").write_text("what is expected")
-    hidden = files_of_run(tmp_path / "results", tmp_path / "mine.json", str(tmp_path / "notes"))
+    hidden = secret_paths(tmp_path / "results", tmp_path / "mine.json", str(tmp_path / "notes"))
     assert cache_folder() in hidden
     assert copies_folder() in hidden
     code = "import os, pathlib, sys; print([os.listdir(p) if os.path.isdir(p) else pathlib.Path(p).read_text() for p in sys.argv[1:]])"
     there = [str(path) for path in hidden if path.exists()]
     done = subprocess.run(
-        closed_off([sys.executable, "-c", code, *there], hidden), capture_output=True, text=True, timeout=60, check=True
+        sandbox_command([sys.executable, "-c", code, *there], hidden), capture_output=True, text=True, timeout=60, check=True
     )
     assert sorted(map(str, ast.literal_eval(done.stdout))) == sorted(["", "", "", *["[]"] * (len(there) - 3)])
     assert len(there) >= 5
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(AgentError, match="give another --out"):
-        files_of_run(Path("."))
+    with pytest.raises(AgentError, match="pass another --out"):
+        secret_paths(Path("."))
 
 
 def test_tools_of_mcp_and_sessions_in_files_tell_no_expected_value(tmp_path, capsys):
@@ -317,7 +319,9 @@ def test_the_spy_is_rewarded_where_the_server_shows_verdicts(spy):
     with serving_episodes() as url:
         client = EpisodeClient({}, "step", url, "any")
         client._settings["scored"] = False
-        records = [ProgramSeat(command, client, 60.0).play(trial) for trial in Plan(tasks=TASKS[:1], repeats=1).trials]
+        records = [
+            ProgramWorker(command, client, 60.0).play(trial) for trial in EvaluationPlan(tasks=TASKS[:1], repeats=1).trials
+        ]
     assert [record.reward for record in records] == [1.0]
     assert ANSWERS[0] in read(notes)[1]["second_episode"]
 
@@ -329,10 +333,10 @@ def test_the_spy_reads_files_and_processes_that_are_not_hidden(spy, tmp_path, is
     (tmp_path / "results").mkdir()
     earlier = {"goal": TASKS[0].intent, "verdicts": [{"why": "", "expected": ANSWERS[0]}]}
     (tmp_path / "results" / EPISODES).write_text(json.dumps(earlier))
-    hidden = files_of_run(tmp_path / "results") if is_hidden else None
+    hidden = secret_paths(tmp_path / "results") if is_hidden else None
     client = EpisodeClient({}, "step")
     try:
-        record = ProgramSeat(command, client, 120.0, hidden=hidden).play(Plan(tasks=TASKS[:1]).trials[0])
+        record = ProgramWorker(command, client, 120.0, hidden=hidden).play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
     finally:
         client.close()
     assert (record.reward, record.failure) == (float(not is_hidden), "")

@@ -1,5 +1,5 @@
-"""Evaluation of any agent: which episodes are played, by whom, what came of them, and how sure the figures are.
+"""Evaluation of any agent: selection of episodes, workers that play them, results, and confidence intervals.
 
-`webarena-gym evaluate` is its command line. An agent is a callable (observation, info) -> reply; see `agents`. The core is pure: `plan`,
-`statistics`, `results`; at the edges are `agents`, `programs`, `runner`, and the commands.
+`webarena-gym evaluate` is its command line. An agent is a callable (observation, info) -> reply; see `agents`. `statistics` and most of
+`results` are pure functions; `agents`, `programs`, `runner` and the commands do the input and output.
 """

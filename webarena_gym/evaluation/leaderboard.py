@@ -1,9 +1,9 @@
-"""A leaderboard: a folder with a folder for each row, which holds the two files of a run and who it is of. Checked, never believed.
+"""A leaderboard whose rows are checked and replayed.
 
-A row is `row.json`, {"name", "authors", "link", "notes"} of texts, beside the `result.json` and the `episodes.jsonl` that
-`webarena-gym evaluate` wrote. Its figures must follow from its episodes, its episodes must be all of the suite, of the digest that
-the installed version has, and the replies of its episodes must do the same when they are played again. A row that cannot be played
-again is not ranked.
+A leaderboard is a folder with one folder per row. A row's folder contains `row.json`, an object with the strings "name", "authors",
+"link" and "notes", and the files `result.json` and `episodes.jsonl` of `webarena-gym evaluate`. Its results must follow from its
+episodes. The episodes must be complete, for the suite of the installed version. Replaying their replies must give the same rewards,
+steps and verdicts. A row that cannot be replayed is not ranked.
 """
 
 import html
@@ -26,46 +26,55 @@ from webarena_gym.evaluation.results import (
     RESULT,
     Record,
     Trial,
+    make_record,
     read_episodes,
     read_result,
-    record_of,
-    short,
+    shorten_json,
     suite_digest,
     summarise,
 )
-from webarena_gym.evaluation.runner import EnvSeat
+from webarena_gym.evaluation.runner import EnvWorker
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 
 ROW = "row.json"
 MAX_STEPS = 30
-_ABOUT = ("name", "authors", "link", "notes")
+_ROW_KEYS = ("name", "authors", "link", "notes")
 _LINK = re.compile(r"""https?://[^\s<>()\[\]{}"'`\\|/?#@]+([/?#][^\s<>()\[\]{}"'`\\|]*)?""")
-_FREE = {
+_ALLOWED_ENV = {
     "max_steps", "observation", "dialect", "elements", "history", "browser", "variation", "thoughts", "header", "viewport", "window", "bbox",
 }  # fmt: skip
 
 
-class Row(NamedTuple):
-    """One row: who it is of, its figures, what is wrong with it, and why it was not played again."""
+class LeaderboardRow(NamedTuple):
+    """A checked row of a leaderboard.
+
+    Attributes:
+        folder: folder of the row.
+        about: content of `row.json`.
+        result: results of the run.
+        faults: failed checks; a row with any is not shown.
+        no_replay: reason why the row was not replayed; "" if it was.
+
+    """
 
     folder: Path
     about: Mapping[str, str]
     result: Mapping[str, Any]
     faults: Sequence[str]
-    unplayed: str
+    no_replay: str
 
 
-def show(folder: Path, *, with_replay: bool = True) -> int:
-    """Print the leaderboard of a folder of rows, or of one row, and what is wrong with it; return the exit status.
+def print_leaderboard(folder: Path, *, with_replay: bool = True) -> int:
+    """Print the leaderboard of a folder of rows, or of one row, with all failed checks. Return the exit status: 1 for failed checks.
 
-    Raises ResultError where there is no row.
+    Raises ResultError for a folder without rows.
     """
-    inner = sorted({path.parent for name in (ROW, RESULT, EPISODES) for path in folder.glob(f"*/{name}")})
-    folders = [folder] if (folder / ROW).exists() else inner
+    subfolders = sorted({path.parent for name in (ROW, RESULT, EPISODES) for path in folder.glob(f"*/{name}")})
+    folders = [folder] if (folder / ROW).exists() else subfolders
     if not folders:
-        raise ResultError(f"there is no {ROW} in {folder}, nor in a folder in it")
-    rows = [check(each, with_replay=with_replay) for each in folders]
+        raise ResultError(f"no {ROW} in {folder} or its subfolders")
+    rows = [check_row(row_folder, with_replay=with_replay) for row_folder in folders]
     print(table(row for row in rows if not row.faults))
     for row in rows:
         for fault in row.faults:
@@ -73,53 +82,56 @@ def show(folder: Path, *, with_replay: bool = True) -> int:
     return 1 if any(row.faults for row in rows) else 0
 
 
-def check(folder: Path, *, with_replay: bool = True) -> Row:
-    """Return a row, with everything that is wrong with it."""
+def check_row(folder: Path, *, with_replay: bool = True) -> LeaderboardRow:
+    """Return the row in a folder, with its failed checks."""
     about: Mapping[str, str] = {}
     result: Mapping[str, Any] = {}
-    unplayed = "" if with_replay else "not asked for"
+    no_replay = "" if with_replay else "not requested"
     try:
         about, result = _read_about(folder / ROW), read_result(folder / RESULT)
         header, records = read_episodes(folder / EPISODES)
         faults = list(_faults(header, records, result))
         if not faults:
             if header["env"].get("browser", "inprocess") != "inprocess":
-                unplayed = unplayed or "played in Chromium"
+                no_replay = no_replay or "played in Chromium"
             elif not all(record.has_steps for record in records):
-                unplayed = unplayed or "by a program with a browser of its own"
-            faults += [] if unplayed else replay(header, records)
+                no_replay = no_replay or "played by a program with its own browser"
+            faults += [] if no_replay else replay(header, records)
     except ResultError as error:
         faults = [str(error)]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError, WebArenaGymError) as error:
         faults = [f"the episodes are malformed: {type(error).__name__}: {error}"]
-    return Row(folder, about, result, faults, unplayed)
+    return LeaderboardRow(folder, about, result, faults, no_replay)
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Return the leaderboard as tables in Markdown, the best first; rows of different suites apart, and those that were not played again."""
+def table(rows: Iterable[LeaderboardRow]) -> str:
+    """Return the leaderboard as Markdown tables, sorted by success.
+
+    There is one table per suite for replayed rows, and one for rows without a replay.
+    """
     lines = []
-    by_suite: dict[tuple[str, bool], list[Row]] = {}
+    by_suite: dict[tuple[str, bool], list[LeaderboardRow]] = {}
     for row in rows:
-        by_suite.setdefault((row.result["suite"]["digest"], bool(row.unplayed)), []).append(row)
-    for (digest, is_unplayed), members in sorted(by_suite.items()):
+        by_suite.setdefault((row.result["suite"]["digest"], bool(row.no_replay)), []).append(row)
+    for (digest, has_no_replay), members in sorted(by_suite.items()):
         suite = members[0].result["suite"]
         title = f"{suite['tasks']} tasks of the {suite['split']} split, {suite['variation']}, digest {digest[:12]}"
         lines += [
-            f"{title}; not played again, and not ranked" if is_unplayed else title,
+            f"{title}; not replayed, and not ranked" if has_no_replay else title,
             "",
-            "| rank | agent | success within 1.0 x steps | success (95 %) | episodes | steps | cost of an episode, as told | version | by | played again |",
+            "| rank | agent | success within 1.0 x steps | success (95 %) | episodes | steps | reported cost per episode | version | by | replayed |",
             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
 
-        def place(row: Row) -> tuple[float, float]:
+        def sort_key(row: LeaderboardRow) -> tuple[float, float]:
             within = row.result["within_reference"]
             return -(within["1.0"]["success"] if within else 0.0), -row.result["success"]["success"]
 
-        for rank, row in enumerate(sorted(members, key=place), 1):
+        for rank, row in enumerate(sorted(members, key=sort_key), 1):
             score, steps, cost = (row.result[key] for key in ("success", "steps", "cost"))
-            name = _escaped(row.about["name"])
+            name = _escape(row.about["name"])
             cells = [
-                "" if is_unplayed else str(rank),
+                "" if has_no_replay else str(rank),
                 f"[{name}]({row.about['link']})" if row.about.get("link") else name,
                 f"{100 * within['1.0']['success']:.1f} %" if (within := row.result["within_reference"]) else "",
                 f"{100 * score['success']:.1f} % ({100 * score['low']:.0f} to {100 * score['high']:.0f})",
@@ -127,86 +139,88 @@ def table(rows: Iterable[Row]) -> str:
                 f"{steps['mean']:.1f}" if steps else "",
                 f"{cost['mean']:.4g}" if cost else "",
                 row.result["version"],
-                _escaped(row.about.get("authors", "")),
-                f"no: {row.unplayed}" if is_unplayed else "yes",
+                _escape(row.about.get("authors", "")),
+                f"no: {row.no_replay}" if has_no_replay else "yes",
             ]
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def _escaped(text: str) -> str:
-    """Return a text that says the same in a table of Markdown, and in HTML that is made of it."""
+def _escape(text: str) -> str:
+    """Return a text for a cell of a Markdown table, in which Markdown and HTML are escaped."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return re.sub(r"([\\`*_\[\]|])", r"\\\1", html.escape(" ".join(plain.split())))
 
 
 def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
-    """Play the replies of episodes again, and return where that does not come to the same."""
-    tasks = {task.task_id: task for task in tasks_of(header)}
+    """Replay the replies of episodes, and return descriptions of all differences."""
+    tasks = {task.task_id: task for task in load_tasks(header)}
     faults = []
-    player = _Repeater()
-    progress = Progress(len(records), "episodes played again")
-    WebArenaLite(tasks=list(tasks.values())[:1], **header["env"]).close()  # raises where it cannot be made
-    with closing(EnvSeat(player, header["env"])) as seat:
+    agent = _ReplayAgent()
+    progress = Progress(len(records), "episodes replayed")
+    WebArenaLite(tasks=list(tasks.values())[:1], **header["env"]).close()  # raises for invalid keywords
+    with closing(EnvWorker(agent, header["env"])) as worker:
         for count, record in enumerate(records, 1):
             if record.ending == "too_long":
                 continue
             where = f"{record.task_id}, repeat {record.repeat}"
-            player.replies = [str(step.get("reply", "")) for step in record.steps]
-            again = seat.play(Trial(tasks[record.task_id], record.repeat, header["seed"]))
-            if (again.reward, again.ending) != (record.reward, record.ending):
-                what = again.failure or f"{again.ending} with the reward {again.reward:g}"
-                faults.append(f"{where}: {record.ending} with the reward {record.reward}; played again, {what}")
+            agent.replies = [str(step.get("reply", "")) for step in record.steps]
+            replayed = worker.play(Trial(tasks[record.task_id], record.repeat, header["seed"]))
+            if (replayed.reward, replayed.ending) != (record.reward, record.ending):
+                ending = replayed.failure or f"{replayed.ending} with the reward {replayed.reward:g}"
+                faults.append(f"{where}: {record.ending} with the reward {record.reward}; replayed, {ending}")
             for part in ("steps", "verdicts", "side_effects"):
-                told, found = (json.dumps(getattr(each, part), ensure_ascii=False) for each in (record, again))
-                if told != found:
-                    faults.append(f"{where}: {part} are {told:.200}; played again, {found:.200}")
+                before, after = (json.dumps(getattr(item, part), ensure_ascii=False) for item in (record, replayed))
+                if before != after:
+                    faults.append(f"{where}: {part} are {before:.200}; replayed, {after:.200}")
             progress.show(count)
     progress.clear()
     return faults
 
 
-class _Repeater:
-    """Says again what was said."""
+class _ReplayAgent:
+    """Agent that repeats recorded replies."""
 
     replies: Sequence[str] = ()
 
-    def begin(self, _: Trial, __: WebArenaLite) -> None:
-        self._left = iter(self.replies)
+    def start_episode(self, _: Trial, __: WebArenaLite) -> None:
+        self._remaining = iter(self.replies)
 
     def reply(self, *_: Any) -> Reply:
         try:
-            return Reply(next(self._left))
+            return Reply(next(self._remaining))
         except StopIteration as error:
-            raise AgentError("the episode goes on where the recorded one has ended") from error
+            raise AgentError("the episode continues after the last recorded reply") from error
 
 
 def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mapping[str, Any]) -> Iterable[str]:
     command = result.get("command")
     if not isinstance(command, list) or "evaluate" not in command:
-        yield f"command is {command!r}; expected that of webarena-gym evaluate"
+        yield f"command is {command!r}; expected a command line of webarena-gym evaluate"
         return
     rules: Mapping[str, Callable[[], bool]] = {
-        f"version is {header.get('version')!r}; this is {__version__}: check it with that version": lambda: header["version"] == __version__,
-        "not all of the test split was played: split, templates and limit must be test, none and none": lambda: (
+        f"version is {header.get('version')!r}, and this is {__version__}; check the row with its own version": (
+            lambda: header["version"] == __version__
+        ),
+        "the test split is incomplete: expected split test, templates null and limit null": lambda: (
             header["suite"].get("split"), header["suite"]["templates"], header["suite"]["limit"]
         ) == ("test", None, None),
-        f"variation is not the same of suite and env, or none of {', '.join(get_args(Variation))}": lambda: (
+        f"suite and env must have the same variation, one of {', '.join(get_args(Variation))}": lambda: (
             header["suite"].get("variation") == header["env"].get("variation", "content") in get_args(Variation)
         ),
         "browser is neither inprocess nor chromium": lambda: header["env"].get("browser", "inprocess") in ("inprocess", "chromium"),
         f"max_steps is more than {MAX_STEPS}": lambda: header["env"]["max_steps"] <= MAX_STEPS,
-        f"env has other keywords than {', '.join(sorted(_FREE))}": lambda: set(header["env"]) <= _FREE,
+        f"env has other keywords than {', '.join(sorted(_ALLOWED_ENV))}": lambda: set(header["env"]) <= _ALLOWED_ENV,
     }  # fmt: skip
-    broken = [fault for fault, holds in rules.items() if not holds()]
-    yield from broken
-    if broken:
+    faults = [fault for fault, is_met in rules.items() if not is_met()]
+    yield from faults
+    if faults:
         return
     if len(header["suite"]["worlds"]) > len(records):
-        yield f"{len(records)} episodes are of {len(header['suite']['worlds'])} worlds"
+        yield f"there are {len(records)} episodes for {len(header['suite']['worlds'])} worlds; expected at least one per world"
         return
-    tasks = {task.task_id: task for task in tasks_of(header)}
+    tasks = {task.task_id: task for task in load_tasks(header)}
     suite = {"tasks": len(tasks), "digest": suite_digest(list(tasks.values()))}
     for key, value in suite.items():
         if header["suite"][key] != value:
@@ -219,34 +233,35 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
     if judged != expected:
         yield f"{len(expected - judged)} episodes of {len(expected)} were not judged, and {len(judged - expected)} are not of the suite"
         return
-    again = json.loads(json.dumps(summarise(header, records, command)))
-    for key in sorted({*again, *result}):
-        if again.get(key) != result.get(key):
-            yield f"{key} of the result file does not follow from the episodes: {short(result.get(key))}, not {short(again.get(key))}"
+    recomputed = json.loads(json.dumps(summarise(header, records, command)))
+    for key in sorted({*recomputed, *result}):
+        if recomputed.get(key) != result.get(key):
+            values = f"it is {shorten_json(result.get(key))}, expected {shorten_json(recomputed.get(key))}"
+            yield f"{key} of the result file does not follow from the episodes: {values}"
     for record in records:
         where = f"{record.task_id}, repeat {record.repeat}"
-        yield from (f"{where}: {fault}" for fault in _faults_of(record, header, tasks[record.task_id]))
+        yield from (f"{where}: {fault}" for fault in _episode_faults(record, header, tasks[record.task_id]))
 
 
-def _faults_of(record: Record, header: Mapping[str, Any], task: Task) -> Iterable[str]:
+def _episode_faults(record: Record, header: Mapping[str, Any], task: Task) -> Iterable[str]:
     passed = bool(record.verdicts) and all(verdict.get("passed") is True for verdict in record.verdicts)
     if record.ending != "too_long" and passed != (record.reward == 1.0):
         yield f"the reward {record.reward} does not follow from the verdicts"
     if not record.has_steps and not str(header["agent"]["name"]).startswith(COMMAND):
         yield "has no steps"
     if len(record.steps) > header["env"]["max_steps"]:
-        yield f"has {len(record.steps)} steps"
-    true = record_of(Trial(task, record.repeat, 0), ending=record.ending, reward=record.reward)
+        yield f"has {len(record.steps)} steps; expected at most {header['env']['max_steps']}"
+    expected = make_record(Trial(task, record.repeat, 0), ending=record.ending, reward=record.reward)
     for part in ("sites", "checks", "reference_steps"):
-        if getattr(record, part) != getattr(true, part):
-            yield f"{part} is {short(getattr(record, part))}; the task has {short(getattr(true, part))}"
+        if getattr(record, part) != getattr(expected, part):
+            yield f"{part} is {shorten_json(getattr(record, part))}; the task has {shorten_json(getattr(expected, part))}"
 
 
-def tasks_of(header: Mapping[str, Any]) -> list[Task]:
-    """Return the tasks of a split that a run has played, by its header. Raises TaskError."""
+def load_tasks(header: Mapping[str, Any]) -> list[Task]:
+    """Return the tasks of the split and worlds in the header of a run. Raises TaskError."""
     suite = header["suite"]
-    found = [task for world in suite["worlds"] for task in task_suite.load(suite["split"], world, suite["variation"])]
-    return list({task.task_id: task for task in found}.values())
+    tasks = [task for world in suite["worlds"] for task in task_suite.load(suite["split"], world, suite["variation"])]
+    return list({task.task_id: task for task in tasks}.values())
 
 
 def _read_about(path: Path) -> dict[str, str]:
@@ -254,8 +269,8 @@ def _read_about(path: Path) -> dict[str, str]:
         about = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"cannot read {path}: {reason_of(error)}") from error
-    if not isinstance(about, dict) or not all(key in _ABOUT and isinstance(value, str) for key, value in about.items()):
-        raise ResultError(f"{path} holds {short(about)}; expected an object of the texts {', '.join(_ABOUT)}")
+    if not isinstance(about, dict) or not all(key in _ROW_KEYS and isinstance(value, str) for key, value in about.items()):
+        raise ResultError(f"{path} contains {shorten_json(about)}; expected an object of the strings {', '.join(_ROW_KEYS)}")
     if not about.get("name", "").strip():
         raise ResultError(f"{path} has no name")
     if about.get("link") and not _LINK.fullmatch(about["link"]):

@@ -1,4 +1,4 @@
-"""Programs as agents: the episodes that they play on a server, and the files and processes that they cannot see.
+"""Programs as agents: their episodes on an episode server, and the sandbox in which they run.
 
 A program is started once for each episode, with these environment variables: `WEBARENA_GYM_URL`, the server; `WEBARENA_GYM_EPISODE`, the id
 of the episode; `WEBARENA_GYM_TOKEN`, a token for the episode's sites and nothing else. It plays through the server's interface, answers
@@ -26,7 +26,7 @@ from webarena_gym.applications.application import read_application
 from webarena_gym.applications.processes import copies_folder
 from webarena_gym.arguments import reason_of
 from webarena_gym.errors import AgentError, ServerError, WebArenaGymError
-from webarena_gym.evaluation.results import Record, Trial, failed_outcome, record_of
+from webarena_gym.evaluation.results import Record, Trial, failed_outcome, make_record
 from webarena_gym.server.schema import ENV_SETTINGS
 from webarena_gym.servers.rest import request_json
 from webarena_gym.sites.world import cache_folder
@@ -34,14 +34,21 @@ from webarena_gym.sites.world import cache_folder
 URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
 """The environment variables that name a program's episode. The evaluation itself reads the token of a server at `--base-url` from TOKEN."""
 
-_SAID = 500  # characters of what a program wrote last, in a failure
+_MAX_OUTPUT = 500  # last characters of a program's error output in a failure
 
 
 class EpisodeClient:
-    """Opens, judges and closes scored episodes on the server at this URL, or on one that is started in this process.
+    """Client of an episode server that opens, judges and closes scored episodes.
 
-    Programs play with a browser of their own ("browse") or by actions ("step"). Raises AgentError for a keyword of the env that the
-    server does not take, and for a URL without a token: such a server shows verdicts to everybody.
+    Args:
+        env: keywords of the env.
+        mode: "browse" for programs with their own browser, "step" for programs that send actions.
+        url: address of the server; "" starts one in this process.
+        token: token of the server at `url`. A server without a token would show verdicts to programs.
+
+    Raises:
+        AgentError: for a keyword that the server does not support, and for a URL without a token.
+
     """
 
     def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
@@ -51,7 +58,9 @@ class EpisodeClient:
             name: value for name, value in env.items() if name not in ENV_SETTINGS and (name, value) != ("browser", "inprocess")
         }
         if unknown:
-            raise AgentError(f"the episode server takes no {next(iter(unknown))}; expected some of {', '.join(ENV_SETTINGS)}")
+            raise AgentError(
+                f"the episode server does not support the keyword {next(iter(unknown))}; expected some of {', '.join(ENV_SETTINGS)}"
+            )
         if url and not token:
             raise AgentError(
                 f"${TOKEN} is not set; expected the token of the episode server {url}. A server without a token shows verdicts to programs"
@@ -60,46 +69,55 @@ class EpisodeClient:
         self._settings = {"mode": mode, "scored": True, **settings}
         self._token = token if url else secrets.token_urlsafe(16)
         self._cleanup = ExitStack()
-        self._url = (url or self._cleanup.enter_context(_running(application, self._token)).url).rstrip("/")
+        self._url = (url or self._cleanup.enter_context(_start_server(application, self._token)).url).rstrip("/")
 
-    def begin(self, trial: Trial) -> Mapping[str, str]:
-        """Open an episode of a trial's task, which the server must know by its id. Raises ServerError."""
-        state = self._ask("", {**self._settings, "task": trial.task.task_id})
+    def open(self, trial: Trial) -> Mapping[str, str]:
+        """Open an episode of a trial's task, and return the environment variables of its program.
+
+        Raises ServerError, also if the server does not have the task.
+        """
+        state = self._request("", {**self._settings, "task": trial.task.task_id})
         if state.get("task_id") != trial.task.task_id:
-            raise ServerError(f"the episode server began {state.get('task_id')!r}; expected {trial.task.task_id!r}")
+            raise ServerError(f"the episode server opened the task {state.get('task_id')!r}; expected {trial.task.task_id!r}")
         return {URL: self._url, EPISODE: str(state["id"]), TOKEN: str(state["id"])}
 
     def outcome(self, episode: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return how an episode ended; None if it has not. Raises ServerError, also for an episode that was lost."""
-        state = self._ask(f"/{episode[EPISODE]}")
+        """Return the outcome of an episode for `make_record`; None while it runs. Raises ServerError, also for a lost episode."""
+        state = self._request(f"/{episode[EPISODE]}")
         if state.get("failure"):
             raise ServerError(f"the episode was lost: {state['failure']}")
         if (result := state.get("result")) is None:
             return None
-        judged = {"verdicts": result["verdicts"], "side_effects": result["side_effects"], "steps": state["steps"]}
-        return {"ending": "truncated" if result["truncated"] else "exited", "reward": float(result["reward"]), **judged}
+        details = {"verdicts": result["verdicts"], "side_effects": result["side_effects"], "steps": state["steps"]}
+        return {"ending": "truncated" if result["truncated"] else "exited", "reward": float(result["reward"]), **details}
 
-    def answer(self, episode: Mapping[str, str]) -> None:
-        self._ask(f"/{episode[EPISODE]}/answer", {"answer": ""})
+    def submit_empty_answer(self, episode: Mapping[str, str]) -> None:
+        """End an episode with an empty answer, so that it is judged."""
+        self._request(f"/{episode[EPISODE]}/answer", {"answer": ""})
 
-    def end(self, episode: Mapping[str, str]) -> None:
-        self._ask(f"/{episode[EPISODE]}", method="DELETE")
+    def delete(self, episode: Mapping[str, str]) -> None:
+        self._request(f"/{episode[EPISODE]}", method="DELETE")
 
     def close(self) -> None:
         self._cleanup.close()
 
-    def _ask(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
-        answer = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
-        if not isinstance(answer, dict):
-            raise ServerError(f"the episode server answered {answer!r:.200}; expected an object")
-        return answer
+    def _request(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
+        response = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
+        if not isinstance(response, dict):
+            raise ServerError(f"the episode server answered {response!r:.200}; expected an object")
+        return response
 
 
-class ProgramSeat:
-    """Starts a program, without a shell, for each trial, and asks the server how its episode ended.
+class ProgramWorker:
+    """Worker that starts a program, without a shell, for each trial, and reads the outcome of its episode from the server.
 
-    The server may be shared. The program may take `timeout_s` for an episode; `hint` is added to the failure of one that breaks. With
-    `hidden`, it runs closed off (see `host.run_program`), and those of the paths that exist are empty to it.
+    Args:
+        command: command line of the program.
+        client: client of the episode server; workers may share it.
+        timeout_s: time limit of an episode.
+        hint: advice that is added to the failure of a program.
+        hidden: paths that the program sees as empty, in a sandbox (see `host.run_program`); None runs it without a sandbox.
+
     """
 
     def __init__(
@@ -111,30 +129,30 @@ class ProgramSeat:
     def play(self, trial: Trial) -> Record:
         start, client = time.perf_counter(), self._client
         try:
-            episode = client.begin(trial)
+            episode = client.open(trial)
             try:
-                wrong = self._run(episode)
+                failure = self._run(episode)
                 outcome = client.outcome(episode)
-                if wrong and not outcome:
-                    raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
+                if failure and not outcome:
+                    raise AgentError(f"{failure}; {self._hint}" if self._hint else failure)
                 if not outcome:
-                    client.answer(episode)
+                    client.submit_empty_answer(episode)
                     outcome = client.outcome(episode) or {}
             finally:
-                client.end(episode)
+                client.delete(episode)
         except WebArenaGymError as error:
             outcome = failed_outcome(f"{type(error).__name__}: {error}")
-        return record_of(trial, **outcome, seconds=time.perf_counter() - start)
+        return make_record(trial, **outcome, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
-        """Nothing to free: the client is shared."""
+        """Do nothing: workers share the client."""
 
     def _run(self, episode: Mapping[str, str]) -> str:
-        """Run the program to its end, and return what went wrong; nothing where it ended well."""
+        """Run the program to its end, and return the error message of a failure; "" for exit status 0."""
         program = self._command[0]
-        command = self._command if self._hidden is None else closed_off(self._command, self._hidden)
+        command = self._command if self._hidden is None else sandbox_command(self._command, self._hidden)
         try:
-            done = subprocess.run(  # noqa: S603 - it is what the user wants to be run
+            process = subprocess.run(  # noqa: S603 - the user's own command
                 command, env={**os.environ, **episode}, timeout=self._timeout_s, check=False,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
@@ -142,60 +160,60 @@ class ProgramSeat:
             return f"{program} did not end within {self._timeout_s:g} s, and had not answered"
         except OSError as error:
             raise AgentError(f"the program {program!r} cannot be run: {reason_of(error)}") from error
-        said = done.stderr.decode("utf-8", "replace").strip()[-_SAID:]
-        return f"{program} ended with status {done.returncode}, and had not answered: {said}" if done.returncode else ""
+        output = process.stderr.decode("utf-8", "replace").strip()[-_MAX_OUTPUT:]
+        return f"{program} ended with status {process.returncode}, and had not answered: {output}" if process.returncode else ""
 
 
 def parse_command(command: str) -> list[str]:
-    """Return the program and its arguments. Raises AgentError."""
+    """Return the program and its arguments. Raises AgentError for an empty command, and for unbalanced quotes."""
     try:
         parts = shlex.split(command)
     except ValueError as error:
-        raise AgentError(f"the command {command!r} cannot be read: {error}") from error
+        raise AgentError(f"the command {command!r} cannot be parsed: {error}") from error
     if not parts:
         raise AgentError("the command is empty; expected a program and its arguments after command:")
     return parts
 
 
-def closed_off(command: Sequence[str], hidden: Sequence[Path]) -> list[str]:
-    """Return the command line that runs a program closed off from all processes and from the hidden paths that exist."""
+def sandbox_command(command: Sequence[str], hidden: Sequence[Path]) -> list[str]:
+    """Return the command line that runs a program in a sandbox, without other processes, and with empty hidden paths."""
     paths = [os.path.realpath(path) for path in hidden if path.exists()]
     return [sys.executable, host.__file__, json.dumps({"run": list(command), "hidden": paths})]
 
 
-def why_open(hidden: Sequence[Path]) -> str:
-    """Return why this system does not let a program be closed off; empty if it does."""
+def sandbox_problem(hidden: Sequence[Path]) -> str:
+    """Return the reason why this system cannot run a program in a sandbox; "" if it can."""
     if sys.platform != "linux":
         return f"namespaces are a feature of Linux, and this is {sys.platform}"
-    command = closed_off([sys.executable, "-c", ""], hidden)
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 - our own
-    return "" if done.returncode == 0 else done.stderr.strip().rpartition("\n")[2][-_SAID:]
+    command = sandbox_command([sys.executable, "-c", ""], hidden)
+    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    return "" if process.returncode == 0 else process.stderr.strip().rpartition("\n")[2][-_MAX_OUTPUT:]
 
 
-def files_of_run(results: Path, tasks: Path | None = None, application: str | None = None) -> list[Path]:
-    """Return the paths that hold what the tasks of a run expect: its results, its tasks, the worlds, and the copies of an application.
+def secret_paths(results: Path, tasks: Path | None = None, application: str | None = None) -> list[Path]:
+    """Return the paths that contain the expected outcomes of a run: its results, tasks and worlds, and the copies of an application.
 
-    Raises AgentError if the current folder, where programs run, is in one of them.
+    Raises AgentError if the current folder, in which programs run, is inside one of them.
     """
     paths = [results, cache_folder()] + ([tasks] if tasks else [])
     if application:
-        read = read_application(application)
-        paths += [Path(path) for path in (read.tasks, read.templates) if path]
-        paths += [read.state_folder] if read.state else []
+        settings = read_application(application)
+        paths += [Path(path) for path in (settings.tasks, settings.templates) if path]
+        paths += [settings.state_folder] if settings.state else []
         paths.append(copies_folder())
     for path in paths:
         if Path.cwd().resolve().is_relative_to(path.resolve()):
             raise AgentError(
-                f"programs run in the current folder, which is in {path}, and that is hidden from them; give another --out"
+                f"programs run in the current folder, which is inside {path}, and that is hidden from them; pass another --out"
             )
     return paths
 
 
-def _running(application: str | None, token: str) -> Any:
-    """Return a context in which a server listens. Raises AgentError."""
+def _start_server(application: str | None, token: str) -> Any:
+    """Return a context manager that runs an episode server. Raises AgentError without the optional packages."""
     try:
-        from webarena_gym.server.app import running  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
-        from webarena_gym.server.service import Address  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        from webarena_gym.server.app import run_server  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
+        from webarena_gym.server.service import ServerSettings  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
     except ImportError as error:
         raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
-    return running(Address(operator=token), application=read_application(application) if application else None)
+    return run_server(ServerSettings(operator=token), application=read_application(application) if application else None)

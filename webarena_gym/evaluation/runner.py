@@ -1,4 +1,4 @@
-"""Runs of `webarena-gym evaluate`: the trials of a plan, played in threads by agents of this process or by programs (see `programs`)."""
+"""Runs of `webarena-gym evaluate`: threads play the trials of a plan, with agents of this process or programs (see `programs`)."""
 
 import argparse
 import json
@@ -27,25 +27,32 @@ from webarena_gym.errors import AgentError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
     CHAT,
     COMMAND,
-    USED,
-    CallablePlayer,
-    ChatPlayer,
-    ExpertPlayer,
-    Player,
-    RandomPlayer,
-    digest,
-    load,
+    USAGE_FIELDS,
+    AgentAdapter,
+    CallableAgent,
+    ChatAgent,
+    ExpertAgent,
+    RandomAgent,
+    agent_digest,
+    load_agent,
 )
-from webarena_gym.evaluation.programs import TOKEN, EpisodeClient, ProgramSeat, files_of_run, parse_command, why_open
+from webarena_gym.evaluation.programs import (
+    TOKEN,
+    EpisodeClient,
+    ProgramWorker,
+    parse_command,
+    sandbox_problem,
+    secret_paths,
+)
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
     EpisodesFile,
-    Plan,
+    EvaluationPlan,
     Record,
     Trial,
     failed_outcome,
-    record_of,
+    make_record,
     sample,
     summarise,
     table,
@@ -57,145 +64,163 @@ from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
-_WORST = 5  # failures in a row at which a run is given up in which nothing was judged yet; in another twice as many
-_ENDING_S = 5.0
+_MAX_FAILURES = 5  # consecutive failures that abort a run without any judged episode; twice as many abort other runs
+_JOIN_TIMEOUT_S = 5.0
 
 
-class EnvSeat:
-    """A worker that plays one trial after the other with an agent, in an env of its own with these keywords."""
+class EnvWorker:
+    """Worker that plays one trial after another with an agent, in its own env.
 
-    def __init__(self, player: Player, env: Mapping[str, Any]) -> None:
-        self._player = player
+    Args:
+        agent: the agent.
+        env: keywords of the env, besides `tasks`.
+
+    """
+
+    def __init__(self, agent: AgentAdapter, env: Mapping[str, Any]) -> None:
+        self._agent = agent
         self._arguments = env
         self._env: gymnasium.Env[str, str] | None = None
 
     def play(self, trial: Trial) -> Record:
-        """Play a trial. What breaks through no fault of the agent's choices is a record that failed."""
+        """Play a trial and return its record. An infrastructure error gives a failed record."""
         start = time.perf_counter()
         steps: list[dict[str, str]] = []
-        seconds: list[tuple[float, float]] = []  # of each step, the agent's and the env's
-        used: dict[str, Any] = {"steps": steps, "step_seconds": seconds, "agent_seconds": 0.0, **dict.fromkeys(USED)}
+        seconds: list[tuple[float, float]] = []  # of the agent and of the env, for each step
+        usage: dict[str, Any] = {"steps": steps, "step_seconds": seconds, "agent_seconds": 0.0, **dict.fromkeys(USAGE_FIELDS)}
         try:
-            outcome = self._play(trial, steps, seconds, used)
+            outcome = self._play(trial, steps, seconds, usage)
         except (WebArenaGymError, *INFRASTRUCTURE_ERRORS) as error:
             outcome = failed_outcome(f"{type(error).__name__}: {error}")
-            self.close()  # whatever state it is in
-        return record_of(trial, **outcome, **used, seconds=time.perf_counter() - start)
+            self.close()  # the env may be in any state
+        return make_record(trial, **outcome, **usage, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
         if self._env is not None:
             self._env.close()
         self._env = None
 
-    def _play(self, trial: Trial, steps: list[Any], seconds: list[Any], used: dict[str, Any]) -> dict[str, Any]:
+    def _play(self, trial: Trial, steps: list[Any], seconds: list[Any], usage: dict[str, Any]) -> dict[str, Any]:
+        """Play a trial, add to `steps`, `seconds` and `usage`, and return the outcome for `make_record`."""
         if self._env is None:
             self._env = gymnasium.make("WebArenaLite-v0", tasks=[trial.task], disable_env_checker=True, **self._arguments)
         env = self._env
-        behind = env.unwrapped
-        assert isinstance(behind, WebArenaLite)
-        first = env.reset(seed=trial.seed_of("env") % 2**31, options={"task": trial.task})
-        self._player.begin(trial, behind)
-        asked_s = replied_s = 0.0
+        unwrapped = env.unwrapped
+        assert isinstance(unwrapped, WebArenaLite)
+        first = env.reset(seed=trial.derive_seed("env") % 2**31, options={"task": trial.task})
+        self._agent.start_episode(trial, unwrapped)
+        request_s = reply_s = 0.0
 
         def choose(observation: str, info: Mapping[str, Any]) -> str | None:
-            nonlocal asked_s, replied_s
-            asked_s = time.perf_counter()
-            reply = self._player.reply(observation, info)
-            replied_s = time.perf_counter()
-            used["agent_seconds"] += replied_s - asked_s
-            used.update({name: (used[name] or 0) + more for name in USED if (more := getattr(reply, name)) is not None})
+            nonlocal request_s, reply_s
+            request_s = time.perf_counter()
+            reply = self._agent.reply(observation, info)
+            reply_s = time.perf_counter()
+            usage["agent_seconds"] += reply_s - request_s
+            usage.update(
+                {name: (usage[name] or 0) + value for name in USAGE_FIELDS if (value := getattr(reply, name)) is not None}
+            )
             return None if reply.too_long else reply.text
 
         for step in play(env, choose, *first):
             if "failure" in step.info:
                 return failed_outcome(str(step.info["failure"]))
             steps.append({"url": step.before["url"], "reply": step.reply, "action_error": step.info["action_error"]})
-            seconds.append((replied_s - asked_s, time.perf_counter() - replied_s))
+            seconds.append((reply_s - request_s, time.perf_counter() - reply_s))
             if step.terminated or step.truncated:
                 ending = "exited" if step.terminated else "truncated"
-                told: dict[str, Any] = {name: step.info[name] for name in ("verdicts", "side_effects") if name in step.info}
-                return {"ending": ending, "reward": float(step.reward), **told}
+                details: dict[str, Any] = {name: step.info[name] for name in ("verdicts", "side_effects") if name in step.info}
+                return {"ending": ending, "reward": float(step.reward), **details}
         return {"ending": "too_long", "reward": 0.0}
 
 
-class GivenUpError(WebArenaGymError):
-    """So many episodes failed one after the other that it makes no sense to go on."""
+class AbortedRunError(WebArenaGymError):
+    """Too many consecutive episodes failed."""
 
 
-def run(
-    trials: Iterable[Trial], make_seat: Callable[[], Any], jobs: int = 1, *, on_stop: Callable[[], None] = lambda: None
+def run_trials(
+    trials: Iterable[Trial], make_worker: Callable[[], Any], jobs: int = 1, *, on_stop: Callable[[], None] = lambda: None
 ) -> Iterator[Record]:
-    """Play the trials, `jobs` at a time, and yield the record of each as it ends.
+    """Play trials in parallel threads, and yield the record of each when it ends.
 
-    Each job has a seat of its own, made in its own thread: an `EnvSeat`, or another worker with its methods. When the iteration is left, by
-    an error or by Ctrl-C, `on_stop` is called, which may cut short what seats wait for, and the episodes under way are dropped.
-    Raises GivenUpError where many episodes failed one after the other, and whatever is raised by a seat.
+    If the iteration ends early, by an error or by Ctrl-C, unfinished episodes are dropped.
+
+    Args:
+        trials: the trials.
+        make_worker: creates the worker of a thread, in that thread: an `EnvWorker`, or another class with its methods.
+        jobs: number of threads.
+        on_stop: called when the iteration ends; may cancel requests of workers.
+
+    Raises:
+        AbortedRunError: after too many consecutive failures.
+        BaseException: any exception of a worker.
+
     """
-    waiting: SimpleQueue[Trial | None] = SimpleQueue()
+    queue: SimpleQueue[Trial | None] = SimpleQueue()
     for trial in trials:
-        waiting.put(trial)
-    count = waiting.qsize()
+        queue.put(trial)
+    count = queue.qsize()
     jobs = max(1, min(jobs, count))
     for _ in range(jobs):
-        waiting.put(None)
-    done: SimpleQueue[Record | BaseException] = SimpleQueue()
+        queue.put(None)
+    results: SimpleQueue[Record | BaseException] = SimpleQueue()
     stopped = threading.Event()
 
     def work() -> None:
         try:
-            with closing(make_seat()) as seat:
-                while not stopped.is_set() and (trial := waiting.get()) is not None:
-                    done.put(seat.play(trial))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the records are read
-            done.put(error)
+            with closing(make_worker()) as worker:
+                while not stopped.is_set() and (trial := queue.get()) is not None:
+                    results.put(worker.play(trial))
+        except BaseException as error:  # noqa: BLE001 - raised again by the consumer of the results
+            results.put(error)
 
-    def finish() -> None:
-        end = time.monotonic() + _ENDING_S
-        for thread in threads:  # but not those that wait for a server: these end with the process
+    def join_threads() -> None:
+        end = time.monotonic() + _JOIN_TIMEOUT_S
+        for thread in threads:  # those that still wait for a server end with the process
             if thread.ident is not None:
                 thread.join(max(0.0, end - time.monotonic()))
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
     with ExitStack() as stack:
-        stack.callback(finish)
+        stack.callback(join_threads)
         stack.callback(on_stop)
         stack.callback(stopped.set)
         for thread in threads:
             thread.start()
         failed, judged = 0, False
         for _ in range(count):
-            record = done.get()
+            record = results.get()
             if isinstance(record, BaseException):
                 raise record
             judged = judged or record.is_judged
             failed = 0 if record.is_judged else failed + 1
             yield record
-            if failed >= max(_WORST, 2 * jobs) * (2 if judged else 1):
-                raise GivenUpError(
-                    f"{failed} episodes failed one after the other, so the run was given up; the last: {record.failure}"
+            if failed >= max(_MAX_FAILURES, 2 * jobs) * (2 if judged else 1):
+                raise AbortedRunError(
+                    f"the run was aborted after {failed} consecutive failed episodes; the last: {record.failure}"
                 )
 
 
 _RUNS = Path("runs/evaluate")
-_FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
-_STEPS = 30  # of an episode of the standard suite
-_JOBS = {CHAT: 8, COMMAND: 4}  # where nothing is said
-_SCRIPTED: Mapping[str, Callable[[], Player]] = {"random": RandomPlayer, "expert": ExpertPlayer}
+_FIRST_FRESH_WORLD = 900_000  # seed of the first world of --fresh-worlds
+_STEPS = 30  # step limit of the standard suite
+_DEFAULT_JOBS = {CHAT: 8, COMMAND: 4}
+_SCRIPTED: Mapping[str, Callable[[], AgentAdapter]] = {"random": RandomAgent, "expert": ExpertAgent}
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    """Play what the options say and return the exit status: 0 when every episode was judged, else 1.
+    """Run the command `evaluate` and return its exit status: 0 if every episode was judged, else 1.
 
-    Raises WebArenaGymError for bad input, and where nobody answers.
+    Raises WebArenaGymError for invalid options, and for a model server that does not respond.
     """
     plan = _plan(options)
     try:
         WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
     except (TypeError, ValueError) as error:
-        raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
+        raise TaskError(f"cannot create an env with {dict(plan.env)}: {error}") from error
     source = plan.suite.get("application") or options.split
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
-    agent, make_seat, stop = _agent(options, plan)
+    agent, make_worker, stop = _agent(options, plan)
     header = plan.header(agent)
     if options.fresh:
         (folder / EPISODES).unlink(missing_ok=True)
@@ -205,42 +230,43 @@ def evaluate(options: argparse.Namespace) -> int:
     total = len(plan.trials)
     if len(trials) < total:
         print(
-            f"{total - len(trials)} of {total} episodes are in {folder} already; --fresh would play them anew", file=sys.stderr
+            f"{total - len(trials)} of {total} episodes are already in {folder}; use --fresh to play them again",
+            file=sys.stderr,
         )
-    why = ""
+    abort_message = ""
     progress = Progress(total, "episodes played")
     progress.show(total - len(trials))
-    waits = _Waits(progress)
-    waits.log.addHandler(waits)
+    retry_printer = _RetryPrinter(progress)
+    retry_printer.log.addHandler(retry_printer)
     try:
-        jobs = options.jobs or next((jobs for kind, jobs in _JOBS.items() if options.agent.startswith(kind)), 1)
-        for count, record in enumerate(run(trials, make_seat, jobs, on_stop=stop), total - len(trials) + 1):
+        jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)
+        for count, record in enumerate(run_trials(trials, make_worker, jobs, on_stop=stop), total - len(trials) + 1):
             episodes.add(record)
             progress.show(count)
-    except GivenUpError as error:
-        why = str(error)
+    except AbortedRunError as error:
+        abort_message = str(error)
     except KeyboardInterrupt:
         progress.clear()
-        print(f"{len(episodes.records)} of {total} episodes are in {folder}; the same command goes on", file=sys.stderr)
+        print(f"{len(episodes.records)} of {total} episodes are in {folder}; the same command resumes the run", file=sys.stderr)
         raise
     finally:
-        waits.log.removeHandler(waits)
+        retry_printer.log.removeHandler(retry_printer)
         progress.clear()
         result = summarise(header, episodes.records.values(), ["webarena-gym", *options.given])
         write_result(folder / RESULT, result)
     print(table(result))
-    print(f"figures: {folder / RESULT}; episodes: {folder / EPISODES}")
-    if why:
-        print(f"webarena-gym: {why}", file=sys.stderr)
+    print(f"results: {folder / RESULT}; episodes: {folder / EPISODES}")
+    if abort_message:
+        print(f"webarena-gym: {abort_message}", file=sys.stderr)
     if result["judged"] < total:
-        print("the same command plays those that were not judged again", file=sys.stderr)
+        print("the same command plays the episodes that were not judged", file=sys.stderr)
     if options.json:
         print(json.dumps(result, ensure_ascii=False))
     return 0 if result["judged"] == total else 1
 
 
-class _Waits(logging.Handler):
-    """Says what is asked again and why, beside the bar."""
+class _RetryPrinter(logging.Handler):
+    """Prints warnings about retried requests above the progress bar."""
 
     log = logging.getLogger("webarena_gym.servers")
 
@@ -253,8 +279,8 @@ class _Waits(logging.Handler):
         print(f"webarena-gym: {record.getMessage()}", file=sys.stderr)
 
 
-def _plan(options: argparse.Namespace) -> Plan:
-    """Return what is to be played. Raises TaskError for options that name nothing, and ValueError for other wrong ones."""
+def _plan(options: argparse.Namespace) -> EvaluationPlan:
+    """Return the plan of a run. Raises TaskError for options that select no task, and ValueError for other invalid options."""
     tasks, source = _tasks(options)
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
@@ -262,45 +288,49 @@ def _plan(options: argparse.Namespace) -> Plan:
     optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application")}
     env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
     env |= read_pairs(options.env, "--env")
-    return Plan(
+    return EvaluationPlan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
     )
 
 
 def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
+    """Return the selected tasks, and their source for the header. Raises TaskError."""
     source: dict[str, Any] = {"variation": options.variation, "templates": options.template or None, "limit": options.limit}
     application = read_application(options.application) if options.application else None
     source |= {"application": application.name} if application else {}
     if options.tasks:
-        found: Iterable[Task] = task_suite.select(options.tasks, options.variation, application=application)
+        candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, application=application)
         source |= {"file": options.tasks.name}
     else:
-        worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
-        of: dict[str, Any] = {"variation": options.variation, "scale": options.scale, "application": application}
-        found = [task for world in worlds for task in task_suite.load(options.split, world, **of)]
+        worlds = [options.world_seed, *range(_FIRST_FRESH_WORLD, _FIRST_FRESH_WORLD + options.fresh_worlds)]
+        settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, "application": application}
+        candidates = [task for world in worlds for task in task_suite.load(options.split, world, **settings)]
         source |= {"worlds": worlds} if application else {"split": options.split, "worlds": worlds}
-    wanted = {template.name for template in task_suite.named(options.template or (), application)}
-    tasks = [task for task in {task.task_id: task for task in found}.values() if not wanted or task.template in wanted]
-    others = sorted(wanted - {task.template for task in tasks})
-    for world in source.get("worlds", ()) if others else ():  # templates of other splits, and those that are in none
+    names = {template.name for template in task_suite.named(options.template or (), application)}
+    tasks = [task for task in {task.task_id: task for task in candidates}.values() if not names or task.template in names]
+    absent = sorted(names - {task.template for task in tasks})
+    for world in source.get("worlds", ()) if absent else ():  # draws from templates that are not in the split
         if world is not None:
-            tasks += task_suite.draw(others, world_seed=world, count=1, **of)
-    missing = sorted(wanted - {task.template for task in tasks})
+            tasks += task_suite.draw(absent, world_seed=world, count=1, **settings)
+    missing = sorted(names - {task.template for task in tasks})
     if missing or not tasks:
         raise TaskError(
             f"no task of the {options.split} split is of the templates {', '.join(missing)}; "
-            "give --world-seed to draw from templates that the split has not"
+            "pass --world-seed to draw from templates that are not in the split"
         )
     return tasks, source
 
 
 def _agent(
-    options: argparse.Namespace, plan: Plan
-) -> tuple[dict[str, Any], Callable[[], EnvSeat | ProgramSeat], Callable[[], None]]:
-    """Return what identifies the agent, what makes a seat with it, and what cuts short what it waits for. Raises AgentError."""
+    options: argparse.Namespace, plan: EvaluationPlan
+) -> tuple[dict[str, Any], Callable[[], EnvWorker | ProgramWorker], Callable[[], None]]:
+    """Return the identity of the agent for the header, a function that creates its workers, and one that cancels their requests.
+
+    Raises AgentError for an agent that cannot be loaded.
+    """
     name: str = options.agent
     if name.startswith(CHAT):
-        more = read_pairs(options.option, "--option")
+        fields = read_pairs(options.option, "--option")
         model = ChatModel(
             name.removeprefix(CHAT),
             base_url=options.base_url,
@@ -308,15 +338,15 @@ def _agent(
             deadline_s=options.deadline,
             unreachable_s=4 * options.connect_timeout,
         )
-        listed = model.models(options.connect_timeout)
-        if listed and name.removeprefix(CHAT) not in listed:
+        models = model.models(options.connect_timeout)
+        if models and name.removeprefix(CHAT) not in models:
             print(
-                f"webarena-gym: the server does not list {name.removeprefix(CHAT)}, but {', '.join(listed[:8])}",
+                f"webarena-gym: the server does not list {name.removeprefix(CHAT)}, but {', '.join(models[:8])}",
                 file=sys.stderr,
             )
-        wanted: dict[str, Any] = {"with_tools": options.tools, "is_doubt_lost": options.too_long == "lost"}
-        described = {"name": name, "tools": options.tools, "options": more}  # wherever it is served
-        return described, lambda: EnvSeat(ChatPlayer(model, more, **wanted), plan.env), model.stop
+        settings: dict[str, Any] = {"with_tools": options.tools, "lose_if_unclear": options.too_long == "lost"}
+        identity = {"name": name, "tools": options.tools, "options": fields}  # without the server's address
+        return identity, lambda: EnvWorker(ChatAgent(model, fields, **settings), plan.env), model.stop
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         program, *_ = parse_command(command)
@@ -324,14 +354,15 @@ def _agent(
             raise AgentError(
                 f"the program {program!r} is not there or cannot be executed; expected one on the PATH, or a path to one"
             )
-        hidden = files_of_run(options.out or _RUNS, options.tasks, options.application)
-        if why := why_open(hidden):
-            print(f"webarena-gym: the program can read the files and processes of this run: {why}", file=sys.stderr)
+        hidden = secret_paths(options.out or _RUNS, options.tasks, options.application)
+        if problem := sandbox_problem(hidden):
+            print(f"webarena-gym: the program can read the files and processes of this run: {problem}", file=sys.stderr)
         client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
-        make_program = partial(ProgramSeat, command, client, options.timeout, hint, None if why else hidden)
-        return {"name": name, "mode": options.mode}, make_program, client.close
+        make_worker = partial(ProgramWorker, command, client, options.timeout, hint, None if problem else hidden)
+        return {"name": name, "mode": options.mode}, make_worker, client.close
     if name in _SCRIPTED:
-        return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
-    make = load(name)
-    return {"name": name, "digest": digest(name)}, lambda: EnvSeat(CallablePlayer(make(), name), plan.env), lambda: None
+        return {"name": name}, lambda: EnvWorker(_SCRIPTED[name](), plan.env), lambda: None
+    create = load_agent(name)
+    identity = {"name": name, "digest": agent_digest(name)}
+    return identity, lambda: EnvWorker(CallableAgent(create(), name), plan.env), lambda: None

@@ -1,4 +1,4 @@
-"""Rates of success and how sure they are: Wilson's interval, pass@k and pass^k, paired differences, McNemar's test. Pure functions."""
+"""Success rates and their uncertainty: Wilson intervals, pass@k and pass^k, paired bootstrap differences, McNemar's test."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import comb
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-_Z = 1.959964  # of a 95 % interval
+_Z = 1.959964  # quantile of a 95 % interval
 
 
 class Score(NamedTuple):
-    """A rate of success among n episodes, with its interval of 95 %."""
+    """A success rate of n episodes, from 0 to 1, with its 95 % confidence interval."""
 
     success: float
     n: int
@@ -20,7 +20,7 @@ class Score(NamedTuple):
 
 
 def wilson(successes: float, n: float) -> Score:
-    """Return the rate of success with Wilson's score interval (1927).
+    """Return the success rate with Wilson's score interval (1927).
 
     >>> [round(value, 3) for value in wilson(5, 10)]
     [0.5, 10, 0.237, 0.763]
@@ -33,17 +33,21 @@ def wilson(successes: float, n: float) -> Score:
     return Score(rate, round(n), max(0.0, centre - half), min(1.0, centre + half))
 
 
-def clustered(rewards: Mapping[str, Sequence[float]]) -> Score:
-    """Return the rate of success of all episodes, by task, with an interval for tasks that were played several times.
+def clustered_score(rewards: Mapping[str, Sequence[float]]) -> Score:
+    """Return the success rate of all episodes, with an interval that accounts for several episodes of a task.
 
-    Episodes of one task are not independent, so Wilson's interval is that of the effective number of episodes: n divided by the
-    design effect 1 + (m - 1) * rho (Kish 1965), where m is the mean number of episodes of a task and rho the correlation of two
-    episodes of one task, estimated by the analysis of variance and taken between 0 and 1. With one episode a task it is `wilson`.
+    Episodes of one task are not independent. Therefore Wilson's interval uses the effective number of episodes: n divided by the
+    design effect 1 + (m - 1) * rho (Kish 1965), where m is the mean number of episodes per task and rho the intraclass correlation,
+    estimated by analysis of variance and clipped to 0..1. With one episode per task, the result equals `wilson`.
 
-    >>> clustered({"a": [1, 1, 1], "b": [0, 0, 0]}) == wilson(1, 2)._replace(n=6)
+    Args:
+        rewards: rewards of the episodes, by task.
+
+    >>> clustered_score({"a": [1, 1, 1], "b": [0, 0, 0]}) == wilson(1, 2)._replace(n=6)
     True
-    >>> clustered({"a": [1], "b": [0]}) == wilson(1, 2)
+    >>> clustered_score({"a": [1], "b": [0]}) == wilson(1, 2)
     True
+
     """
     groups = [list(values) for values in rewards.values() if values]
     n, total = sum(map(len, groups)), sum(map(sum, groups))
@@ -53,7 +57,7 @@ def clustered(rewards: Mapping[str, Sequence[float]]) -> Score:
 
 
 def _correlation(groups: Sequence[Sequence[float]]) -> float:
-    """Return the intraclass correlation of the episodes of a task; 1, the most careful value, where nothing varies."""
+    """Return the intraclass correlation of the episodes of a task; 1, the conservative value, without any variance."""
     n, tasks = sum(map(len, groups)), len(groups)
     if n == tasks:
         return 0.0
@@ -61,17 +65,17 @@ def _correlation(groups: Sequence[Sequence[float]]) -> float:
         return 1.0
     mean = sum(map(sum, groups)) / n
     means = [sum(values) / len(values) for values in groups]
-    between = sum(len(values) * (own - mean) ** 2 for values, own in zip(groups, means, strict=True)) / (tasks - 1)
-    within = sum((value - own) ** 2 for values, own in zip(groups, means, strict=True) for value in values) / (n - tasks)
+    between = sum(len(values) * (center - mean) ** 2 for values, center in zip(groups, means, strict=True)) / (tasks - 1)
+    within = sum((value - center) ** 2 for values, center in zip(groups, means, strict=True) for value in values) / (n - tasks)
     size = (n - sum(len(values) ** 2 for values in groups) / n) / (tasks - 1)
     spread = between + (size - 1) * within
     return min(1.0, max(0.0, (between - within) / spread)) if spread > 0 else 1.0
 
 
 def pass_at(k: int, rewards: Sequence[float]) -> float:
-    """Return the probability that at least one of k episodes of a task succeeds, from n >= k that were played.
+    """Return pass@k: the estimated probability that at least one of k episodes of a task succeeds, from n >= k episodes.
 
-    It is the unbiased estimate 1 - C(n - c, k) / C(n, k) of c successes (Chen et al. 2021, arXiv 2107.03374).
+    The unbiased estimate from c successes is 1 - C(n - c, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374).
 
     >>> pass_at(1, [1, 0, 0, 0]), pass_at(2, [1, 0, 0, 0])
     (0.25, 0.5)
@@ -81,9 +85,9 @@ def pass_at(k: int, rewards: Sequence[float]) -> float:
 
 
 def pass_all(k: int, rewards: Sequence[float]) -> float:
-    """Return pass^k: the probability that all of k episodes of a task succeed, from n >= k that were played.
+    """Return pass^k: the estimated probability that all of k episodes of a task succeed, from n >= k episodes.
 
-    It is the unbiased estimate C(c, k) / C(n, k) of c successes (Yao et al. 2024, arXiv 2406.12045).
+    The unbiased estimate from c successes is C(c, k) / C(n, k) (Yao et al. 2024, arXiv 2406.12045).
 
     >>> pass_all(1, [1, 1, 1, 0]), pass_all(2, [1, 1, 1, 0])
     (0.75, 0.5)
@@ -92,91 +96,103 @@ def pass_all(k: int, rewards: Sequence[float]) -> float:
     return comb(successes, k) / comb(n, k)
 
 
-def over_tasks(rewards: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
-    """Return pass@k and pass^k as means over tasks, for every k up to the number of episodes that each task has.
+def mean_pass_rates(rewards: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
+    """Return the means of pass@k and pass^k over tasks, for k up to the smallest number of episodes of a task.
 
-    >>> over_tasks({"a": [1, 1], "b": [1, 0]})
+    >>> mean_pass_rates({"a": [1, 1], "b": [1, 0]})
     {'pass@k': {'1': 0.75, '2': 1.0}, 'pass^k': {'1': 0.75, '2': 0.5}}
     """
     groups = [values for values in rewards.values() if values]
-    most = min(map(len, groups), default=0)
+    max_k = min(map(len, groups), default=0)
     return {
-        name: {str(k): sum(estimate(k, values) for values in groups) / len(groups) for k in range(1, most + 1)}
+        name: {str(k): sum(estimate(k, values) for values in groups) / len(groups) for k in range(1, max_k + 1)}
         for name, estimate in (("pass@k", pass_at), ("pass^k", pass_all))
     }
 
 
-class Lift(NamedTuple):
-    """The difference of two success rates on the same tasks, with its 95 % interval."""
+class PairedDifference(NamedTuple):
+    """Difference of two success rates on the same tasks, with its 95 % interval.
+
+    `p` is the two-sided p-value of McNemar's exact test. It is None for several seeds, whose pairs on one task are not independent.
+    """
 
     lift: float
     low: float
     high: float
-    p: float | None  # of McNemar's exact test, two-sided; None for several seeds, whose pairs on one task are not independent
+    p: float | None
 
 
-def pooled(rewards: Sequence[Sequence[float]]) -> Score:
-    """Return the score of S training seeds together, as if episodes were independent; equal seeds count once.
+def pooled_score(rewards: Sequence[Sequence[float]]) -> Score:
+    """Return the score of all episodes of S training seeds, treated as independent; seeds with equal rewards count once.
 
-    >>> pooled([[0, 1], [0, 1]]).n, pooled([[0, 1], [1, 1]]).n
+    >>> pooled_score([[0, 1], [0, 1]]).n, pooled_score([[0, 1], [1, 1]]).n
     (2, 4)
     """
-    if all(own == rewards[0] for own in rewards):  # one agent for all
+    if all(values == rewards[0] for values in rewards):  # the same agent for all seeds
         rewards = rewards[:1]
     return wilson(sum(map(sum, rewards)), sum(map(len, rewards)))
 
 
-def paired_lift(
+def paired_difference(
     before: Sequence[Sequence[float]],
     after: Sequence[Sequence[float]],
     *,
     templates: Sequence[str] | None = None,
-    clones: Sequence[Hashable] | None = None,
+    seed_groups: Sequence[Hashable] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
-) -> Lift:
+) -> PairedDifference:
     """Return the mean difference of rewards, after - before, of S training seeds on the same T tasks.
 
-    Training runs and tasks are both a sample of what could have been, so both are drawn anew, with replacement, for each
-    resample of the bootstrap (percentile interval; Owen 2007, "The pigeonhole bootstrap"). With `templates`, a name for each task,
-    the tasks of a template are drawn together, since they succeed and fail together; with `clones`, a name or number for each seed, the
-    clones are drawn first, and then seeds of each. With few seeds such an interval is still too narrow: report the lift of each
-    seed beside it.
-    Raises ValueError unless both have the same shape with at least one seed and one task, and a name and number for each.
+    Training runs and tasks are both samples, so both are resampled with replacement for the percentile interval (Owen 2007, "The
+    pigeonhole bootstrap"). With few seeds the interval is still too narrow: report the difference of each seed too.
 
-    >>> paired_lift([[0, 0, 1, 0]], [[1, 1, 1, 0]]).lift
+    Args:
+        before: rewards of the baseline, shape (S, T).
+        after: rewards of the other agent, shape (S, T).
+        templates: template of each task, T names. Tasks of a template are resampled together, because their rewards are correlated.
+        seed_groups: group of each seed, S values, such as the BC agent from which its training started. Groups are resampled first,
+            then seeds within each group.
+        resamples: number of bootstrap resamples.
+        seed: random seed of the bootstrap.
+
+    Raises:
+        ValueError: unless all shapes match, with at least one seed and one task.
+
+    >>> paired_difference([[0, 0, 1, 0]], [[1, 1, 1, 0]]).lift
     0.5
+
     """
-    old, new = numpy.asarray(before, dtype=float), numpy.asarray(after, dtype=float)
-    if old.ndim != 2 or old.shape != new.shape or not old.size:
-        raise ValueError(f"rewards have the shapes {old.shape} and {new.shape}; expected one (seeds, tasks) for both")
-    differences = new - old
+    baseline, compared = numpy.asarray(before, dtype=float), numpy.asarray(after, dtype=float)
+    if baseline.ndim != 2 or baseline.shape != compared.shape or not baseline.size:
+        raise ValueError(f"rewards have the shapes {baseline.shape} and {compared.shape}; expected (seeds, tasks) for both")
+    differences = compared - baseline
     seeds, tasks = differences.shape
-    templates, clones = templates or [str(task) for task in range(tasks)], clones or list(range(seeds))
-    if (len(clones), len(templates)) != (seeds, tasks):
-        raise ValueError(f"there are {len(clones)} clones and {len(templates)} templates; expected {seeds} and {tasks}")
+    templates, groups = templates or [str(task) for task in range(tasks)], seed_groups or list(range(seeds))
+    if (len(groups), len(templates)) != (seeds, tasks):
+        raise ValueError(f"got {len(groups)} seed groups and {len(templates)} templates; expected {seeds} and {tasks}")
     rng = numpy.random.default_rng(seed)
-    of_tasks = _drawn(templates, rng, resamples)
-    of_seeds = _drawn(clones, rng, resamples)
-    for clone in dict.fromkeys(clones):
-        own = [place for place, each in enumerate(clones) if each == clone]
-        of_seeds[:, own] *= _drawn(range(len(own)), rng, resamples)
-    totals = of_seeds.sum(axis=1) * of_tasks.sum(axis=1)
-    means = numpy.einsum("rs,st,rt->r", of_seeds, differences, of_tasks, optimize=True) / totals
+    task_counts = _resample_counts(templates, rng, resamples)  # (resamples, tasks)
+    seed_counts = _resample_counts(groups, rng, resamples)  # (resamples, seeds)
+    for group in dict.fromkeys(groups):
+        members = [index for index, name in enumerate(groups) if name == group]
+        seed_counts[:, members] *= _resample_counts(range(len(members)), rng, resamples)
+    totals = seed_counts.sum(axis=1) * task_counts.sum(axis=1)
+    means = numpy.einsum("rs,st,rt->r", seed_counts, differences, task_counts, optimize=True) / totals
     low, high = numpy.quantile(means, [0.025, 0.975])
-    p = mcnemar(old[0].tolist(), new[0].tolist()) if seeds == 1 else None
-    return Lift(float(differences.mean()), float(low), float(high), p)
+    p = mcnemar(baseline[0].tolist(), compared[0].tolist()) if seeds == 1 else None
+    return PairedDifference(float(differences.mean()), float(low), float(high), p)
 
 
-def _drawn(clusters: Sequence[Hashable], rng: numpy.random.Generator, resamples: int) -> NDArray[numpy.float64]:
-    """Return how often each member of clusters is drawn, if as many clusters are drawn as there are, shape (R, members)."""
-    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
-    drawn = rng.multinomial(len(names), [1 / len(names)] * len(names), size=resamples)
-    return drawn[:, [names[name] for name in clusters]].astype(float)
+def _resample_counts(clusters: Sequence[Hashable], rng: numpy.random.Generator, resamples: int) -> NDArray[numpy.float64]:
+    """Return the multiplicity of each member in bootstrap resamples of whole clusters, shape (resamples, members)."""
+    indices = {name: index for index, name in enumerate(dict.fromkeys(clusters))}
+    counts = rng.multinomial(len(indices), [1 / len(indices)] * len(indices), size=resamples)
+    return counts[:, [indices[name] for name in clusters]].astype(float)
 
 
 def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return the two-sided p of McNemar's exact test (1947): whether wins and losses are equally likely.
+    """Return the two-sided p-value of McNemar's exact test (1947) of the hypothesis that wins and losses are equally likely.
 
     >>> mcnemar([0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 1])
     0.0625
@@ -188,12 +204,15 @@ def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
 
 
 class Evaluation(NamedTuple):
-    """The scores of all valid episodes, by site and by type of check; `trajectories` are all episodes."""
+    """Scores of all valid episodes, by site and by eval kind.
+
+    `failed` is the number of excluded episodes, which failed through an infrastructure error. `trajectories` holds all episodes.
+    """
 
     total: Score
     by_site: dict[str, Score]
     by_check: dict[str, Score]
-    failed: int  # episodes that failed for reasons other than the policy, which do not count
+    failed: int
     trajectories: list[Any]
 
     def record(self) -> dict[str, Any]:
@@ -201,7 +220,7 @@ class Evaluation(NamedTuple):
         return {**self.total._asdict(), "failed": self.failed, **parts}
 
     def table(self) -> str:
-        """Return the success rates, their intervals of 95 % and the numbers of episodes as lines of text.
+        """Return the success rates, their 95 % intervals and the numbers of episodes as a text table.
 
         >>> print(Evaluation(wilson(5, 10), {"map": wilson(5, 10)}, {}, 0, []).table())
         all                   50.0 %   (24 to 76)   n = 10
@@ -211,25 +230,25 @@ class Evaluation(NamedTuple):
         lines = [score_line("all", **self.total._asdict())]
         for title, scores in (("by site", self.by_site), ("by what is checked", self.by_check)):
             lines += [title] * bool(scores) + [score_line(f"  {name}", **score._asdict()) for name, score in scores.items()]
-        lines += [f"{self.failed} episodes failed for other reasons and are left out"] * bool(self.failed)
+        lines += [f"{self.failed} episodes failed for other reasons and are excluded"] * bool(self.failed)
         return "\n".join(lines)
 
 
 def score(tasks: Sequence[Any], trajectories: Sequence[Any]) -> Evaluation:
-    """Return the scores of trajectories, one for each task."""
+    """Return the scores of trajectories, one for each task in the same order."""
     valid = [(task, item.reward) for task, item in zip(tasks, trajectories, strict=True) if item.ending != "failed"]
 
-    def by(part: Callable[[Any], str]) -> dict[str, Score]:
+    def group_scores(key: Callable[[Any], str]) -> dict[str, Score]:
         rewards: dict[str, list[float]] = {}
         for task, reward in valid:
-            rewards.setdefault(part(task), []).append(reward)
+            rewards.setdefault(key(task), []).append(reward)
         return {name: wilson(sum(values), len(values)) for name, values in sorted(rewards.items())}
 
     total = wilson(sum(reward for _, reward in valid), len(valid))
-    of_parts = by(lambda task: "+".join(task.sites)), by(lambda task: "+".join(task.eval_types))
-    return Evaluation(total, *of_parts, len(trajectories) - len(valid), list(trajectories))
+    by_site, by_check = group_scores(lambda task: "+".join(task.sites)), group_scores(lambda task: "+".join(task.eval_types))
+    return Evaluation(total, by_site, by_check, len(trajectories) - len(valid), list(trajectories))
 
 
 def score_line(name: str, success: float, n: int, low: float, high: float, *, width: int = 20) -> str:
-    """Return a rate of success as a line of a table."""
+    """Return a success rate as a line of a table, in percent."""
     return f"{name:<{width}} {100 * success:5.1f} %   ({100 * low:.0f} to {100 * high:.0f})   n = {n}"

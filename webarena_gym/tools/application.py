@@ -24,7 +24,7 @@ from webarena_gym.changes import Change
 from webarena_gym.console import Parser, whole
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, WebArenaGymError
-from webarena_gym.evaluation.command import add_walks, add_work, world_seed
+from webarena_gym.evaluation.command import add_jobs, add_walks, world_seed
 from webarena_gym.observation import observe
 from webarena_gym.options import add_options
 from webarena_gym.pages.page import Page
@@ -122,10 +122,10 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
                 metavar="N",
                 help="replays of each solution (default: 1); scripts may race",
             )
-            add_work(command)
+            add_jobs(command)
         elif name == "fuzz":
             add_walks(command, 200)
-            add_work(command)
+            add_jobs(command)
         elif name == "serve":
             command.add_argument(
                 "--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free"

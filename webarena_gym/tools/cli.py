@@ -13,7 +13,7 @@ from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.console import TRACEBACK, Parser, accepted_by, complain, decimal, status, whole, writable
 from webarena_gym.errors import TaskError
-from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, add_walks, add_work, world_seed
+from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
 from webarena_gym.options import add_application, add_options
 from webarena_gym.servers.addresses import parse_addresses
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
@@ -89,7 +89,7 @@ def make_parser() -> Parser:
         "--memorised", type=world_seed, nargs="+", metavar="SEED",
         help="instead of all that: give each task of the split in these worlds the constant answer that is best for its wording in the others",
     )  # fmt: skip
-    add_work(audit)
+    add_jobs(audit)
     audit.set_defaults(run=_audit)
 
     fuzz = commands.add_parser(
@@ -108,7 +108,7 @@ def make_parser() -> Parser:
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
     )
     add_options(fuzz, "variation")
-    add_work(fuzz)
+    add_jobs(fuzz)
     fuzz.set_defaults(run=_fuzz, browser=None)
 
     play = commands.add_parser(

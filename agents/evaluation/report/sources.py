@@ -18,7 +18,7 @@ from webarena_gym.actions import DIALECTS, reply_of
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ResultError, WebArenaGymError
 from webarena_gym.evaluation.results import EPISODES
-from webarena_gym.evaluation.statistics import Evaluation, Lift, paired_lift, score
+from webarena_gym.evaluation.statistics import Evaluation, PairedDifference, paired_difference, score
 from webarena_gym.tasks import Task
 
 MOST_GROUPS = 12
@@ -214,7 +214,7 @@ class Result(NamedTuple):
 
     name: str
     evaluation: Evaluation
-    lift: Lift | None
+    lift: PairedDifference | None
 
 
 def summarise_all(policies: Mapping[str, Sequence[Trajectory]]) -> list[Result]:
