@@ -35,7 +35,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 from webarena_gym.observation.history import History
 from webarena_gym.pages.page import Network
-from webarena_gym.server.app import running
+from webarena_gym.server.app import run_server
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import load
 from webarena_gym.tools.serve import WorldSites
@@ -58,7 +58,7 @@ def serving(world_seed: int) -> Iterator[Served]:
         opened.append(Served(port, world_seed))
         return opened[0]
 
-    with running(sites=open_at):
+    with run_server(sites=open_at):
         yield opened[0]
 
 

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from webarena_gym import console
 from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable
-from webarena_gym.server.app import running
+from webarena_gym.server.app import run_server
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import LARGEST_SEED, load_world
@@ -45,7 +45,7 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     databases = load_world(options.world_seed).open()
     sites = partial(WorldSites, world_seed=options.world_seed, layout=layout_of(options.world_seed, options.variation))
-    with running(sites=sites) as service, sync_playwright() as playwright:
+    with run_server(sites=sites) as service, sync_playwright() as playwright:
         bases = addresses(urlsplit(service.url).port or 0)
         chromium = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         for site in options.site or PAGES:

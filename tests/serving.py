@@ -59,9 +59,9 @@ def serving_asgi(app):
     """Serve an ASGI application on a free port; give its base URL, without a last slash."""
     import uvicorn  # noqa: PLC0415 - needs an extra
 
-    from webarena_gym.server.http import configured, listen  # noqa: PLC0415
+    from webarena_gym.server.http import listen, uvicorn_config  # noqa: PLC0415
 
-    server = uvicorn.Server(configured(app))
+    server = uvicorn.Server(uvicorn_config(app))
     with listen("127.0.0.1", (0,)) as sock:
         thread = threading.Thread(target=server.run, args=([sock],), daemon=True)
         thread.start()
@@ -75,9 +75,9 @@ def serving_asgi(app):
 @contextmanager
 def serving_episodes(address=None, limits=None):
     """Run an episode server; give its URL."""
-    from webarena_gym.server.app import running as running_server  # noqa: PLC0415 - needs an extra
+    from webarena_gym.server.app import run_server  # noqa: PLC0415 - needs an extra
 
-    with running_server(address, limits) as service:
+    with run_server(address, limits) as service:
         yield service.url
 
 

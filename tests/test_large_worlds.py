@@ -470,12 +470,12 @@ def test_an_env_draws_a_split_of_a_large_world_when_it_needs_it(monkeypatch):
 def test_an_episode_server_plays_in_large_worlds():
     store = EpisodeStore()
     settings = NewEpisode(task=f"map.town_population/{WORLD}/0", scale="large", mode="step")
-    episode = store.begin(settings)
+    episode = store.create(settings)
     task, env = episode.task, episode.env
     assert task.intent == suite.find(task.task_id, scale="large").intent != suite.find(task.task_id).intent
     assert solve(env, task) == 1.0
-    store.end(episode.id, "it is over")
-    assert store.begin(settings).env is env
+    store.close_episode(episode.id, "it is over")
+    assert store.create(settings).env is env
     store.close()
 
 

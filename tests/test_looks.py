@@ -8,7 +8,7 @@ import pytest
 from tests import needs
 from tests.crawl import Page, Visitor, home
 from tests.looks import WIDTHS, Looker, faults_of, look
-from webarena_gym.server.app import running
+from webarena_gym.server.app import run_server
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.serve import WorldSites, addresses, for_people
@@ -89,7 +89,7 @@ def test_the_tab_key_reaches_whatever_can_be_used(looker, site):
 
 @pytest.fixture(scope="module")
 def served():
-    with running(sites=lambda port: WorldSites(port, 0)) as service:
+    with run_server(sites=lambda port: WorldSites(port, 0)) as service:
         yield addresses(urlsplit(service.url).port)
 
 

@@ -29,11 +29,11 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
 from webarena_gym.observation import observe
-from webarena_gym.server.app import OPERATIONS, openapi, running
+from webarena_gym.server.app import OPERATIONS, openapi, run_server
 from webarena_gym.server.episodes import EpisodeStore
 from webarena_gym.server.gateway import Translation, Visit, is_target
 from webarena_gym.server.schema import Limits, NewEpisode
-from webarena_gym.server.service import Address
+from webarena_gym.server.service import ServerSettings
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Expert, load
 
@@ -100,7 +100,7 @@ def test_whatever_keeps_an_arena_from_opening_is_raised(monkeypatch, error):
     def fail():
         raise error
 
-    monkeypatch.setattr("webarena_gym.server.app._allow_many_files", fail)
+    monkeypatch.setattr("webarena_gym.server.app._raise_file_limit", fail)
     with pytest.raises(type(error)), serving_episodes():
         pass
 
@@ -283,7 +283,7 @@ def test_an_episode_that_is_lost_says_so_and_leaves_the_others(monkeypatch):
     def fail(*_):
         raise RuntimeError("the site has a fault")
 
-    with running() as service:
+    with run_server() as service:
         client = Client(service.url)
         lost, other = client.begin(task=WISH), client.begin(task=WISH)
         monkeypatch.setattr(service.store.find(lost["id"]).gateway, "_network", SimpleNamespace(request=fail))
@@ -427,7 +427,7 @@ def test_only_names_that_were_given_out_are_answered(client, port_of_a_site):
 
 
 def test_pages_lead_to_the_name_that_the_client_has_used():
-    with serving_episodes(Address(names=("box.example",))) as url:
+    with serving_episodes(ServerSettings(names=("box.example",))) as url:
         client = Client(url.replace("box.example", "127.0.0.1"), name="box.example")
         episode = client.begin(task=WISH)
         shop = urlsplit(episode["addresses"]["shopping"])
@@ -442,7 +442,7 @@ def test_it_listens_on_an_address_of_ipv6():
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("no IPv6 here")
-    with serving_episodes(Address("::1")) as url:
+    with serving_episodes(ServerSettings("::1")) as url:
         assert url.startswith("http://[::1]:")
         client = Client(url)
         shop = client.begin(task=WISH)["addresses"]["shopping"]
@@ -451,10 +451,10 @@ def test_it_listens_on_an_address_of_ipv6():
 
 
 def test_an_arena_that_others_can_reach_wants_a_token():
-    for address in (Address("0.0.0.0", names=("127.0.0.1",)), Address("0.0.0.0", token="secret")):
+    for address in (ServerSettings("0.0.0.0", names=("127.0.0.1",)), ServerSettings("0.0.0.0", token="secret")):
         with pytest.raises(ArenaError, match=r"token|--name"), serving_episodes(address):
             pass
-    with serving_episodes(Address("0.0.0.0", names=("127.0.0.1",), token="secret")) as url:
+    with serving_episodes(ServerSettings("0.0.0.0", names=("127.0.0.1",), token="secret")) as url:
         assert Client(url).ask("POST", "/episodes", {})[0] == 401
         assert Client(url, "wrong").ask("GET", "/episodes")[0] == 401
         client = Client(url, "secret")
@@ -480,7 +480,7 @@ def test_an_arena_that_others_can_reach_wants_a_token():
 
 def begun(limits=None, clock=lambda: 0.0, memory_mb=lambda: 0.0, **settings):
     found = EpisodeStore(limits, clock, memory_mb)
-    episode = found.begin(NewEpisode(**{"task": WISH} | settings))
+    episode = found.create(NewEpisode(**{"task": WISH} | settings))
     if episode.gateway is not None:
         episode.gateway.translation = Translation(PORTS, "127.0.0.1", ("localhost",))
     return found, episode
@@ -500,17 +500,17 @@ def test_limits_hold():
     )
     held[0] = 101
     with refused(503, "101 MB"):
-        found.begin(NewEpisode())
+        found.create(NewEpisode())
     held[0] = 99
-    second = found.begin(NewEpisode())
+    second = found.create(NewEpisode())
     with refused(503, "2 episodes are open"):
-        found.begin(NewEpisode())
+        found.create(NewEpisode())
     now[0] = 50
     with second.logged("something"):
         pass
     now[0] = 61
     assert found.idle() == [episode.id]
-    found.end(episode.id, "it was idle")
+    found.close_episode(episode.id, "it was idle")
     with refused(410, "it was idle"):
         found.find(episode.id)
     second.gateway.translation = Translation(PORTS, "127.0.0.1", ())
@@ -532,7 +532,7 @@ def test_idle_episodes_are_closed_by_the_server(monkeypatch):
         while (found := client.ask("GET", "/episodes"))[1]["episodes"]:
             assert found[0] == 200
         status, problem = client.ask("GET", f"/episodes/{episode['id']}")
-        assert (status, "nobody asked" in problem["error"]) == (410, True)
+        assert (status, "had no request" in problem["error"]) == (410, True)
         with pytest.raises(ConnectionRefusedError):
             request("GET", episode["start_urls"][0])
 
@@ -576,8 +576,10 @@ EPISODE = begun()
 
 def test_a_toolbar_is_above_the_pages_of_an_episode_for_people():
     task = known("shopping.product_price/1000/0")
-    with running() as service:
-        begun = asyncio.run_coroutine_threadsafe(service.begin(NewEpisode(task=task.task_id), has_toolbar=True), service.loop)
+    with run_server() as service:
+        begun = asyncio.run_coroutine_threadsafe(
+            service.create_episode(NewEpisode(task=task.task_id), has_toolbar=True), service.loop
+        )
         start = begun.result().start_urls[0]
         page = request("GET", start).body.decode()
         assert task.intent in page

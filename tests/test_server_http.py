@@ -12,15 +12,15 @@ import pytest
 
 from tests.serving import serving_episodes
 from webarena_gym.server import http
-from webarena_gym.server.http import Listener, answering, listen
-from webarena_gym.server.service import Address
+from webarena_gym.server.http import Listener, listen, with_error_responses
+from webarena_gym.server.service import ServerSettings
 
 
 async def _wait_for_ever(_):
     await asyncio.Event().wait()
 
 
-NEVER = answering(_wait_for_ever, in_json=False)
+NEVER = with_error_responses(_wait_for_ever, in_json=False)
 
 
 @pytest.mark.parametrize("are_at_work", [True, False])
@@ -55,7 +55,7 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
 @pytest.fixture(scope="module")
 def address():
-    with serving_episodes(Address(token="secret")) as url:
+    with serving_episodes(ServerSettings(token="secret")) as url:
         yield "127.0.0.1", urlsplit(url).port
 
 
@@ -149,7 +149,9 @@ def test_no_half_sent_request_outlives_its_deadline():
         loop, ahead = asyncio.get_running_loop(), 0.0
         now = loop.time
         loop.time = lambda: now() + ahead
-        listener = Listener(listen("127.0.0.1", (0,)), answering(answer, in_json=False), connections=len(HALVES) * 20)
+        listener = Listener(
+            listen("127.0.0.1", (0,)), with_error_responses(answer, in_json=False), connections=len(HALVES) * 20
+        )
         await listener.open()
         connections = listener._state.connections
 
@@ -165,12 +167,12 @@ def test_no_half_sent_request_outlives_its_deadline():
             writer.write(half)
             clients[reader] = writer
         await wait_for(lambda: [each._phase in ("head", "body") for each in connections] == [True] * len(clients))
-        ahead = http._HEAD_S + 1
-        await wait_for(lambda: all(each._phase in ("body", "leaving") for each in connections))
-        assert sum(each._phase == "leaving" for each in connections) == 4 * 20
-        ahead += http._SENDING_S
-        await wait_for(lambda: all(each._phase == "leaving" for each in connections))
-        ahead += http._LEAVING_S + 1
+        ahead = http._HEAD_TIMEOUT_S + 1
+        await wait_for(lambda: all(each._phase in ("body", "rejected") for each in connections))
+        assert sum(each._phase == "rejected" for each in connections) == 4 * 20
+        ahead += http._TRANSFER_TIMEOUT_S
+        await wait_for(lambda: all(each._phase == "rejected" for each in connections))
+        ahead += http._ERROR_TIMEOUT_S + 1
         await wait_for(lambda: not connections)
         for reader, writer in clients.items():
             told = b""
@@ -188,8 +190,8 @@ def test_no_half_sent_request_outlives_its_deadline():
     "head", [HEAD + LETTER + CHUNKED, HEAD + LETTER + b"Content-Length: 2000000\r\n\r\n", b"GET / HTTP/1.1\r\nX: "]
 )
 def test_the_parts_of_a_request_share_one_deadline(address, monkeypatch, head):
-    monkeypatch.setattr(http, "_SENDING_S", 0.3)
-    monkeypatch.setattr(http, "_HEAD_S", 0.3)
+    monkeypatch.setattr(http, "_TRANSFER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(http, "_HEAD_TIMEOUT_S", 0.3)
     part = b"1\r\n \r\n" if b"chunked" in head else b"x"
     with socket.create_connection(address) as client:
         client.sendall(head)
@@ -199,7 +201,7 @@ def test_the_parts_of_a_request_share_one_deadline(address, monkeypatch, head):
 
 
 def test_half_sent_bodies_hold_little_memory_and_nobody_else_up(address, monkeypatch):
-    monkeypatch.setattr(http, "_MOST_UNDER_WAY", 1_000_000)
+    monkeypatch.setattr(http, "_MAX_PENDING_BYTES", 1_000_000)
     with ExitStack() as stack:
         clients = [stack.enter_context(socket.create_connection(address)) for _ in range(20)]
         for client in clients:
@@ -210,7 +212,7 @@ def test_half_sent_bodies_hold_little_memory_and_nobody_else_up(address, monkeyp
             assert found
             refused.update(found)
         assert {status_of(client) for client in refused} == {503}
-        assert sum(http._long_bodies.values()) <= 1_000_000
+        assert sum(http._pending_bodies.values()) <= 1_000_000
         with socket.create_connection(address) as client:
             client.sendall(HEAD + LETTER + b"Content-Length: 15\r\n\r\n" + b'{"tusk": "sun"}')
             assert status_of(client) == 422
@@ -225,13 +227,13 @@ def end_of(client):
 
 
 def test_clients_that_do_nothing_do_not_read_or_never_end_are_dropped(address, monkeypatch):
-    monkeypatch.setattr(http, "_IDLE_S", 0.2)
+    monkeypatch.setattr(http, "_IDLE_TIMEOUT_S", 0.2)
     for sent in (b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"):
         with socket.create_connection(address) as client:
             client.sendall(sent)
             assert end_of(client).startswith(b"HTTP/1.1 200" if sent else b"")
-    monkeypatch.setattr(http, "_SENDING_S", 0.3)
-    monkeypatch.setattr(http, "_LEAVING_S", 0.2)
+    monkeypatch.setattr(http, "_TRANSFER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(http, "_ERROR_TIMEOUT_S", 0.2)
     asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
     for begun, part in ((b"", asked * 100), (HEAD + CHUNKED, b"1000\r\n" + b" " * 4096 + b"\r\n")):
         with socket.create_connection(address, timeout=60) as client, suppress(ConnectionResetError, BrokenPipeError):

@@ -127,7 +127,7 @@ def test_why_an_episode_was_closed_is_told_to_its_own_session():
     store = EpisodeStore()
     played = McpTools(store, NewEpisode(), names_episodes=True)
     name = re.match(r"Episode (\w+)\n", played.call("reset", {"task": WISH}, "a").text)[1]
-    store.end(name, "it was idle")
+    store.close_episode(name, "it was idle")
     assert "it was idle" in played.call("observe", {"episode": name}, "a").text
     assert "no such episode" in played.call("observe", {"episode": name}, "b").text
 

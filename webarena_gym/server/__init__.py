@@ -1,4 +1,5 @@
-"""Episode server: tasks for players in other processes, over HTTP and MCP, each in a world of its own and judged as the env judges.
+"""Episode server: tasks for agents in other processes, over HTTP and MCP.
 
-`schema`, `episodes` and `gateway` are synchronous, open no socket and need no extra; the rest needs the extras `serve` and `mcp`.
+Each episode has its own copy of the world, and is judged by the evaluators of the env. `schema`, `episodes` and `gateway` are
+synchronous, open no socket and need no extra; the other modules need the extras `serve` and `mcp`.
 """

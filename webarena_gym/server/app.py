@@ -1,4 +1,4 @@
-"""Episode server: its operations as one table, from which the answers, OpenAPI and a page of documentation are made, and how it is run."""
+"""ASGI application of the episode server. One table of operations defines routing, validation, OpenAPI and the documentation page."""
 
 import asyncio
 import sys
@@ -19,35 +19,43 @@ from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.applications.application import Application
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.page import Network
-from webarena_gym.server.episodes import Episode, EpisodeStore, tasks_of
+from webarena_gym.server.episodes import Episode, EpisodeStore, candidate_tasks
 from webarena_gym.server.gateway import is_target
-from webarena_gym.server.http import MANY, Listener, answering, as_json, listen, name_of, read_body
+from webarena_gym.server.http import (
+    MAX_CONNECTIONS,
+    Listener,
+    host_name,
+    json_response,
+    listen,
+    read_body,
+    with_error_responses,
+)
 from webarena_gym.server.schema import (
     ArenaState,
+    EpisodeResult,
     EpisodeState,
+    EpisodeSummary,
     Limits,
     NewAction,
     NewAnswer,
     NewEpisode,
     Problem,
-    Restoration,
-    Result,
+    RestoreRequest,
+    SnapshotInfo,
     StepResult,
-    Summary,
-    Taken,
-    TaskLine,
-    TasksWanted,
-    ToolsWanted,
+    TaskQuery,
+    TaskSummary,
+    ToolQuery,
 )
 from webarena_gym.server.service import (
     LOOPBACK,
     TEMPLATES,
-    Address,
     EpisodeService,
-    is_any,
+    ServerSettings,
     is_loopback,
-    response_of,
-    target_of,
+    is_wildcard,
+    make_response,
+    request_target,
 )
 from webarena_gym.tasks import load
 
@@ -55,108 +63,131 @@ T = TypeVar("T")
 
 _WELCOME = "An arena of webarena-gym. POST /episodes begins an episode; /docs and /openapi.json describe all requests."
 _NO_BODY: Final = type(None)
-_LONGEST_ERROR = 500  # characters of a value in an error
-_OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json", "/tools")  # hold no secrets: they need no token where nothing is sent
+_MAX_ERROR_VALUE = 500  # characters of a value in an error
+_OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json", "/tools")  # return no secrets: without a body they need no token
 
 
-class Call(NamedTuple):
-    """A request that fits the table."""
+class RequestContext(NamedTuple):
+    """Context of a request to an operation.
+
+    Attributes:
+        service: the service of the server.
+        host: host name of the request.
+        id: id of the episode in the path; "" for a path without one.
+        is_player: True if the client has only the id of a scored episode, and not the operator's token.
+
+    """
 
     service: EpisodeService
-    host: str  # the host name that it was sent to
-    id: str  # that of the path; "" where it has none
-    is_player: bool = False  # of the scored episode of this id
+    host: str
+    id: str
+    is_player: bool = False
 
-    async def play(self, what: str, work: Callable[[Episode], T]) -> T:
-        """Do some work on the episode of the path, and log it there."""
+    async def run_on_episode(self, name: str, function: Callable[[Episode], T]) -> T:
+        """Run a function on the episode of the path, log the request under a name, and return the result. Raises ArenaError."""
 
-        def do() -> T:
+        def run() -> T:
             episode = self.service.store.find(self.id)
-            with episode.logged(what):
-                return work(episode)
+            with episode.logged(name):
+                return function(episode)
 
-        return await self.service.run(do)
+        return await self.service.run(run)
 
 
 class Operation(NamedTuple):
-    """One thing that can be asked of a server."""
+    """One operation of the server's interface.
+
+    Attributes:
+        method: HTTP method.
+        path: path, with "{id}" for the id of an episode.
+        status: status of a successful response.
+        summary: description for OpenAPI.
+        body: type of the request's body or, with GET, of its query.
+        result: type of the response.
+        handler: coroutine function, called with the context and, unless the body has no type, the parsed body.
+        for_players: True if players of scored episodes may use it for their own episode.
+
+    """
 
     method: str
     path: str
     status: int
     summary: str
-    body: Any  # the type of what is sent: in the body or, with GET, in the query
-    result: Any  # the type of what is returned
-    do: Callable[..., Awaitable[object]]
-    for_players: bool = False  # players of scored episodes may ask it of their own
+    body: Any
+    result: Any
+    handler: Callable[..., Awaitable[object]]
+    for_players: bool = False
 
 
-async def _tasks(call: Call, sent: TasksWanted) -> list[TaskLine]:
-    settings = NewEpisode(split=sent.split, world_seed=sent.world_seed, variation=sent.variation, scale=sent.scale)
-    found = await asyncio.to_thread(tasks_of, settings, call.service.store.application)
-    return [TaskLine(task.task_id, task.intent, list(task.sites)) for task in found]
+async def _tasks(context: RequestContext, query: TaskQuery) -> list[TaskSummary]:
+    settings = NewEpisode(split=query.split, world_seed=query.world_seed, variation=query.variation, scale=query.scale)
+    tasks = await asyncio.to_thread(candidate_tasks, settings, context.service.store.application)
+    return [TaskSummary(task.task_id, task.intent, list(task.sites)) for task in tasks]
 
 
-async def _state(call: Call) -> EpisodeState:
-    state = await call.service.state(call.id)
-    return state.for_player() if call.is_player else state
+async def _state(context: RequestContext) -> EpisodeState:
+    state = await context.service.state(context.id)
+    return state.for_player() if context.is_player else state
 
 
-async def _restore(call: Call, sent: Restoration) -> EpisodeState:
-    await call.play("restore", lambda episode: episode.restore(sent.snapshot))
-    return await call.service.state(call.id)
+async def _restore(context: RequestContext, body: RestoreRequest) -> EpisodeState:
+    await context.run_on_episode("restore", lambda episode: episode.restore(body.snapshot))
+    return await context.service.state(context.id)
 
 
-async def _delete(call: Call) -> Summary:
-    summary = await call.service.run(lambda: call.service.store.find(call.id).summary())
-    await call.service.end(call.id, "it was deleted")
+async def _delete(context: RequestContext) -> EpisodeSummary:
+    summary = await context.service.run(lambda: context.service.store.find(context.id).summary())
+    await context.service.close_episode(context.id, "it was deleted")
     return summary
 
 
-async def _at_once(value: T) -> T:
+async def _resolved(value: T) -> T:
     return value
 
 
-_ONE = "/episodes/{id}"
+_EPISODE_PATH = "/episodes/{id}"
 OPERATIONS = (
-    Operation("GET", "/health", 200, "Say that the arena works.", _NO_BODY, dict[str, str], lambda _: _at_once({"version": __version__})),
-    Operation("GET", "/tasks", 200, "List the tasks of a split.", TasksWanted, list[TaskLine], _tasks),
     Operation(
-        "GET", "/tools", 200, "Return the actions of step mode as OpenAI's tools.", ToolsWanted, list[dict[str, Any]],
-        lambda _, sent: _at_once(tools(DIALECTS[sent.dialect].naming_by(sent.elements))),
+        "GET", "/health", 200, "Return the version of a running server.", _NO_BODY, dict[str, str],
+        lambda _: _resolved({"version": __version__}),
+    ),
+    Operation("GET", "/tasks", 200, "List the tasks of a split.", TaskQuery, list[TaskSummary], _tasks),
+    Operation(
+        "GET", "/tools", 200, "Return the actions of step mode as OpenAI tools.", ToolQuery, list[dict[str, Any]],
+        lambda _, query: _resolved(tools(DIALECTS[query.dialect].naming_by(query.elements))),
     ),
     Operation(
         "GET", "/episodes", 200, "List all episodes that are not closed.", _NO_BODY, ArenaState,
-        lambda call: call.service.run(call.service.store.state),
+        lambda context: context.service.run(context.service.store.state),
     ),
     Operation(
-        "POST", "/episodes", 201, "Begin an episode, in a world of its own.", NewEpisode, EpisodeState,
-        lambda call, sent: call.service.begin(sent, call.host),
+        "POST", "/episodes", 201, "Create an episode with its own copy of the world.", NewEpisode, EpisodeState,
+        lambda context, body: context.service.create_episode(body, context.host),
     ),
     Operation(
-        "GET", _ONE, 200, "Return the state of an episode, and its requests.", _NO_BODY, EpisodeState, _state, for_players=True
+        "GET", _EPISODE_PATH, 200, "Return the state of an episode, and its requests.", _NO_BODY, EpisodeState, _state, for_players=True
     ),
     Operation(
-        "POST", f"{_ONE}/step", 200, "Take a step (step mode).", NewAction, StepResult,
-        lambda call, sent: call.play("step", lambda episode: episode.step(sent.action)), for_players=True,
+        "POST", f"{_EPISODE_PATH}/step", 200, "Take a step (step mode).", NewAction, StepResult,
+        lambda context, body: context.run_on_episode("step", lambda episode: episode.step(body.action)), for_players=True,
     ),
     Operation(
-        "POST", f"{_ONE}/answer", 200, "End an episode and judge it.", NewAnswer, Result,
-        lambda call, sent: call.play("answer", lambda episode: episode.conclude(sent.answer, sent.url)), for_players=True,
+        "POST", f"{_EPISODE_PATH}/answer", 200, "End an episode and judge it.", NewAnswer, EpisodeResult,
+        lambda context, body: context.run_on_episode("answer", lambda episode: episode.submit(body.answer, body.url)), for_players=True,
     ),
     Operation(
-        "POST", f"{_ONE}/snapshot", 200, "Keep the state of an episode.", _NO_BODY, Taken,
-        lambda call: call.play("snapshot", lambda episode: Taken(episode.snapshot())),
+        "POST", f"{_EPISODE_PATH}/snapshot", 200, "Take a snapshot of an episode.", _NO_BODY, SnapshotInfo,
+        lambda context: context.run_on_episode("snapshot", lambda episode: SnapshotInfo(episode.snapshot())),
     ),
-    Operation("POST", f"{_ONE}/restore", 200, "Return to a snapshot.", Restoration, EpisodeState, _restore),
-    Operation("DELETE", _ONE, 200, "Close an episode and free its world.", _NO_BODY, Summary, _delete),
+    Operation("POST", f"{_EPISODE_PATH}/restore", 200, "Restore a snapshot.", RestoreRequest, EpisodeState, _restore),
+    Operation("DELETE", _EPISODE_PATH, 200, "Close an episode and free its world.", _NO_BODY, EpisodeSummary, _delete),
 )  # fmt: skip
 _TYPES = (Problem, *(kind for operation in OPERATIONS for kind in (operation.body, operation.result)))
 _ADAPTERS = {kind: TypeAdapter(kind) for kind in _TYPES}
 
 
 async def respond(service: EpisodeService, request: Request) -> Response:
-    """Return the answer to a request at the server's own port. Raises ArenaError, for its headers before the body is read."""
+    """Return the response to a request to the server's own port. Raises ArenaError; access is checked before the body is read."""
     method, path, headers = request.method, request.scope["raw_path"].decode("latin-1"), request.headers
     service.check_name(request)
     service.check_origin(request)
@@ -168,9 +199,9 @@ async def respond(service: EpisodeService, request: Request) -> Response:
     if path == "/" and method in ("GET", "HEAD"):
         return await _home(service)
     if path in ("/docs", "/openapi.json") and method in ("GET", "HEAD"):
-        return _described(path)
-    operation, name = _find(method, path)
-    call, arguments = Call(service, name_of(headers["host"]), name, is_player), []
+        return _documentation(path)
+    operation, name = _find_operation(method, path)
+    context, arguments = RequestContext(service, host_name(headers["host"]), name, is_player), []
     try:
         if operation.body is not _NO_BODY and method == "GET":
             query = parse_qs(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -178,38 +209,40 @@ async def respond(service: EpisodeService, request: Request) -> Response:
         elif operation.body is not _NO_BODY:
             kind = headers.get("content-type")
             if body and not (kind or "").lower().startswith("application/json"):
-                raise ArenaError("the body is no JSON", 415, "header.content-type", kind, "application/json")
+                raise ArenaError("the body is not JSON", 415, "header.content-type", kind, "application/json")
             arguments = [_ADAPTERS[operation.body].validate_json(body or b"{}")]
     except ValidationError as error:
-        raise _malformed(error, "query" if method == "GET" else "body") from error
-    return as_json(await operation.do(call, *arguments), operation.status)
+        raise _validation_error(error, "query" if method == "GET" else "body") from error
+    return json_response(await operation.handler(context, *arguments), operation.status)
 
 
 def _is_player(service: EpisodeService, request: Request, path: str) -> bool:
-    """Return True if the player of a scored episode asks of it what players may."""
+    """Return True if the player of a scored episode requests an operation that players may use."""
     with suppress(ArenaError):
-        operation, name = _find(request.method, path)
+        operation, name = _find_operation(request.method, path)
         return operation.for_players and service.is_player(request, name)
     return False
 
 
-def _find(method: str, path: str) -> tuple[Operation, str]:
-    """Return what is asked for, and the id in the path. Raises ArenaError."""
-    steps = path.rstrip("/").split("/")
-    found: dict[str, tuple[Operation, str]] = {}
+def _find_operation(method: str, path: str) -> tuple[Operation, str]:
+    """Return the operation of a request, and the id in its path. Raises ArenaError with status 404 or 405."""
+    segments = path.rstrip("/").split("/")
+    by_method: dict[str, tuple[Operation, str]] = {}
     for operation in OPERATIONS:
-        wanted = operation.path.split("/")
-        if len(wanted) == len(steps) and all(one in (other, "{id}") for one, other in zip(wanted, steps, strict=True)):
-            found[operation.method] = operation, unquote(steps[2]) if "{id}" in wanted else ""
-    if not found:
-        raise ArenaError("there is nothing at this path", 404, "path", path[:_LONGEST_ERROR], "a path of /docs")
-    if method not in found:
-        raise ArenaError(f"{method} is nothing that this path can do", 405, "method", method, " or ".join(found))
-    return found[method]
+        pattern = operation.path.split("/")
+        if len(pattern) == len(segments) and all(
+            part in (segment, "{id}") for part, segment in zip(pattern, segments, strict=True)
+        ):
+            by_method[operation.method] = operation, unquote(segments[2]) if "{id}" in pattern else ""
+    if not by_method:
+        raise ArenaError("unknown path", 404, "path", path[:_MAX_ERROR_VALUE], "a path of /docs")
+    if method not in by_method:
+        raise ArenaError(f"this path does not support the method {method}", 405, "method", method, " or ".join(by_method))
+    return by_method[method]
 
 
-def _malformed(error: ValidationError, where: str) -> ArenaError:
-    """Return what is wrong with a value; of the first fault also where it is, what is there, and what was expected."""
+def _validation_error(error: ValidationError, where: str) -> ArenaError:
+    """Return the ArenaError of a validation error: location, value and expectation of its first fault, and messages of the others."""
     first, *more = error.errors(include_url=False)
     at = ".".join((where, *map(str, first["loc"])))
     value, message = first.get("input"), first["msg"]
@@ -219,19 +252,19 @@ def _malformed(error: ValidationError, where: str) -> ArenaError:
         name, _, rest = message.partition(" is ")
         at, (value, _, expected) = f"{at}.{name}", rest.partition("; expected ")
     elif first["type"] == "unexpected_keyword_argument":
-        expected = "only the fields that /docs names"
+        expected = "only the fields in /docs"
     elif first["type"] == "missing":
         value = None
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    shown = value if value is None or isinstance(value, int | float | bool) else str(value)[:_LONGEST_ERROR]
-    others = "".join(f"; {'.'.join((where, *map(str, each['loc'])))}: {each['msg']}" for each in more)[:_LONGEST_ERROR]
-    return ArenaError(f"{at}: {message}{others}", 422, at, shown, expected)
+    shortened = value if value is None or isinstance(value, int | float | bool) else str(value)[:_MAX_ERROR_VALUE]
+    others = "".join(f"; {'.'.join((where, *map(str, fault['loc'])))}: {fault['msg']}" for fault in more)[:_MAX_ERROR_VALUE]
+    return ArenaError(f"{at}: {message}{others}", 422, at, shortened, expected)
 
 
 @cache
 def openapi() -> dict[str, Any]:
-    """Return the description of the arena's interface, as OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of the server's interface."""
     schemas: dict[str, Any] = {}
 
     def schema_of(kind: Any, mode: Any = "serialization") -> dict[str, Any]:
@@ -246,25 +279,25 @@ def openapi() -> dict[str, Any]:
         return {"application/json": {"schema": schema}}
 
     paths: dict[str, dict[str, Any]] = {}
-    problem = {"description": "The request cannot be done.", "content": content(schema_of(Problem))}
+    problem = {"description": "The request failed.", "content": content(schema_of(Problem))}
     for operation in OPERATIONS:
-        described: dict[str, Any] = {
+        description: dict[str, Any] = {
             "summary": operation.summary,
             "responses": {
-                str(operation.status): {"description": "Done.", "content": content(schema_of(operation.result))},
+                str(operation.status): {"description": "Success.", "content": content(schema_of(operation.result))},
                 "default": problem,
             },
         }
         if "{id}" in operation.path:
-            described["parameters"] = [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+            description["parameters"] = [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
         if operation.body is not _NO_BODY:
-            sent = schema_of(operation.body, "validation")
+            body = schema_of(operation.body, "validation")
             if operation.method == "GET":
-                fields = schemas.pop(sent["$ref"].rpartition("/")[2])["properties"]
-                described["parameters"] = [{"name": key, "in": "query", "schema": field} for key, field in fields.items()]
+                fields = schemas.pop(body["$ref"].rpartition("/")[2])["properties"]
+                description["parameters"] = [{"name": key, "in": "query", "schema": field} for key, field in fields.items()]
             else:
-                described["requestBody"] = {"content": content(sent)}
-        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+                description["requestBody"] = {"content": content(body)}
+        paths.setdefault(operation.path, {})[operation.method.lower()] = description
     return {
         "openapi": "3.1.0",
         "info": {"title": "webarena-gym arena", "version": __version__, "description": _WELCOME},
@@ -275,7 +308,7 @@ def openapi() -> dict[str, Any]:
 
 
 async def _home(service: EpisodeService) -> Response:
-    """Return the page for people: the sites, the tasks of the test split, and the arena."""
+    """Return the HTML home page: the sites, the tasks of the test split, and links to the interface."""
     application = service.store.application
     # Tasks of an application may be confidential, and this page needs no token.
     tasks = [] if service.needs_token else await asyncio.to_thread(load, application=application)
@@ -283,18 +316,19 @@ async def _home(service: EpisodeService) -> Response:
     return Response(page, media_type="text/html")
 
 
-def _described(path: str) -> Response:
+def _documentation(path: str) -> Response:
+    """Return the OpenAPI description, or the documentation page."""
     if path == "/openapi.json":
-        return as_json(openapi())
-    sent = [None if each.body is _NO_BODY else _ADAPTERS[each.body].json_schema() for each in OPERATIONS]
+        return json_response(openapi())
+    bodies = [None if operation.body is _NO_BODY else _ADAPTERS[operation.body].json_schema() for operation in OPERATIONS]
     page = TEMPLATES.get_template("docs.html").render(
         version=__version__,
         welcome=_WELCOME,
-        operations=list(zip(OPERATIONS, sent, strict=True)),
+        operations=list(zip(OPERATIONS, bodies, strict=True)),
         schemas=openapi()["components"]["schemas"],
         kind=lambda field: " | ".join(
             str(kind).rpartition("/")[2]
-            for kind in field.get("enum") or [one.get("type", one.get("$ref")) for one in field.get("anyOf", (field,))]
+            for kind in field.get("enum") or [option.get("type", option.get("$ref")) for option in field.get("anyOf", (field,))]
         ),
         repr=repr,
     )
@@ -302,82 +336,89 @@ def _described(path: str) -> Response:
 
 
 @asynccontextmanager
-async def opened(
-    address: Address | None = None,
+async def open_server(
+    settings: ServerSettings | None = None,
     limits: Limits | None = None,
     sites: Callable[[int], Network] | None = None,
     application: Application | None = None,
 ) -> AsyncIterator[EpisodeService]:
-    """Serve episodes, on the embedded sites or on an application, for as long as the context lasts.
+    """Run an episode server in the running event loop, as an async context manager.
 
-    `sites`, made for the port, are served beside them under host names of their own.
+    Args:
+        settings: address and access rules.
+        limits: limits on episodes.
+        sites: function from the port to sites that are served at the same port under their own host names.
+        application: the application of all episodes; None uses the embedded sites.
 
-    Raises ArenaError for an address that cannot be listened on, or is open to others and has no token or no name.
+    Raises:
+        ArenaError: for an address that is in use, and for one that other machines can reach without a token or a name.
+
     """
-    address = address or Address()
-    if is_any(address.host) and not address.names:
-        needed = f"give --name with --host {address.host}"
-        raise ArenaError(f"an arena on all interfaces needs the names under which clients reach it: {needed}", 400)
-    if not is_loopback(address.host) and not address.token:
-        raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", 400)
-    _allow_many_files()
-    service = EpisodeService(EpisodeStore(limits, application=application), address)
-    with ExitStack() as opening:
-        sock = opening.enter_context(listen(address.host, (address.port,)))
+    settings = settings or ServerSettings()
+    if is_wildcard(settings.host) and not settings.names:
+        raise ArenaError(
+            f"--host {settings.host} listens on all interfaces, and needs the host name that clients use; pass --name", 400
+        )
+    if not is_loopback(settings.host) and not settings.token:
+        raise ArenaError(f"an arena on {settings.host}, which other machines can reach, needs a token; pass --token", 400)
+    _raise_file_limit()
+    service = EpisodeService(EpisodeStore(limits, application=application), settings)
+    with ExitStack() as cleanup:
+        sock = cleanup.enter_context(listen(settings.host, (settings.port,)))
         network = sites and sites(sock.getsockname()[1])
         service.site_urls = [f"http://{host}/" for host in network.hosts] if network else []
-        listener = Listener(sock, _beside(service, network), MANY)
+        listener = Listener(sock, _create_app(service, network), MAX_CONNECTIONS)
         await listener.open()
-        opening.pop_all()
-    name = next(iter(address.names), LOOPBACK[0] if is_any(address.host) else address.host)
+        cleanup.pop_all()
+    name = next(iter(settings.names), LOOPBACK[0] if is_wildcard(settings.host) else settings.host)
     service.url = f"http://{f'[{name}]' if ':' in name else name}:{listener.port}"
-    sweeping = asyncio.create_task(service.sweep())
+    sweep_task = asyncio.create_task(service.sweep())
     try:
         yield service
     finally:
         await listener.close()
-        sweeping.cancel()
+        sweep_task.cancel()
         await service.close()
 
 
 @contextmanager
-def running(*arguments: Any, **more: Any) -> Iterator[EpisodeService]:
-    """Serve episodes in a thread of its own for as long as the context lasts; takes, and raises, what `opened` does."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(*arguments, **more)) as service:
+def run_server(*args: Any, **kwargs: Any) -> Iterator[EpisodeService]:
+    """Run a server in its own thread, as a context manager. Arguments and errors are those of `open_server`."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(open_server(*args, **kwargs)) as service:
         yield service
 
 
-def _beside(service: EpisodeService, sites: Network | None) -> ASGIApp:
-    """Return the application that answers for the service and, where there are `sites`, for them."""
-    own = answering(partial(respond, service), in_json=True)
-    known = {name_of(host): host for host in sites.hosts} if sites else {}
+def _create_app(service: EpisodeService, sites: Network | None) -> ASGIApp:
+    """Return the application of the service. With `sites`, requests to their host names are passed on to them."""
+    service_app = with_error_responses(partial(respond, service), in_json=True)
+    hosts = {host_name(host): host for host in sites.hosts} if sites else {}
 
     async def visit(request: Request) -> Response:
         assert sites is not None
-        target = target_of(request)
+        target = request_target(request)
         if not is_target(target):
-            raise ArenaError(f"the target of the request is {target[:_LONGEST_ERROR]!r}; expected /path?query", 400)
-        url = f"http://{known[name_of(request.headers['host'])]}{target}"
-        left_out = {"host", "content-length", "connection", "transfer-encoding"}
-        headers = {name: value for name, value in request.headers.items() if name not in left_out}
-        found = await service.run(sites.request, request.method, url, headers, await read_body(request))
-        return response_of(found.status, [pair for pair in found.headers if pair[0].lower() != "content-length"], found.body)
+            raise ArenaError(f"the target of the request is {target[:_MAX_ERROR_VALUE]!r}; expected /path?query", 400)
+        url = f"http://{hosts[host_name(request.headers['host'])]}{target}"
+        dropped = {"host", "content-length", "connection", "transfer-encoding"}
+        headers = {name: value for name, value in request.headers.items() if name not in dropped}
+        page = await service.run(sites.request, request.method, url, headers, await read_body(request))
+        return make_response(page.status, [pair for pair in page.headers if pair[0].lower() != "content-length"], page.body)
 
-    others = answering(visit, in_json=False)
+    site_app = with_error_responses(visit, in_json=False)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        is_other = name_of(Request(scope).headers.get("host", "")) in known
-        await (others if is_other else own)(scope, receive, send)
+        is_site = host_name(Request(scope).headers.get("host", "")) in hosts
+        await (site_app if is_site else service_app)(scope, receive, send)
 
     return app
 
 
-def _allow_many_files() -> None:
-    """Let this process open as many sockets as the system allows: an episode has seven, and one for each connection."""
+def _raise_file_limit() -> None:
+    """Raise the limit on open files to the system's maximum: an episode needs seven sockets, and one for each connection."""
     if sys.platform == "win32":
         return
-    import resource  # noqa: PLC0415 - not everywhere
+    import resource  # noqa: PLC0415 - not on Windows
 
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))

@@ -1,11 +1,10 @@
-"""Gateway from a player's own browser to the sites of an episode: addresses are translated, and cookies stay here.
+"""Gateway from a client's browser to the sites of an episode. It rewrites addresses, and stores the sites' cookies.
 
-Sites are answered as ever, with their own host names, so that an episode has the same pages wherever it is served. What they say is
-translated on its way out, what a browser says on its way in: in headers, addresses, pages and forms, also where it is
-percent-encoded.
+Sites receive requests with their own host names, so that the pages of an episode do not depend on the server's address. The gateway
+rewrites addresses in requests and responses: in headers, URLs, pages and forms, also if they are percent-encoded.
 
-All that visits an episode's sites is one person, whatever the browser, and is signed in as the task says. So browsers, which send
-the cookies of one port to every other, mix nothing up, and a state that is restored has its sessions back.
+All clients of an episode share one cookie jar, and are signed in as the task requires. Therefore cookies of episodes do not mix,
+although browsers share cookies between all ports of a host, and a restored snapshot has its sessions.
 """
 
 import re
@@ -17,82 +16,95 @@ from webarena_gym.browsers.http import CookieJar
 from webarena_gym.pages.page import Network, Response
 from webarena_gym.sites.catalogue import HOSTS
 
-_PASSED_IN = ("content-type", "if-modified-since", "if-none-match", "origin", "range", "referer")
-_KEPT_HERE = frozenset(("set-cookie", "content-length", "connection", "transfer-encoding"))
-_WITH_ADDRESSES = ("text/", "application/json", "application/xml", "image/svg+xml")
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "application/json")
+_REQUEST_HEADERS = ("content-type", "if-modified-since", "if-none-match", "origin", "range", "referer")  # passed to sites
+_DROPPED_HEADERS = frozenset(("set-cookie", "content-length", "connection", "transfer-encoding"))  # of responses
+_TYPES_WITH_ADDRESSES = ("text/", "application/json", "application/xml", "image/svg+xml")
+_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "application/json")
 _COLON, _SLASHES = rb"(:|%3A)", rb"(?://|%2F%2F)"
 _NAME = rb"([\w.-]++|\[[0-9a-f:]++\]|%5B(?:[0-9a-f]|%3A)++%5D)"
-_OF_PORTS = re.compile(rb"http" + _COLON + _SLASHES + _NAME + rb"(?::|%3A)(\d{1,5})(?!\d)", re.IGNORECASE)
+_PORT_ADDRESS = re.compile(rb"http" + _COLON + _SLASHES + _NAME + rb"(?::|%3A)(\d{1,5})(?!\d)", re.IGNORECASE)
 
 
 class Translation:
-    """Translates addresses both ways: the player is given those of a host `name`, and may reach the ports under all `names`.
+    """Rewrites addresses between sites and clients.
 
-    `hosts` are the sites' own, by site.
+    Args:
+        ports: ports at which the sites are served, by site.
+        name: host name in the addresses for clients.
+        names: further host names that clients may use.
+        hosts: the sites' own hosts, by site.
+
     """
 
     def __init__(self, ports: Mapping[str, int], name: str, names: Iterable[str], hosts: Mapping[str, str] = HOSTS) -> None:
         self.addresses: Mapping[str, str] = {site: f"http://{name}:{port}" for site, port in ports.items()}
-        self._given = {hosts[site].encode(): address.encode() for site, address in self.addresses.items()}
-        self._own = {str(port).encode(): f"http://{hosts[site]}".encode() for site, port in ports.items()}
-        known = b"|".join(re.escape(host.encode()) for host in hosts.values())
-        self._of_sites = re.compile(rb"http" + _COLON + _SLASHES + rb"(" + known + rb")(?![\w.-]|:\d)")
-        self._names = frozenset(each.lower().encode() for each in (name, *names))
+        self._client_addresses = {hosts[site].encode(): address.encode() for site, address in self.addresses.items()}
+        self._site_addresses = {str(port).encode(): f"http://{hosts[site]}".encode() for site, port in ports.items()}
+        alternatives = b"|".join(re.escape(host.encode()) for host in hosts.values())
+        self._site_address = re.compile(rb"http" + _COLON + _SLASHES + rb"(" + alternatives + rb")(?![\w.-]|:\d)")
+        self._names = frozenset(host.lower().encode() for host in (name, *names))
 
     def outward(self, text: bytes) -> bytes:
-        """Return what a site says, in the addresses that the player was given.
+        """Return text of a site with addresses for clients.
 
         >>> sites = Translation({"shopping": 40001}, "127.0.0.1", ())
         >>> sites.outward(b'<a href="http://shop.test/cart?next=http%3A%2F%2Fshop.test%2F">')
         b'<a href="http://127.0.0.1:40001/cart?next=http%3A%2F%2F127.0.0.1%3A40001%2F">'
         """
 
-        def given(found: re.Match[bytes]) -> bytes:
-            address = self._given.get(found[2])
-            return found[0] if address is None else _spelled(address, found[1])
+        def replacement(match: re.Match[bytes]) -> bytes:
+            address = self._client_addresses.get(match[2])
+            return match[0] if address is None else _encode_like(address, match[1])
 
-        return self._of_sites.sub(given, text)
+        return self._site_address.sub(replacement, text)
 
     def inward(self, text: bytes) -> bytes:
-        """Return what a player says, in the sites' own addresses.
+        """Return text of a client with the sites' own addresses.
 
         >>> Translation({"shopping": 40001}, "127.0.0.1", ["localhost"]).inward(b"url=http%3A%2F%2Flocalhost%3A40001%2Fcart")
         b'url=http%3A%2F%2Fshop.test%2Fcart'
         """
 
-        def own(found: re.Match[bytes]) -> bytes:
-            address = self._own.get(found[3]) if unquote_to_bytes(found[2]).lower() in self._names else None
-            return found[0] if address is None else _spelled(address, found[1])
+        def replacement(match: re.Match[bytes]) -> bytes:
+            address = self._site_addresses.get(match[3]) if unquote_to_bytes(match[2]).lower() in self._names else None
+            return match[0] if address is None else _encode_like(address, match[1])
 
-        return _OF_PORTS.sub(own, text)
+        return _PORT_ADDRESS.sub(replacement, text)
 
     def inward_text(self, text: str) -> str:
-        """Return an address or an answer of a player, in the sites' own addresses."""
+        """Return a str of a client, such as a URL or an answer, with the sites' own addresses."""
         return self.inward(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def outward_text(self, text: str) -> str:
-        """Return an address or a goal, in the addresses that the player was given."""
+        """Return a str of a site, such as a URL or a goal, with addresses for clients."""
         return self.outward(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
-def _spelled(address: bytes, colon: bytes) -> bytes:
-    """Return an address, percent-encoded where its colon was."""
+def _encode_like(address: bytes, colon: bytes) -> bytes:
+    """Return an address, percent-encoded if the colon of the replaced address was."""
     return address if colon == b":" else quote(unquote_to_bytes(address), safe="").encode()
 
 
 class Visit(NamedTuple):
-    """A request of a browser to one site; names of headers are in lower case."""
+    """A request of a client's browser to a site. `target` is path and query as sent; header names are in lower case."""
 
     site: str
     method: str
-    target: str  # the path and the query, as they were sent
+    target: str
     headers: Mapping[str, str]
     body: bytes = b""
 
 
 class Gateway:
-    """Passes requests on to the sites of an episode and remembers their cookies, which are given as host to name to value."""
+    """Passes requests to the sites of an episode, and stores their cookies.
+
+    Args:
+        network: the sites.
+        cookies: initial cookies, as host to name to value.
+        last_page: URL of the task's first page, with the site's own host.
+        hosts: hosts of the sites, by site.
+
+    """
 
     def __init__(
         self, network: Network, cookies: Mapping[str, Mapping[str, str]], last_page: str, hosts: Mapping[str, str] = HOSTS
@@ -100,43 +112,45 @@ class Gateway:
         self._network = network
         self.hosts = hosts
         self.jar = CookieJar.from_hosts(cookies)
-        self.translation = Translation({}, "", (), hosts)  # the addresses at which the sites are served; none at first
-        self.last_page = (
-            last_page  # the address of the page that was served last, at first where the task begins, as the sites spell it
-        )
+        self.translation = Translation({}, "", (), hosts)  # replaced when the sites are served at ports
+        self.last_page = last_page  # URL of the last page that was served, with the site's own host
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:
-        """The cookies of the player, as host to name to value."""
-        found: dict[str, dict[str, str]] = {}
+        """The cookies of the episode, as host to name to value."""
+        by_host: dict[str, dict[str, str]] = {}
         for cookie in self.jar.contents():
-            found.setdefault(cookie.domain, {})[cookie.name] = cookie.value
-        return found
+            by_host.setdefault(cookie.domain, {})[cookie.name] = cookie.value
+        return by_host
 
     def send(self, visit: Visit) -> Response:
-        """Pass a request on and return its answer, in the player's addresses."""
+        """Pass a request to its site, and return the response with addresses for clients."""
         translation = self.translation
         url = f"http://{self.hosts[visit.site]}{translation.inward_text(visit.target)}"
-        headers = {name: translation.inward_text(visit.headers[name]) for name in _PASSED_IN if name in visit.headers}
+        headers = {name: translation.inward_text(visit.headers[name]) for name in _REQUEST_HEADERS if name in visit.headers}
         if cookie := self.jar.header(url):
             headers["cookie"] = cookie
-        is_form = visit.headers.get("content-type", "").lower().startswith(_FORMS)
-        answer = self._network.request(visit.method, url, headers, translation.inward(visit.body) if is_form else visit.body)
-        for name, value in answer.headers:
+        is_form = visit.headers.get("content-type", "").lower().startswith(_FORM_TYPES)
+        response = self._network.request(visit.method, url, headers, translation.inward(visit.body) if is_form else visit.body)
+        for name, value in response.headers:
             if name.lower() == "set-cookie":
                 self.jar.receive(url, value)
-        kind = answer.header("Content-Type")
-        if visit.method == "GET" and answer.status == 200 and kind.startswith("text/html"):
+        kind = response.header("Content-Type")
+        if visit.method == "GET" and response.status == 200 and kind.startswith("text/html"):
             self.last_page = url
         return Response(
-            answer.status,
-            [(name, translation.outward_text(value)) for name, value in answer.headers if name.lower() not in _KEPT_HERE],
-            translation.outward(answer.body) if kind.startswith(_WITH_ADDRESSES) else answer.body,
+            response.status,
+            [
+                (name, translation.outward_text(value))
+                for name, value in response.headers
+                if name.lower() not in _DROPPED_HEADERS
+            ],
+            translation.outward(response.body) if kind.startswith(_TYPES_WITH_ADDRESSES) else response.body,
         )
 
 
 def is_target(target: str) -> bool:
-    """Say whether the target of a request is the path of a site, perhaps with a query."""
+    """Return True if a request target is a path of a site, with or without a query."""
     try:
         parts = urlsplit(f"http://site{target}")
     except ValueError:

@@ -1,11 +1,11 @@
-"""Requests to an episode server and its answers. Plain dataclasses: the HTTP edge validates them and describes them to clients."""
+"""Requests and responses of the episode server, as dataclasses. The HTTP layer validates them, and derives OpenAPI schemas from them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal
 
 from webarena_gym.arguments import expect_between
-from webarena_gym.evaluators.outcome import in_words
+from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
 from webarena_gym.options import EnvOptions, SideEffects, option_meanings
@@ -20,59 +20,62 @@ Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 
 BROKEN = "something broke down that is no fault of the player"
-"""The error that the player of a scored episode gets: the true one may quote what the judge expects."""
+"""The failure that the player of a scored episode sees, because the real message may contain expected values."""
 
 _PLAYER_INFO = ("goal", "url", "page", "messages", "step", "steps_left", "action_error", "answer_form")
-_LARGEST_DRAW = 2**63 - 1
-_MOST_STEPS = 10_000
+_MAX_SEED = 2**63 - 1
+_MAX_STEPS = 10_000
 
 
 def player_info(info: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of the env's `info` that the player of a scored episode gets: no verdict, and no task id, which names the world."""
+    """Return the part of the env's `info` for the player of a scored episode: without verdicts, and without the task id and its world seed."""
     return {key: info[key] for key in _PLAYER_INFO if key in info}
 
 
-class _Request:
-    """Makes pydantic refuse what does not fit."""
+class _StrictModel:
+    """Base of requests: pydantic rejects unknown fields and values of other types."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
 
 
-def _field(meaning: str, **default: Any) -> Any:
-    """Return a field whose meaning clients are told."""
-    return field(**default, metadata={"description": meaning})
+def _field(description: str, **default: Any) -> Any:
+    """Return a dataclass field with a description for the OpenAPI schema."""
+    return field(**default, metadata={"description": description})
 
 
 def _option(name: str, **default: Any) -> Any:
-    """Return a field that is a keyword of the env, with its default and meaning, or a default of its own."""
+    """Return a field for a keyword of the env, with the keyword's description, and its default unless one is passed."""
     meaning = option_meanings()[name]
     is_for_all = name in ("variation", "scale", "side_effects")
-    told = meaning[0].upper() + meaning[1:] if is_for_all else f"Step mode: {meaning}"
-    return _field(told, **(default or {"default": getattr(EnvOptions, name)}))
+    description = meaning[0].upper() + meaning[1:] if is_for_all else f"Step mode: {meaning}"
+    return _field(description, **(default or {"default": getattr(EnvOptions, name)}))
 
 
 @dataclass(frozen=True)
-class NewEpisode(_Request):
-    """A new episode: its task, and how it is played. All fields may be left out. Raises ValueError for numbers out of range."""
+class NewEpisode(_StrictModel):
+    """Request to create an episode: its task and its options. All fields are optional. Raises ValueError for numbers out of range."""
 
     task: str | None = _field(
-        'The id of a task, such as "shopping.wish_list_add/1000/0". Without it, one is drawn from the split.', default=None
+        'Id of a task, such as "shopping.wish_list_add/1000/0". By default, a task is drawn from the split.', default=None
     )
-    split: Split = _field("The split that a task is drawn from.", default="test")
+    split: Split = _field("Split from which the task is drawn.", default="test")
     seed: int | None = _field(
-        "The seed of the draw: the task that `gymnasium.make(...).reset(seed=...)` draws. Without it, any.", default=None
+        "Random seed of the draw, which gives the task of `gymnasium.make(...).reset(seed=...)`. By default, the draw is random.",
+        default=None,
     )
-    world_seed: int | None = _field("Draw the templates of the split in this world, instead of the suite's own.", default=None)
+    world_seed: int | None = _field(
+        "Draw from the split's templates in this world, instead of the suite's worlds.", default=None
+    )
     mode: Mode = _field(
-        '"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`.',
+        '"browse": your browser visits the addresses of the sites. "step": you send actions and get observations, as with `env.step`.',
         default="browse",
     )
     variation: Variation = _option("variation")
     scale: Scale | None = _option("scale")
     side_effects: SideEffects = _option("side_effects", default="forbidden")
     scored: bool = _field(
-        "Keep the verdict and the id of the task from the player, who reaches this episode by its id alone. Only the holder of the "
-        "arena's token can open such an episode and read its result.",
+        "Hide the verdict and the task id from the player, who needs only the id of the episode. Creating the episode and reading its "
+        "result require the arena's token.",
         default=False,
     )
     observation: Style = _option("observation")
@@ -86,10 +89,10 @@ class NewEpisode(_Request):
     step_budget: float | None = _option("step_budget")
 
     def __post_init__(self) -> None:
-        expect_between("seed", self.seed or 0, 0, _LARGEST_DRAW)
+        expect_between("seed", self.seed or 0, 0, _MAX_SEED)
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
         expect_between("window", self.window, 1, MAX_PAGE)
-        expect_between("max_steps", 1 if self.max_steps is None else self.max_steps, 1, _MOST_STEPS)
+        expect_between("max_steps", 1 if self.max_steps is None else self.max_steps, 1, _MAX_STEPS)
         EnvOptions(**self.env_options())
 
     def env_options(self) -> dict[str, Any]:
@@ -97,44 +100,44 @@ class NewEpisode(_Request):
 
 
 ENV_SETTINGS = tuple(
-    each.name for each in fields(NewEpisode) if each.name not in ("task", "split", "seed", "world_seed", "mode", "scored")
+    item.name for item in fields(NewEpisode) if item.name not in ("task", "split", "seed", "world_seed", "mode", "scored")
 )
-"""The fields of a new episode that are keywords of the env."""
+"""The fields of NewEpisode that are keywords of the env."""
 
 
 @dataclass(frozen=True)
-class NewAction(_Request):
-    """One step of an episode in step mode."""
+class NewAction(_StrictModel):
+    """Request for a step in step mode."""
 
     action: str = _field(
-        "A model's whole reply, with one action in it. A malformed or impossible one is told in the next observation."
+        "The complete reply of a model, with one action. An error of the action is reported in the next observation."
     )
 
 
 @dataclass(frozen=True)
-class NewAnswer(_Request):
-    """The end of an episode."""
+class NewAnswer(_StrictModel):
+    """Request to end an episode."""
 
     answer: str = _field("The answer; empty if the task asks for none.", default="")
     url: str | None = _field(
-        "Browse mode: the address of the page where you have ended. Without it, that of the page that was served last.",
+        "Browse mode: URL of the final page. By default, the page that was served last.",
         default=None,
     )
 
 
 @dataclass(frozen=True)
-class Restoration(_Request):
-    """Return of an episode to a snapshot."""
+class RestoreRequest(_StrictModel):
+    """Request to restore a snapshot."""
 
-    snapshot: str = _field("The name that the snapshot was given.")
+    snapshot: str = _field("Name of the snapshot.")
 
 
 @dataclass(frozen=True)
-class TasksWanted(_Request):
-    """Tasks that are listed."""
+class TaskQuery(_StrictModel):
+    """Query of a list of tasks."""
 
     split: Split = _field("The split.", default="test")
-    world_seed: int | None = _field("Its templates in this world, instead of the suite's own.", default=None)
+    world_seed: int | None = _field("The split's templates in this world, instead of the suite's worlds.", default=None)
     variation: Variation = _option("variation")
     scale: Scale | None = _option("scale")
 
@@ -143,176 +146,186 @@ class TasksWanted(_Request):
 
 
 @dataclass(frozen=True)
-class ToolsWanted(_Request):
-    """Actions that are described."""
+class ToolQuery(_StrictModel):
+    """Query of the actions as tools."""
 
-    dialect: Dialect = _field("How actions are written.", default="webrl")
-    elements: Elements = _field("How actions name elements.", default="id")
+    dialect: Dialect = _field("Syntax of actions.", default="webrl")
+    elements: Elements = _field("Form of references to elements in actions.", default="id")
 
 
 @dataclass(frozen=True)
-class TaskLine:
+class TaskSummary:
     """One task of a list."""
 
-    task_id: str = _field("The id of the task, for `task` of a new episode.")
-    goal: str = _field("What is asked for.")
-    sites: list[str] = _field("The sites that it needs.")
+    task_id: str = _field("Id of the task, for the field `task` of a new episode.")
+    goal: str = _field("Goal of the task.")
+    sites: list[str] = _field("Sites of the task.")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Finding of one check."""
+    """Result of one check."""
 
-    check: str = _field('Which check it is, such as "string_match/must_include".')
-    passed: bool = _field("Whether it was met.")
-    reason: str = _field("What was expected against what was found, and why that is wrong, in one line.")
-    decided_by: str = _field("The rule that decided.")
-    why: str = _field("Why the check was not met, where that can be said.", default="")
-    expected: Any = _field("The text, texts or rows that were wanted; null where nothing was compared.", default=None)
-    found: Any = _field("The text or rows that were found.", default=None)
-    place: str = _field("The page that was looked at, or the titles of the columns of rows.", default="")
+    check: str = _field('Name of the check, such as "string_match/must_include".')
+    passed: bool = _field("True if the check passed.")
+    reason: str = _field("Expected value, observed value and reason, in one line.")
+    decided_by: str = _field("Comparison or judge that decided.")
+    why: str = _field("Reason of a failed check, if the values do not show it.", default="")
+    expected: Any = _field("Expected text, texts or rows; null if nothing was compared.", default=None)
+    found: Any = _field("Observed text or rows.", default=None)
+    place: str = _field("URL of the page that was checked, or the column titles of the rows.", default="")
 
 
 @dataclass(frozen=True)
-class Result:
-    """Judgement of an episode."""
+class EpisodeResult:
+    """Judgment of an episode."""
 
     reward: float | None = _field("1 or 0; null for the player of a scored episode.")
-    success: bool | None = _field("Whether the reward is 1; null for the player of a scored episode.")
-    verdicts: list[Verdict] = _field("What each check found, in the order in which they were made.")
-    side_effects: list[str] = _field("What was changed beyond the task, where all other checks have passed.")
-    told: list[str] = _field("The same in plain words.")
-    truncated: bool = _field("Step mode: the steps were used up, and nothing was answered.")
+    success: bool | None = _field("True if the reward is 1; null for the player of a scored episode.")
+    verdicts: list[Verdict] = _field("Results of the checks, in order.")
+    side_effects: list[str] = _field("Changes beyond the task, if all other checks passed.")
+    told: list[str] = _field("The result as sentences.")
+    truncated: bool = _field("Step mode: the step limit ended the episode without an answer.")
 
-    def in_words(self) -> str:
-        """Return the reward and what was told, one sentence a line."""
+    def describe(self) -> str:
+        """Return the reward and the sentences of the result, one per line."""
         reward = [] if self.reward is None else [f"reward {self.reward:g}"]
         return "\n".join((*reward, *self.told))
 
-    def without_values(self) -> "Result":
-        """Return the result for a player who may begin the task again: which checks have passed, and no value that was compared."""
-        verdicts = [Verdict(each.check, each.passed, "", each.decided_by) for each in self.verdicts]
-        told = in_words({"success": self.success, "verdicts": [asdict(each) for each in verdicts]})
-        return replace(self, verdicts=verdicts, side_effects=[], told=told)
+    def without_values(self) -> "EpisodeResult":
+        """Return the result with the outcome of each check, but without compared values, for a player who may repeat the task."""
+        verdicts = [Verdict(verdict.check, verdict.passed, "", verdict.decided_by) for verdict in self.verdicts]
+        sentences = describe_result({"success": self.success, "verdicts": [asdict(verdict) for verdict in verdicts]})
+        return replace(self, verdicts=verdicts, side_effects=[], told=sentences)
 
-    def without_verdict(self) -> "Result":
-        """Return the result as the player of a scored episode gets it."""
-        told = ["The episode is over. Its result is not told to the player."]
-        return replace(self, reward=None, success=None, verdicts=[], side_effects=[], told=told)
+    def without_verdict(self) -> "EpisodeResult":
+        """Return the result for the player of a scored episode, without reward and verdicts."""
+        sentences = ["The episode is over. Its result is hidden from the player."]
+        return replace(self, reward=None, success=None, verdicts=[], side_effects=[], told=sentences)
 
 
 @dataclass(frozen=True)
 class StepResult:
     """Return value of `env.step`."""
 
-    observation: str = _field("What the player sees now.")
+    observation: str = _field("The observation.")
     reward: float | None = _field("1 or 0; 0 before the end; null at the end of a scored episode.")
-    terminated: bool = _field("The player has ended the episode, and it is judged.")
-    truncated: bool = _field("The steps are used up, and it is judged.")
+    terminated: bool = _field("True if the action ended the episode, which is then judged.")
+    truncated: bool = _field("True if the step limit ended the episode, which is then judged.")
     info: dict[str, Any] = _field(
         "The `info` of the env, such as `action_error`, `page`, `url` and, at the end of an episode that is not scored, `verdicts`."
     )
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Return value of `env.reset`, as a player in step mode sees it."""
+class ResetResult:
+    """Observation and info of the current page in step mode, as returned by `env.reset`."""
 
-    observation: str = _field("What the player sees: the goal, the rounds so far, and the page.")
+    observation: str = _field("The observation: the goal, the previous rounds, and the page.")
     info: dict[str, Any] = _field("The `info` of the env, such as `goal`, `page` and `url`.")
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """One request that was made of an episode."""
+class LoggedRequest:
+    """Log entry of a request to an episode."""
 
-    at_s: float = _field("Seconds since the episode began.")
-    ms: float = _field("Milliseconds that it took.")
-    what: str = _field('A request of a browser, such as "GET shopping /cart", or what was asked of the arena, such as "step".')
-    status: int = _field("The status of the answer.")
+    at_s: float = _field("Time in seconds since the start of the episode.")
+    ms: float = _field("Duration in milliseconds.")
+    what: str = _field('Request of a browser, such as "GET shopping /cart", or operation of the arena, such as "step".')
+    status: int = _field("Status of the response.")
 
 
 @dataclass(frozen=True)
 class EpisodeState:
-    """An episode as it is now."""
+    """Current state of an episode."""
 
-    id: str = _field("Its id, for the paths of this interface.")
-    task_id: str = _field("The task that is played; empty for the player of a scored episode.")
-    mode: Mode = _field('How it is played: "browse" or "step".')
-    status: Status = _field('"over" has a result; "lost" has a failure and no reward.')
-    goal: str = _field("What is asked for.")
-    system_prompt: str = _field("How to act and how to answer.")
-    start_urls: list[str] = _field("Browse mode: the addresses to open, one a tab; the player is signed in as the task says.")
-    addresses: dict[str, str] = _field("Browse mode: the base address of each site.")
-    shown: Shown | None = _field("Step mode: the newest observation.")
-    age_s: float = _field("Seconds since it was begun.")
+    id: str = _field("Id of the episode, for the paths of this interface.")
+    task_id: str = _field("Id of the task; empty for the player of a scored episode.")
+    mode: Mode = _field('"browse" or "step".')
+    status: Status = _field('"open"; "over", with a result; or "lost", with a failure and without a reward.')
+    goal: str = _field("Goal of the task.")
+    system_prompt: str = _field("Instructions for actions and answers.")
+    start_urls: list[str] = _field("Browse mode: URLs to open, one per tab; the player is signed in as the task requires.")
+    addresses: dict[str, str] = _field("Browse mode: base URL of each site.")
+    shown: ResetResult | None = _field("Step mode: the current observation.")
+    age_s: float = _field("Seconds since the start of the episode.")
     idle_s: float = _field("Seconds since the last request.")
-    requests: int = _field("How many requests were made; `log` holds the newest of them.")
-    log: list[Exchange] = _field("The newest requests, the oldest of them first.")
+    requests: int = _field("Number of requests; `log` contains the latest of them.")
+    log: list[LoggedRequest] = _field("The latest requests, in order.")
     steps: list[dict[str, str]] = _field(
-        "Step mode: each action with the address that it was given at and what was wrong with it; undone ones are among them."
+        "Step mode: each reply with the URL of its page and its action error, including steps before a restored snapshot."
     )
-    judged: int = _field("How often it was judged: more than once where it was restored from beyond the end.")
-    snapshots: list[str] = _field("The names of its snapshots.")
-    result: Result | None = _field("How it was judged; none before the end.")
-    failure: str = _field("What broke down, where the episode was lost through no fault of the player.")
+    judged: int = _field("Number of judgments; more than one if a snapshot was restored after the end.")
+    snapshots: list[str] = _field("Names of the snapshots.")
+    result: EpisodeResult | None = _field("Result of the episode; null before the end.")
+    failure: str = _field("Cause of the loss of an episode, through no fault of the player; else empty.")
 
     def for_player(self) -> "EpisodeState":
-        """Return the state as the player of a scored episode gets it."""
-        shown = self.shown and Shown(self.shown.observation, player_info(self.shown.info))
+        """Return the state for the player of a scored episode, without the task id, verdicts and failure."""
+        shown = self.shown and ResetResult(self.shown.observation, player_info(self.shown.info))
         result = self.result and self.result.without_verdict()
         return replace(self, task_id="", shown=shown, result=result, failure=self.failure and BROKEN)
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A snapshot that was taken."""
+class SnapshotInfo:
+    """Response to a request for a snapshot."""
 
-    snapshot: str = _field("Its name, for /restore.")
+    snapshot: str = _field("Name of the snapshot, for /restore.")
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One episode in the list of all."""
+class EpisodeSummary:
+    """One episode of a list."""
 
-    id: str = _field("Its id.")
-    task_id: str = _field("The task that is played.")
-    mode: Mode = _field("How it is played.")
+    id: str = _field("Id of the episode.")
+    task_id: str = _field("Id of the task.")
+    mode: Mode = _field('"browse" or "step".')
     status: Status = _field('"open", "over" or "lost".')
     idle_s: float = _field("Seconds since the last request.")
 
 
 @dataclass(frozen=True)
 class ArenaState:
-    """All episodes, and what is left of the limits."""
+    """Episodes and limits of the server."""
 
-    version: str = _field("The version of the package.")
-    episodes: list[Summary] = _field("All episodes that are there.")
-    most_episodes: int = _field("How many may be open at once.")
-    memory_mb: float = _field("Megabytes that the process holds.")
-    most_memory_mb: float = _field("Megabytes above which no episode is begun.")
+    version: str = _field("Version of the package.")
+    episodes: list[EpisodeSummary] = _field("Episodes that are not closed.")
+    most_episodes: int = _field("Limit on open episodes.")
+    memory_mb: float = _field("Memory of the process in megabytes.")
+    most_memory_mb: float = _field("Limit on memory in megabytes, above which no episode is created.")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Refusal of a request."""
+    """Error of a request."""
 
-    error: str = _field("What was wrong, in a sentence.")
-    at: str = _field('Where, such as "body.task"; empty where no value was at fault.', default="")
-    value: Any = _field("What was there.", default=None)
-    expected: str = _field("What should have been there.", default="")
+    error: str = _field("Error message.")
+    at: str = _field('Location of the invalid value, such as "body.task"; empty for other errors.', default="")
+    value: Any = _field("The invalid value.", default=None)
+    expected: str = _field("Description of valid values.", default="")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on what an arena gives to its clients."""
+    """Limits of an episode server.
 
-    episodes: int = 256  # open at once
-    idle_s: float = 1800.0  # without a request, after which an episode is closed
-    memory_mb: float = 3000.0  # of the process, beyond which no episode is begun
-    upload_mb: float = 64.0  # that the browser of one episode may send to its sites
-    snapshots: int = 64  # that one episode may keep
-    log: int = 1000  # requests of an episode that its log holds
+    Attributes:
+        episodes: number of open episodes.
+        idle_s: seconds without a request after which an episode is closed.
+        memory_mb: memory of the process in megabytes, above which no episode is created.
+        upload_mb: megabytes that the browser of one episode may send to its sites.
+        snapshots: number of snapshots of one episode.
+        log: number of requests in the log of one episode.
+
+    """
+
+    episodes: int = 256
+    idle_s: float = 1800.0
+    memory_mb: float = 3000.0
+    upload_mb: float = 64.0
+    snapshots: int = 64
+    log: int = 1000
 
     def __post_init__(self) -> None:
         for name in ("episodes", "idle_s", "memory_mb", "upload_mb"):

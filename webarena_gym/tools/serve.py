@@ -108,15 +108,15 @@ def serve_sites(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    from webarena_gym.server.app import opened  # noqa: PLC0415 - needs an extra
-    from webarena_gym.server.service import Address, is_loopback  # noqa: PLC0415
+    from webarena_gym.server.app import open_server  # noqa: PLC0415 - needs an extra
+    from webarena_gym.server.service import ServerSettings, is_loopback  # noqa: PLC0415
 
     is_own = is_loopback(options.host)
     token = options.token or os.environ.get(_TOKEN, "") or ("" if is_own else secrets.token_urlsafe(16))
     # With --task, the given port is that of the site where the task begins, so that one forwarded port is enough for most tasks.
     is_first = options.task is not None and not options.ports
     ports = range(options.port + 1, min(options.port + _MORE_PORTS, 65_536)) if is_first and options.port else options.ports
-    address = Address(options.host, 0 if is_first else options.port, tuple(options.name), tuple(ports), token)
+    address = ServerSettings(options.host, 0 if is_first else options.port, tuple(options.name), tuple(ports), token)
     try:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
@@ -125,7 +125,7 @@ async def _serve(options: argparse.Namespace) -> None:
     layout = layout_of(options.world_seed, options.variation)
     sites = partial(WorldSites, world_seed=options.world_seed, layout=layout, scale=options.scale)
     has_sites = is_own and application is None
-    async with opened(address, limits, sites if has_sites else None, application) as service:
+    async with open_server(address, limits, sites if has_sites else None, application) as service:
         if options.task is None:
             for name, url in addresses(urlsplit(service.url).port or 0).items() if has_sites else ():
                 print(f"{name:<15} {url}", flush=True)
@@ -135,7 +135,7 @@ async def _serve(options: argparse.Namespace) -> None:
         else:
             settings = NewEpisode(task=options.task, variation=options.variation)
             name = next(iter(options.name), options.host)
-            state = await service.begin(settings, name, has_toolbar=True, port=options.port if is_first else 0)
+            state = await service.create_episode(settings, name, has_toolbar=True, port=options.port if is_first else 0)
             print(state.goal, flush=True)
             for url in state.start_urls:
                 print(f"open {url}", flush=True)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from agents.evaluation.report.curves import known_metrics, rollouts_by_policy, successes, thin, trees
 from agents.evaluation.report.episodes import EmbeddedCounts, pack_episodes
 from agents.evaluation.report.sources import Sources, read_sources, summarise_all
-from webarena_gym.server.http import answering, name_of
+from webarena_gym.server.http import host_name, with_error_responses
 
 _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (
@@ -137,7 +137,7 @@ def create_app(watched: Watched) -> ASGIApp:
 
     async def respond(request: Request) -> Response:
         # A page of elsewhere whose name was made to lead here is not to read what is on this machine.
-        if name_of(request.headers.get("host", "")) not in ("127.0.0.1", "localhost"):
+        if host_name(request.headers.get("host", "")) not in ("127.0.0.1", "localhost"):
             return PlainTextResponse("expected the name 127.0.0.1 or localhost", 403)
         try:
             if request.url.path == "/":
@@ -149,4 +149,4 @@ def create_app(watched: Watched) -> ASGIApp:
             return PlainTextResponse(str(error), 500)
         return PlainTextResponse("expected / or /news", 404)
 
-    return answering(respond, in_json=False)
+    return with_error_responses(respond, in_json=False)
