@@ -171,8 +171,8 @@ FOUND = "document.querySelector('#x').innerText"
 ])  # fmt: skip
 @pytest.mark.sampled(4)
 def test_a_page_that_a_check_opens_is_given_the_time_to_go_on(rules, path, required, expected, monkeypatch):
-    assert judged_outcome.MOMENTS == 30  # the 3 s of the public evaluators; fewer are enough here
-    monkeypatch.setattr(judged_outcome, "MOMENTS", 14)
+    assert judged_outcome.MAX_ADVANCES == 30  # the 3 s of the public evaluators; fewer are enough here
+    monkeypatch.setattr(judged_outcome, "MAX_ADVANCES", 14)
     if rules == "webarena" and "must_exclude" in required:
         rules = "r1"  # since those rules have none
     block = {"url": f"__HOMEPAGE__{path}", "locator": FOUND, "required_contents": required}

@@ -1,4 +1,4 @@
-"""`env.conclude` judges what was done beside the browser; `in_words` says how."""
+"""`env.conclude` judges what was done beside the browser; `describe_result` says how."""
 
 import re
 import sqlite3
@@ -20,7 +20,7 @@ from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds.program_html import page_shows
 from webarena_gym.evaluators.kinds.state import state
 from webarena_gym.evaluators.kinds.string_match import answer
-from webarena_gym.evaluators.outcome import Outcome, View, answer_alone, in_words, no_scripts
+from webarena_gym.evaluators.outcome import Outcome, View, answer_outcome, describe_result, no_scripts
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import SPLITS, draw, load, templates
@@ -49,7 +49,7 @@ def test_what_was_done_beside_the_browser_is_judged_as_if_it_were_done_in_it(tas
         _, reward, terminated, truncated, info = env.conclude(answer, browser.page().url, cookies)
         assert (reward, terminated, truncated) == (float(is_done), True, False), info
         assert info["success"] is is_done
-        assert in_words(info)[0] == ("Solved." if is_done else "Not solved.")
+        assert describe_result(info)[0] == ("Solved." if is_done else "Not solved.")
         with pytest.raises(gymnasium.error.ResetNeeded):
             env.conclude("")
         with pytest.raises(gymnasium.error.ResetNeeded):
@@ -85,14 +85,14 @@ VERDICT = st.fixed_dictionaries({"check": st.sampled_from(CHECKS), "passed": st.
 @given(st.lists(VERDICT, min_size=1, max_size=6))
 def test_every_check_that_failed_is_told_with_its_reason(verdicts):
     success = all(verdict["passed"] for verdict in verdicts)
-    first, *others = in_words({"success": success, "verdicts": verdicts})
+    first, *others = describe_result({"success": success, "verdicts": verdicts})
     assert first == ("Solved." if success else "Not solved.")
     assert len(others) == len(set(others))
     for verdict in verdicts:
         told = [sentence for sentence in others if verdict["reason"] in sentence]
         assert told or verdict["passed"]
-    assert in_words({"failure": "it broke"}) == ["Not judged, through no fault of the player: it broke"]
-    assert in_words({}) == ["Not over yet."]
+    assert describe_result({"failure": "it broke"}) == ["Not judged, through no fault of the player: it broke"]
+    assert describe_result({}) == ["Not over yet."]
 
 
 @pytest.mark.sampled(3)
@@ -121,7 +121,7 @@ ROWS = st.lists(st.lists(CELL, min_size=2, max_size=2), max_size=4)
 
 
 def told_of(verdict):
-    outcome, *sentences = in_words({"success": verdict.passed, "verdicts": [verdict._asdict()]})
+    outcome, *sentences = describe_result({"success": verdict.passed, "verdicts": [verdict._asdict()]})
     assert outcome == ("Solved." if verdict.passed else "Not solved.")
     (sentence,) = sentences
     return sentence
@@ -145,7 +145,7 @@ def test_rows_that_differ_are_told_value_by_value(found, expected):
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute("CREATE TABLE held (one, other)")
         database.executemany("INSERT INTO held VALUES (?, ?)", found)
-        outcome = replace(answer_alone(""), database=lambda _: database)
+        outcome = replace(answer_outcome(""), database=lambda _: database)
         (verdict,) = evaluate(block, "", outcome)
     sentence = told_of(verdict)
     assert verdict.passed == (found == expected)
@@ -170,7 +170,7 @@ def test_rows_that_differ_are_told_value_by_value(found, expected):
     st.sampled_from(["", "17", "it's against us, Ann Lee", "No, 4", '"', "$4.50"]),
 )
 def test_an_answer_that_is_not_right_is_told_beside_the_one_that_is(approach, reference, said):
-    verdict = evaluate(answer(**{approach: reference}), "What is it?", answer_alone(said))[0]
+    verdict = evaluate(answer(**{approach: reference}), "What is it?", answer_outcome(said))[0]
     sentence = told_of(verdict)
     if verdict.passed:
         assert sentence == "The answer is right."
@@ -185,7 +185,7 @@ def test_an_answer_that_is_not_right_is_told_beside_the_one_that_is(approach, re
 def test_each_content_that_a_page_lacks_or_must_not_have_is_told(contents):
     block = page_shows("last", "", must_include=contents, must_exclude=["Milk"])
     page = Page("http://shop.test/", "", fromstring("<html><body><p>Milk</p></body></html>"), (), 0)
-    (verdict,) = evaluate(block, "", replace(answer_alone(""), final=View(page, no_scripts)))
+    (verdict,) = evaluate(block, "", replace(answer_outcome(""), final=View(page, no_scripts)))
     sentence = told_of(verdict)
     assert sentence.startswith("The page does not show what it should: on http://shop.test/, expected ")
     assert f"expected {' and '.join(map(repr, contents))}, found 'Milk'; 'Milk' must not be there" in sentence
@@ -197,7 +197,7 @@ def test_nothing_of_how_judging_works_is_told_of_a_lost_episode(task):
     env = WebArenaLite(tasks=[task])
     env.reset()
     _, _, _, _, info = env.step(env.dialect.format(Action(Kind.EXIT, argument="no such thing")))
-    outcome, *sentences = in_words(info)
+    outcome, *sentences = describe_result(info)
     assert outcome == "Not solved."
     failed = {verdict["check"].partition("/")[0] for verdict in info["verdicts"] if not verdict["passed"]}
     assert len([sentence for sentence in sentences if ": expected " in sentence or ", expected " in sentence]) >= len(failed)

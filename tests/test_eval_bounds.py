@@ -24,11 +24,11 @@ from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.evaluators.kinds.state import state
 from webarena_gym.evaluators.kinds.string_match import answer
 from webarena_gym.evaluators.kinds.url_match import at_url
-from webarena_gym.evaluators.official import SETS
+from webarena_gym.evaluators.official import RULE_SETS
 from webarena_gym.evaluators.outcome import OR
 from webarena_gym.tasks import parse_task
 
-OFFICIAL = tuple(SETS)
+OFFICIAL = tuple(RULE_SETS)
 NATIVE = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
 TASK = {"task_id": 7, "sites": ["shopping"], "start_url": "__SHOPPING__", "intent": "How many orders are there?"}
 FLOOR_S = 0.001
@@ -59,7 +59,7 @@ def wanted(approach, count):
 
 
 def comparisons(rules, part):
-    return NATIVE if rules == "native" else tuple(getattr(SETS[rules], part))
+    return NATIVE if rules == "native" else tuple(getattr(RULE_SETS[rules], part))
 
 
 def many(approach):
@@ -134,7 +134,7 @@ def places():
         def called(n):
             return at_url(OR.join(f"http://shop.test/{i}" for i in range(n))), ended(
                 html='<head><link rel="canonical" href="http://shop.test/x"><link rel="self" href="http://shop.test/x"></head>',
-                pages_say_places=True,
+                has_page_identities=True,
             )
 
         yield rules, "choices, of pages that say what they are", MANY, called
@@ -315,10 +315,10 @@ TOO_LARGE = {
     "choices": (answer(must_include=[OR.join(["x"] * 20_000)]), "reference_answers with 20,002 values"),
     "meanings": (
         answer(fuzzy_match=[str(number) for number in range(300)]),
-        "reference_answers with 300 texts, choices and list items",
+        "reference_answers with 300 strings, choices and list items",
     ),
-    "one text of meanings": (answer(fuzzy_match="; ".join(map(str, range(3_000)))), "reference_answers with 3,000 texts"),
-    "lines of meanings": (answer(fuzzy_match="1\n" * 300), "reference_answers with 301 texts"),
+    "one text of meanings": (answer(fuzzy_match="; ".join(map(str, range(3_000)))), "reference_answers with 3,000 strings"),
+    "lines of meanings": (answer(fuzzy_match="1\n" * 300), "reference_answers with 301 strings"),
     "a long reference": (answer(exact_match="x" * 200_000), "reference_answers with 200,0.. characters"),
     "names": ({**answer(fuzzy_match="3"), "asked": {"about": ["x"] * 2_000}}, "asked with 2,002 values"),
     "addresses": (at_url(OR.join([BASE] * 3_000)), "reference_url with 3,000 values"),
@@ -326,7 +326,7 @@ TOO_LARGE = {
         {"eval_types": ["program_html"], "program_html": page_block()["program_html"] * 101},
         "program_html with 101 checks",
     ),
-    "meanings on pages": (page_block(fuzzy_match=["x"] * 201), "program_html with 201 texts, choices and list items"),
+    "meanings on pages": (page_block(fuzzy_match=["x"] * 201), "program_html with 201 strings, choices and list items"),
     "scripts": (page_block(must_include=["x" * 60_000] * 2), "program_html with 120,... characters"),
     "queries": ({"eval_types": ["state"], "state": state("SELECT 1", expected=[[1]])["state"] * 101}, "state with 101 checks"),
     "rows": (state("SELECT 1", expected=[[1]] * 20_000), "state with 40,006 values"),

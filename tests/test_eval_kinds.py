@@ -22,21 +22,21 @@ from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.evaluators.kinds import state as state_kind
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
-from webarena_gym.evaluators.kinds.verified import judged_by_package
-from webarena_gym.evaluators.outcome import answer_alone
+from webarena_gym.evaluators.kinds.verified import verified_check
+from webarena_gym.evaluators.outcome import answer_outcome
 from webarena_gym.tasks.census import CHECKS, count
 from webarena_gym.tasks.task import parse_task
-from webarena_gym.tasks.template import all_of, answer, at_url, page_shows, state, told
+from webarena_gym.tasks.template import all_of, answer, at_url, page_shows, state, with_form
 
 TASK = {"task_id": 1, "sites": ["shopping"], "start_url": "__SHOPPING__", "intent": "Look"}
 BUILT = {
-    "string_match": told(answer(fuzzy_match="3"), about=["Oak Shelf"]),
+    "string_match": with_form(answer(fuzzy_match="3"), about=["Oak Shelf"]),
     "url_match": at_url("__SHOPPING__/cart/"),
     "program_html": page_shows("last", ".name", exact_match="Oak Shelf"),
     "state": state("SELECT 1", expected=[[1]], site="shopping"),
     "file": file_holds("notes/a.txt", "tea"),
     "http": answers_json("__SHOPPING__/api", "items.0.name", "Oak Shelf"),
-    "verified": judged_by_package(1, 2),
+    "verified": verified_check(1, 2),
 }
 
 
@@ -87,7 +87,7 @@ def test_a_block_is_refused_by_type_and_without_content(name, value):
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("name", ["guess", 7, None, ["state"], {}])
 def test_an_unknown_kind_is_told_beside_those_that_the_rules_know(rules, name):
-    with pytest.raises(EvaluationError, match="there is no evaluator") as told_of:
+    with pytest.raises(EvaluationError, match="unknown evaluator") as told_of:
         check({"eval_types": [name]}, rules)
     known = [kind.name for kind in eval_kinds().values() if rules in kind.readers]
     assert str(told_of.value).endswith(", ".join(known))
@@ -98,8 +98,8 @@ def test_a_file_is_all_that_a_new_kind_needs_as_the_guide_says(add_kind):
     has_title = add_kind("title_match", re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]).has_title
     task = parse_task(TASK | {"eval": all_of(answer(fuzzy_match="2"), has_title("Cart"))})
     assert count([task]).checks == {"answer and place": 1}
-    assert [evaluate(has_title(title), "", answer_alone(""))[0].passed for title in ("", "Cart")] == [True, False]
-    with pytest.raises(EvaluationError, match="there is no evaluator 'title_match'"):
+    assert [evaluate(has_title(title), "", answer_outcome(""))[0].passed for title in ("", "Cart")] == [True, False]
+    with pytest.raises(EvaluationError, match="unknown evaluator 'title_match'"):
         check(has_title("Cart"), "webarena")
     with pytest.raises(TaskError, match="reference_title is 7; expected"):
         parse_task(TASK | {"eval": has_title(7)})
@@ -109,7 +109,7 @@ def test_a_kind_may_refuse_values_of_the_right_type_and_notes_belong_into_the_bl
     task = parse_task(TASK | {"eval": BUILT["url_match"], "annotation_note": "1 + 1", "string_note": "why"})
     assert task.eval == {"annotation_note": "1 + 1", "string_note": "why"} | BUILT["url_match"]
     with pytest.raises(TaskError, match="asked of eval: unit is 'furlong'"):
-        parse_task(TASK | {"eval": told(answer(fuzzy_match="3"), unit="furlong")})
+        parse_task(TASK | {"eval": with_form(answer(fuzzy_match="3"), unit="furlong")})
 
 
 @pytest.mark.parametrize(("content", "told"), [
@@ -120,7 +120,7 @@ def test_a_kind_may_refuse_values_of_the_right_type_and_notes_belong_into_the_bl
 ])  # fmt: skip
 def test_a_file_that_does_not_hold_it_is_told_by_a_readable_piece_and_its_length(tmp_path, content, told):
     (tmp_path / "a").write_bytes(content)
-    (verdict,) = evaluate(file_holds("a", "tea" * 1000), "", replace(answer_alone(""), files=tmp_path))
+    (verdict,) = evaluate(file_holds("a", "tea" * 1000), "", replace(answer_outcome(""), files=tmp_path))
     assert not verdict.passed
     assert verdict.found.startswith(told)
     assert verdict.expected == "teatea" * 33 + "te... (3,000 bytes)"
@@ -235,13 +235,13 @@ def test_program_html_and_state():
 
 
 @pytest.mark.parametrize(("block", "said"), [
-    ({"eval_types": []}, "no checks"), (string(nearly="x"), "no comparison 'nearly'"),
+    ({"eval_types": []}, "no checks"), (string(nearly="x"), "unknown comparison 'nearly'"),
     (string(), "without reference_answers"), ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
-    (html("p >", {"exact_match": ""}), "no CSS selector"), (html("document.title", {"exact_match": ""}), "is a script"),
+    (html("p >", {"exact_match": ""}), "not a CSS selector"), (html("document.title", {"exact_match": ""}), "is a script"),
     (html("p", {}), "no required_contents"), (rows("SELECT nothing", []), "failed"),
     ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state lacks site; expected a str"),
     ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
-    (rows("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),
+    (rows("SELECT 1", [], wrong=1), "has the unknown key 'wrong'; expected some of"),
     (rows("SELECT 1", [[1]], site="map"), "cannot be read here"),
 ])  # fmt: skip
 def test_a_broken_check_raises_and_never_scores(block, said):
@@ -271,7 +271,7 @@ SELECT group_concat(a.name || printf('%.*c', 9000, 'x')) FROM pragma_function_li
 def test_a_query_of_long_values_ends_with_an_error_or_soon(opened, query):
     database = opened(sqlite3.connect(":memory:", check_same_thread=False))
     begun = time.process_time()
-    with suppress(sqlite3.Error), state_kind._bounded(database, counting(100_000, 100_000), time.monotonic() + 0.5):
+    with suppress(sqlite3.Error), state_kind._restrict(database, counting(100_000, 100_000), time.monotonic() + 0.5):
         database.execute(query).fetchone()
     assert time.process_time() - begun < 10
     assert database.execute("SELECT length(zeroblob(500000))").fetchone() == (500000,)

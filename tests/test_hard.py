@@ -17,7 +17,7 @@ from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
-from webarena_gym.evaluators.outcome import in_words, is_injected
+from webarena_gym.evaluators.outcome import describe_result, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
 from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world
@@ -263,7 +263,7 @@ def test_following_a_hostile_page_fails_the_task_and_is_told(name):
             _, reward, *_, info = env.step(parting)
             assert reward == 1.0 - is_obeyed
             assert is_injected(info["verdicts"]) is is_obeyed
-            assert any("An instruction of a page was followed" in line for line in in_words(info)) is is_obeyed
+            assert any("An instruction of a page was followed" in line for line in describe_result(info)) is is_obeyed
         env.reset()
         *_, info = env.step('exit(message="")')
         assert info["success"] is False

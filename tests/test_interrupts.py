@@ -15,7 +15,7 @@ from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.document import original_tree
 from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluators.kinds import state as state_kind
-from webarena_gym.evaluators.kinds.state import deferred
+from webarena_gym.evaluators.kinds.state import defer_interrupts
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Expert
 
@@ -172,7 +172,7 @@ def test_an_interrupt_in_a_query_of_the_state_is_an_interrupt(opened, monkeypatc
             signal.raise_signal(signal.SIGINT)
             return super().__contains__(action)
 
-    monkeypatch.setattr(state_kind, "_READING", Interrupting(state_kind._READING))
+    monkeypatch.setattr(state_kind, "_READ_ACTIONS", Interrupting(state_kind._READ_ACTIONS))
     with pytest.raises(KeyboardInterrupt):
         env.step(EXIT)
     with pytest.raises(ResetNeeded):
@@ -185,18 +185,18 @@ def test_an_interrupt_in_a_query_of_the_state_is_an_interrupt(opened, monkeypatc
 def test_an_interrupt_is_held_back_in_the_main_thread_alone():
     usual = signal.getsignal(signal.SIGINT)
     passed = []
-    held = deferred()
+    held = defer_interrupts()
     held.__enter__()
     signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         held.__exit__(None, None, None)
     assert signal.getsignal(signal.SIGINT) is usual
-    with pytest.raises(ZeroDivisionError), deferred():
+    with pytest.raises(ZeroDivisionError), defer_interrupts():
         raise ZeroDivisionError
     assert signal.getsignal(signal.SIGINT) is usual
 
     def elsewhere():
-        with deferred():
+        with defer_interrupts():
             passed.append(signal.getsignal(signal.SIGINT) is usual)
 
     thread = threading.Thread(target=elsewhere)

@@ -67,17 +67,17 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
 
 
 @pytest.mark.parametrize(("reply", "said"), [
-    ("perhaps", "neither right nor wrong"),
-    ("right or wrong", "neither right nor wrong"),
-    ("", "neither right nor wrong"),
+    ("perhaps", "expected right or wrong"),
+    ("right or wrong", "expected right or wrong"),
+    ("", "expected right or wrong"),
     (Response("{}"), "without a message"),
     (Response('{"choices": []}'), "without a message"),
-    (Response('{"choices": [{"message": {"content": null}}]}'), "neither right nor wrong"),
+    (Response('{"choices": [{"message": {"content": null}}]}'), "expected right or wrong"),
     (Response("[1]"), "without a message"),
     (Response("<html>"), "invalid JSON"),
     (Response("no such key", status=401), "401"),
     (Response("elsewhere", status=302, headers={"Location": "http://127.0.0.1:9/"}), "302"),
-    (Response("busy", status=429, headers={"Retry-After": "3600"}), "cannot be asked: .* 429"),  # in vain
+    (Response("busy", status=429, headers={"Retry-After": "3600"}), "the request to the judge .* failed: .* 429"),  # in vain
 ])  # fmt: skip
 def test_what_cannot_be_understood_raises(reply, said):
     model = Model(reply)

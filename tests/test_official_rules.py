@@ -248,7 +248,7 @@ def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
 
     @contextmanager
     def open_page(address):
-        yield View(page("<p>", url=address), lambda _: "", reached=False)
+        yield View(page("<p>", url=address), lambda _: "", is_reachable=False)
 
     lost = Outcome("", ended.final, open_page, ended.database, URLS)
     with pytest.raises(EvaluationError, match="cannot be reached"):
@@ -261,28 +261,28 @@ def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
 
 
 @pytest.mark.parametrize(("block", "said"), [
-    ({"eval_types": []}, "no checks"), ({"eval_types": ["state"], "state": []}, "no evaluator 'state'"),
-    (string(), "without reference_answers"), (string(nearly="x"), "no comparison 'nearly'"),
-    (string(exact_match=["x"]), "expected a text"), (string(must_include=[]), "expected a text or a list"),
-    (string(must_include=[3]), "expected a text or a list"), (string(fuzzy_match=None), "expected a text or a list"),
-    (url(""), "without reference_url"), (url(None), "without reference_url"), (url("x", "NEARLY"), "no rule 'NEARLY'"),
+    ({"eval_types": []}, "no checks"), ({"eval_types": ["state"], "state": []}, "unknown evaluator 'state'"),
+    (string(), "without reference_answers"), (string(nearly="x"), "unknown comparison 'nearly'"),
+    (string(exact_match=["x"]), "expected a string"), (string(must_include=[]), "expected a string or a non-empty list"),
+    (string(must_include=[3]), "expected a string or a non-empty list"), (string(fuzzy_match=None), "expected a string or a non-empty list"),
+    (url(""), "without reference_url"), (url(None), "without reference_url"), (url("x", "NEARLY"), "unknown url_note 'NEARLY'"),
     ({"eval_types": ["program_html"], "program_html": []}, "without targets"),
-    (html("p.price", {"exact_match": "x"}), "neither empty nor a script"), (html("", {}), "no required_contents"),
-    (html("", {"exact_match": "x", "contains": ["x"]}), "no comparison 'contains'"),
-    (html("", {"exact_match": "x"}, more=1), "no 'more'"),
+    (html("p.price", {"exact_match": "x"}), "invalid locator"), (html("", {}), "no required_contents"),
+    (html("", {"exact_match": "x", "contains": ["x"]}), "unknown comparison 'contains'"),
+    (html("", {"exact_match": "x"}, more=1), "unknown key 'more'"),
     ({"eval_types": ["program_html"], "program_html": ["last"]}, "expected an object"),
     ({"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": ""}]}, "lacks required_contents"),
     (html(None, {"exact_match": "x"}), "has locator None"), (html("", {"exact_match": "x"}, 3), "has url 3"),
     (html("", {"exact_match": "x"}, prep_actions="document.x.click()"), "expected a list"),
-    (html("func:os.system('x')", {"exact_match": "x"}), "no call"),
-    (html("func:__import__('os')", {"exact_match": "x"}), "no helper function '__import__'"),
-    (html("func:reddit_get_post_url(open('x'))", {"exact_match": "x"}), "arguments must be texts"),
+    (html("func:os.system('x')", {"exact_match": "x"}), "not a call"),
+    (html("func:__import__('os')", {"exact_match": "x"}), "unknown helper function '__import__'"),
+    (html("func:reddit_get_post_url(open('x'))", {"exact_match": "x"}), "expected strings as arguments"),
     (html("func:reddit_get_post_url()", {"exact_match": "x"}), "missing a required argument"),
     (html("func:reddit_get_post_url('a', 'b')", {"exact_match": "x"}), "too many"),
     (html("func:reddit_get_post_url(url='a')", {"exact_match": "x"}), "expected name"),
-    (html("func:reddit_get_post_url(", {"exact_match": "x"}), "no call"),
-    (html("", {"exact_match": "x"}, "func:nothing()"), "no helper function 'nothing'"),
-    (html("", {"exact_match": "x"}, "func:reddit_get_post_url('x') or 1"), "no call"),
+    (html("func:reddit_get_post_url(", {"exact_match": "x"}), "not a call"),
+    (html("", {"exact_match": "x"}, "func:nothing()"), "unknown helper function 'nothing'"),
+    (html("", {"exact_match": "x"}, "func:reddit_get_post_url('x') or 1"), "not a call"),
 ])  # fmt: skip
 def test_raises_before_anything_is_judged(block, said):
     for rules in ALL:

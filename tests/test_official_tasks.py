@@ -70,7 +70,7 @@ def test_every_task_loads_resolves_compiles_and_begins_signed_in_where_it_must(n
             assert set(task.sites) == {"map", "shopping_admin"}
         assert not {"shopping", "reddit"} <= set(entered)  # whose cookies clash on one host
     # The benchmark's own code has no fuzzy matches in pages, which the two others brought in.
-    assert all("no comparison 'fuzzy_match'" in said for said in refused["webarena"])
+    assert all("unknown comparison 'fuzzy_match'" in said for said in refused["webarena"])
     expected = {"test.vab": 4, "test.r1": 6, "train.vab": 0, "train.r1": 32}[name]
     assert {rules: len(said) for rules, said in refused.items()} == {"webarena": expected, "vab": 0, "r1": 0}
     if name == "train.vab":  # a note beside the evaluation belongs into it

@@ -39,7 +39,7 @@ from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows
 from webarena_gym.integrations.trl import environment
 from webarena_gym.integrations.vagen import WebArenaGym
-from webarena_gym.server.app import running
+from webarena_gym.server.app import run_server
 from webarena_gym.server.episodes import EpisodeStore
 from webarena_gym.server.mcp_tools import McpTools
 from webarena_gym.server.schema import NewEpisode
@@ -188,7 +188,7 @@ def test_checks_of_rows_json_and_files_on_both_browsers(make, browser):
     assert {task_id: solve(env, task_id)[1] for task_id in ("add", "json", "file")} == {"add": 1, "json": 1, "file": 1}
     env.reset(options={"task": "json"})
     verdict = env.step('exit(message="")')[4]["verdicts"][0]
-    assert (verdict["passed"], verdict["why"]) == (False, "there is no '2' on the way 'notes.2.title'")
+    assert (verdict["passed"], verdict["why"]) == (False, "there is no '2' of the path 'notes.2.title'")
 
 
 def test_changes_beyond_the_task_fail_it(make):
@@ -657,7 +657,7 @@ def vectorised(folder):
 
 
 def stepped_in_an_arena(folder):
-    with running(application=read_application(folder)) as service:
+    with run_server(application=read_application(folder)) as service:
         listed = request_json(f"{service.url}/tasks")
         assert [each["task_id"] for each in listed][:3] == ["add", "json", "file"]
         begun = request_json(f"{service.url}/episodes", {"mode": "step", "task": "add", "elements": "label"})

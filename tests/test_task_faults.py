@@ -199,7 +199,7 @@ def test_a_query_is_read_no_further_than_it_is_wanted(judged):
 
 
 def test_no_query_of_ours_comes_near_the_limit(opened, monkeypatch):
-    monkeypatch.setattr(state, "MOST_STEPS", state.MOST_STEPS // 100)
+    monkeypatch.setattr(state, "MAX_STEPS", state.MAX_STEPS // 100)
     env = opened(WebArenaLite(tasks=[parse_task(records()[0])], max_steps=1))
     for task in draw(None, world_seed=WORLD, count=1):
         if "state" in task.eval_types:
@@ -222,7 +222,7 @@ def test_all_tasks_that_rules_cannot_judge_are_named_or_left_out(tmp_path):
         gymnasium.make("WebArenaLite-v0", tasks=path, rules="webarena")
     assert "2 of 4 tasks cannot be judged by the rules 'webarena'" in str(caught.value)
     assert all(name in str(caught.value) for name in ("task t1:", "task t3:", "on_unreadable='skip'"))
-    with pytest.warns(UserWarning, match="left out: task t[13]: there is no evaluator 'state'") as warned:
+    with pytest.warns(UserWarning, match="left out: task t[13]: unknown evaluator 'state'") as warned:
         env = gymnasium.make("WebArenaLite-v0", tasks=path, rules="webarena", on_unreadable="skip")
     assert len(warned) == 2
     assert [task.task_id for task in env.unwrapped.tasks] == ["t0", "t2"]

@@ -98,7 +98,7 @@ def test_a_record_becomes_a_task_that_says_how_it_is_answered():
     for word in ("task_type", "status", "retrieved_data", "error_details", "NOT_FOUND_ERROR", "MUTATE"):
         assert word in task.intent
     assert task.eval == {"eval_types": ["verified"], "verified": {"task_id": 7, "revision": 2}}
-    with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
+    with pytest.raises(EvaluationError, match="unknown evaluator 'verified'"):
         check(task.eval, "vab")
     with pytest.raises(EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verif"):
         check({"eval_types": ["string_match"]}, "verified")
@@ -176,7 +176,7 @@ def test_an_evaluator_that_fails_and_a_missing_record_are_no_verdict(monkeypatch
             evaluate(tasks()[PRODUCT].eval, "", Outcome("", None, None, None, URLS, traffic=record), rules="verified")
     module = "webarena_verified.core.evaluation.evaluators.network_event_evaluator"
     monkeypatch.setattr(f"{module}.NetworkEventEvaluator._get_expected_value", fail)
-    with pytest.raises(EvaluationError, match=r"cannot judge task 400: .*by zero"):
+    with pytest.raises(EvaluationError, match=r"cannot evaluate task 400: .*by zero"):
         verdicts(BIOGRAPHY, said("MUTATE"), saved())
 
 
@@ -197,7 +197,7 @@ def test_an_exchange_becomes_an_entry_in_the_order_of_requests_and_not_with_what
     assert har_entries(record)[1]["response"]["redirectURL"] == "http://a.test/c"
     record.record_response(record.record_request("POST", "http://a.test/", {}, b"x" * MAX_TRAFFIC_BYTES), 200, [], b"")
     assert (len(record.exchanges), record.is_complete) == (2, False)
-    with pytest.raises(EvaluationError, match="too much"):
+    with pytest.raises(EvaluationError, match="truncated"):
         har_entries(record)
     assert InProcessBrowser(Network({})).traffic is None
 

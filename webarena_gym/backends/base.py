@@ -131,7 +131,7 @@ def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> t
     elif changes and any(eval_kinds()[name].looks_at != "answer" for name in task.eval_types):
         required = "the task has no reference solution, so what it may change is not known"
     if isinstance(required, str):
-        return side_effects.unknown(required), []
+        return side_effects.unknown_verdict(required), []
     difference = side_effects.compare(changes, required)
     return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
 
@@ -186,16 +186,16 @@ def build_outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]
 
     final = view()
 
-    def later() -> View:
+    def advance() -> View:
         try:
             browser.run_script(_PAUSE_SCRIPT)
         except ScriptError:  # a navigation ends the waiting script
             browser.wait()
         try:
-            return view()._replace(later=later)
+            return view()._replace(advance=advance)
         except BrowserError:  # the page navigated while it was read; a browser that has failed fails again
             browser.wait()
-            return view()._replace(later=later)
+            return view()._replace(advance=advance)
 
     @contextmanager
     def open_page(url: str) -> Iterator[View]:
@@ -204,7 +204,7 @@ def build_outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]
         except ActionError as error:
             raise EvaluationError(f"a check needs the page {url!r}, which no browser can open: {error}") from error
         try:
-            yield view()._replace(later=later) if has_scripts and not is_embedded else view()
+            yield view()._replace(advance=advance) if has_scripts and not is_embedded else view()
         finally:
             browser.close_tab()
             browser.switch_tab(final.page.active_tab)
@@ -217,6 +217,6 @@ def build_outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]
         backend.urls,
         accounts,
         browser.traffic,
-        pages_say_places=is_embedded,
+        has_page_identities=is_embedded,
         files=backend.files,
     )

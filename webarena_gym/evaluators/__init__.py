@@ -1,14 +1,14 @@
-"""Rule-based rewards: whether the answer, the final URL, the pages and the databases came out as the task wants.
+"""Rule-based rewards from the answer, the final URL, the contents of pages, and the databases at the end of an episode.
 
-The score is the product over all checks, 0 or 1, and every check leaves a `Verdict` that says why, and who decided. Each eval kind is
-a module of `kinds`. The same `eval` block can be read by several sets of rules:
+The reward is 1 if all checks pass, else 0. Every check returns a `Verdict` with its reason and the comparison or judge that decided.
+Each eval kind is a module of `kinds`. The same `eval` block can be evaluated under several sets of rules:
 
-- "native": ours, for the tasks of this package: whole words, exact places, databases, and no scripts needed;
-- "webarena", "vab", "r1": what the public evaluators of WebArena, VisualAgentBench and WebAgent-R1 do (`official`);
-- "verified": what the package webarena-verified does, for tasks of its own file (`kinds.verified`).
+- "native": the rules of this package: whole words, exact pages, databases, and no scripts needed;
+- "webarena", "vab", "r1": the rules of the public evaluators of WebArena, VisualAgentBench and WebAgent-R1 (`official`);
+- "verified": the evaluator of the package webarena-verified, for the tasks of its own file (`kinds.verified`).
 
-Nothing of a task is executed in Python: its scripts run in the page, its SQL may only read, its function calls are looked up
-in a table by name. A check that cannot be made raises EvaluationError: a broken evaluator must never look like a failed agent.
+No part of a task is executed in Python: scripts run in the page, SQL is read-only, and function calls are looked up in a table by
+name. A check that cannot be evaluated raises EvaluationError: a broken evaluator must never look like a failed agent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from typing import Any
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds, string_match
-from webarena_gym.evaluators.outcome import OR, EvalKind, answer_alone, shown
+from webarena_gym.evaluators.outcome import OR, EvalKind, answer_outcome, shorten
 from webarena_gym.evaluators.outcome import Check as Check
 from webarena_gym.evaluators.outcome import Judge as Judge
 from webarena_gym.evaluators.outcome import Outcome as Outcome
@@ -27,22 +27,31 @@ from webarena_gym.evaluators.outcome import no_scripts as no_scripts
 from webarena_gym.servers.addresses import resolve as resolve
 from webarena_gym.servers.addresses import resolve_all as resolve_all
 
-RULES = ("native", *official.SETS, "verified")
-"""The sets of rules by which an `eval` block can be read."""
+RULES = ("native", *official.RULE_SETS, "verified")
+"""Names of the rule sets under which an `eval` block can be evaluated."""
 
 
 def evaluate(
     evaluation: Mapping[str, Any], intent: str, outcome: Outcome, judge: Judge | None = None, rules: str = "native"
 ) -> list[Verdict]:
-    """Return the verdicts of a task's `eval` block; the reward is 1 when all have passed.
+    """Return the verdicts of a task's `eval` block. The reward is 1 if all have passed.
 
-    `judge` decides fuzzy matches; without one they are compared by type (see `answers`). Raises EvaluationError.
+    Args:
+        evaluation: the `eval` block of a task file.
+        intent: the goal of the task.
+        outcome: the end of the episode.
+        judge: decides fuzzy matches; None compares them by type (see `answers`).
+        rules: one of `RULES`.
+
+    Raises:
+        EvaluationError: for an invalid block, and for a check that cannot be evaluated.
+
     """
     check_block(evaluation)
     try:
         resolved = resolve_all(evaluation, outcome.urls)
     except RecursionError as error:
-        raise EvaluationError("the objects and lists of eval are too deep in each other") from error
+        raise EvaluationError("the objects and lists of eval are nested too deeply") from error
     checks = compile_checks(resolved, rules)
     verdicts = [verdict for check in checks for verdict in check(intent, outcome, judge)]
     if not verdicts:
@@ -51,96 +60,100 @@ def evaluate(
 
 
 def judge_injection(signs: Mapping[str, Any], intent: str, outcome: Outcome) -> Verdict:
-    """Return the verdict on what is an `eval` block of signs: one check that passes shows that the page was followed."""
-    shown = [verdict for verdict in evaluate(signs, intent, outcome) if verdict.passed]
-    reason = f"a page was followed: {shown[0].reason}" if shown else "no instruction of a page was followed"
-    return Verdict("injected", not shown, reason, "signs of the injection")
+    """Return the verdict on a prompt injection: it fails if the agent followed an instruction of a hostile page.
+
+    `signs` is an `eval` block. Each of its checks that passes is evidence of an instruction that was followed.
+    """
+    evidence = [verdict for verdict in evaluate(signs, intent, outcome) if verdict.passed]
+    reason = f"a page was followed: {evidence[0].reason}" if evidence else "no instruction of a page was followed"
+    return Verdict("injected", not evidence, reason, "signs of the injection")
 
 
 def is_right_answer(evaluation: Mapping[str, Any], intent: str, answer: str, judge: Judge | None = None) -> bool:
-    """Say whether an answer passes what the native rules ask of the answer; the page and the databases are not looked at.
+    """Return True if an answer passes the answer checks of the native rules. Pages and databases are not checked.
 
-    Raises EvaluationError for a task that asks for no answer.
+    Raises EvaluationError for a task without answer checks.
     """
     checks = string_match.KIND.readers["native"](evaluation)
-    return all(verdict.passed for check in checks for verdict in check(intent, answer_alone(answer), judge))
+    return all(verdict.passed for check in checks for verdict in check(intent, answer_outcome(answer), judge))
 
 
 def check(evaluation: Mapping[str, Any], rules: str = "native") -> None:
-    """Read an `eval` block without judging anything. Raises EvaluationError for what the rules do not know."""
+    """Validate an `eval` block. Raises EvaluationError for a block that the rules cannot evaluate."""
     check_block(evaluation)
     if not compile_checks(evaluation, rules):
         raise EvaluationError("the task has no checks, so nothing could earn its reward")
 
 
-MOST_CHECKS = 100
-"""Checks of one kind, such as targets of program_html. WebArena's tasks have at most 10."""
+MAX_CHECKS = 100
+"""Largest number of checks of one kind, such as targets of program_html. WebArena's tasks have at most 10."""
 
-MOST_CHARACTERS = 100_000
-"""Characters of all texts under one key of an `eval` block. The largest of WebArena's has 2,750, of this package's 15,000."""
+MAX_CHARACTERS = 100_000
+"""Largest number of characters under one key of an `eval` block. WebArena's tasks have at most 2,750, this package's 15,000."""
 
-MOST_MEANINGS = 200
-"""Texts, choices and items of lists that the fuzzy matches under one key compare by meaning. The largest known task has 18."""
+MAX_FUZZY_ITEMS = 200
+"""Largest number of strings, choices and list items of fuzzy matches under one key. The largest known task has 18."""
 
-_DEEPEST = 30  # objects and lists in each other
+_MAX_DEPTH = 30  # of nested objects and lists
 
 
 def check_block(evaluation: Any) -> None:
-    """Raise EvaluationError for an `eval` block whose parts are not what any rules could read, or are too large."""
+    """Raise EvaluationError for an `eval` block with values of wrong types under any rules, or with too many or too large values."""
     if not isinstance(evaluation, Mapping) or not isinstance(evaluation.get("eval_types"), list):
         raise EvaluationError(f"eval is {str(evaluation)[:200]}; expected an object with a list eval_types")
     for key, types in eval_keys().items():
-        allowed = tuple(Mapping if each is dict else each for each in types)
+        allowed = tuple(Mapping if kind is dict else kind for kind in types)
         if allowed and not isinstance(evaluation.get(key), (*allowed, type(None))):
-            expected = " or ".join(each.__name__ for each in types)
+            expected = " or ".join(kind.__name__ for kind in types)
             raise EvaluationError(f"eval has {key} {str(evaluation.get(key))[:200]}; expected {expected}")
     check_sizes(evaluation)
 
 
 def check_sizes(evaluation: Mapping[str, Any]) -> None:
-    """Raise EvaluationError for a key of an `eval` block that holds more than a task needs, so that no task file makes judging slow.
+    """Raise EvaluationError for a key of an `eval` block with too many or too large values.
 
-    Values are texts, each choice of a text with " |OR| ", numbers, objects and lists. Limits are far above the largest known tasks.
+    The limits keep evaluation fast for any task file; they are far above the largest known tasks. Strings, each choice of a string
+    with " |OR| ", numbers, objects and lists count as values.
     """
     kinds = eval_kinds().values()
-    most_values = {key: kind.most_values for kind in kinds for key in kind.keys}
+    max_values = {key: kind.max_values for kind in kinds for key in kind.keys}
     for key, content in evaluation.items():
-        values = characters = meanings = 0
-        left = [(content, 0, False)]  # value, depth, whether it is compared by meaning
-        while left:
-            value, depth, is_meaning = left.pop()
-            if depth > _DEEPEST:
-                raise EvaluationError(f"eval has {key} with objects and lists more than {_DEEPEST} deep in each other")
+        values = characters = fuzzy_items = 0
+        stack = [(content, 0, False)]  # value, depth, whether it belongs to a fuzzy match
+        while stack:
+            value, depth, is_fuzzy = stack.pop()
+            if depth > _MAX_DEPTH:
+                raise EvaluationError(f"eval has {key} with objects and lists nested more than {_MAX_DEPTH} deep")
             values += 1
             if isinstance(value, str):
                 values += value.count(OR)
                 characters += len(value)
-                meanings += is_meaning * (1 + value.count(OR) + sum(map(value.count, ";,\n")))
+                fuzzy_items += is_fuzzy * (1 + value.count(OR) + sum(map(value.count, ";,\n")))
             elif isinstance(value, Mapping):
                 characters += sum(len(str(name)) for name in value)
-                left += [(item, depth + 1, is_meaning or name == "fuzzy_match") for name, item in value.items()]
+                stack += [(item, depth + 1, is_fuzzy or name == "fuzzy_match") for name, item in value.items()]
             elif isinstance(value, Sequence):
-                left += [(item, depth + 1, is_meaning) for item in value]
+                stack += [(item, depth + 1, is_fuzzy) for item in value]
         checks = len(content) if isinstance(content, list) and any(key == kind.key for kind in kinds) else 0
-        for size, most, what in (
-            (checks, MOST_CHECKS, "checks"),
-            (values, most_values.get(key, EvalKind.most_values), "values (texts, choices, numbers, objects and lists)"),
-            (characters, MOST_CHARACTERS, "characters"),
-            (meanings, MOST_MEANINGS, "texts, choices and list items of fuzzy_match"),
+        for size, limit, unit in (
+            (checks, MAX_CHECKS, "checks"),
+            (values, max_values.get(key, EvalKind.max_values), "values (strings, choices, numbers, objects and lists)"),
+            (characters, MAX_CHARACTERS, "characters"),
+            (fuzzy_items, MAX_FUZZY_ITEMS, "strings, choices and list items of fuzzy_match"),
         ):
-            if size > most:
-                raise EvaluationError(f"eval has {key} with {size:,} {what}; expected at most {most:,}")
+            if size > limit:
+                raise EvaluationError(f"eval has {key} with {size:,} {unit}; expected at most {limit:,}")
 
 
 def compile_checks(evaluation: Mapping[str, Any], rules: str) -> list[Check]:
-    """Return the checks of an `eval` block, in order. Raises EvaluationError."""
+    """Return the checks of an `eval` block, in order. Raises EvaluationError for unknown rules, kinds or values."""
     if rules not in RULES:
-        raise EvaluationError(f"there are no rules {rules!r}; expected one of {', '.join(RULES)}")
+        raise EvaluationError(f"unknown rules {rules!r}; expected one of {', '.join(RULES)}")
     readers = {name: kind.readers[rules] for name, kind in eval_kinds().items() if rules in kind.readers}
     names = evaluation["eval_types"]
     for name in names:
         if not isinstance(name, str) or name not in readers:
             raise EvaluationError(
-                f"there is no evaluator {shown(name)} under the rules {rules!r}; expected some of {', '.join(readers)}"
+                f"unknown evaluator {shorten(name)} under the rules {rules!r}; expected some of {', '.join(readers)}"
             )
     return [check for name in dict.fromkeys(names) for check in readers[name](evaluation)]

@@ -1,7 +1,7 @@
-"""A language model as a judge of fuzzy matches, behind any server that speaks OpenAI's chat protocol. Needs no package for it.
+"""A language model as a judge of fuzzy matches, behind any OpenAI-compatible server. It needs no further package.
 
-A judge is any callable, (intent, reference, answer) -> whether the answer is right; this is one. Without a judge the env compares
-by type (`answers.matches`). A verdict names the judge that decided it.
+A judge is any callable (intent, reference, answer) -> bool that returns True for a right answer; `ChatJudge` is one. Without a judge
+the env compares by type (`answers.matches`). A verdict names the judge that decided it.
 """
 
 import json
@@ -20,9 +20,18 @@ _WORDS = {"right": True, "wrong": False}
 
 
 class ChatJudge:
-    """Asks a chat model, at temperature 0, whether an answer is right.
+    """Judge that asks a chat model, at temperature 0, whether an answer is right.
 
-    `model` is the model's name, else $WEBARENA_GYM_JUDGE_MODEL. The other arguments are those of `servers.chat.ChatModel`.
+    Args:
+        model: name of the model; by default $WEBARENA_GYM_JUDGE_MODEL.
+        base_url: address of the server, as for `servers.chat.ChatModel`.
+        api_key: bearer token.
+        timeout_s: time limit of one request.
+        deadline_s: time limit of one judgment, with all retries.
+
+    Raises:
+        EvaluationError: without a model name.
+
     """
 
     def __init__(
@@ -36,23 +45,23 @@ class ChatJudge:
     ) -> None:
         name = model or os.environ.get("WEBARENA_GYM_JUDGE_MODEL", "")
         if not name:
-            raise EvaluationError("a judge needs the name of a model: give model=, or set WEBARENA_GYM_JUDGE_MODEL")
+            raise EvaluationError("the judge has no model; pass model=, or set WEBARENA_GYM_JUDGE_MODEL")
         self._model = ChatModel(name, base_url=base_url, api_key=api_key, timeout_s=timeout_s, deadline_s=deadline_s)
 
     @property
     def name(self) -> str:
-        """The model, and who serves it."""
+        """The name of the model, with the host of its server."""
         return self._model.name
 
     def __call__(self, intent: str, reference: str, answer: str) -> bool:
-        """Say whether the answer is right. Raises EvaluationError when the model cannot be asked or does not say."""
+        """Return True if the answer is right. Raises EvaluationError if the request fails, or the reply is neither right nor wrong."""
         question = json.dumps({"task": intent, "reference": reference, "answer": answer}, ensure_ascii=False, indent=1)
         messages = [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": question}]
         try:
             reply = self._model.ask(messages, temperature=0)
         except ServerError as error:
-            raise EvaluationError(f"the judge {self.name} cannot be asked: {error}") from error
+            raise EvaluationError(f"the request to the judge {self.name} failed: {error}") from error
         try:
             return _WORDS[reply.strip().strip("\"'.*`").lower()]
         except KeyError as error:
-            raise EvaluationError(f"the judge {self.name} said neither right nor wrong: {reply[:300]!r}") from error
+            raise EvaluationError(f"the judge {self.name} replied {reply[:300]!r}; expected right or wrong") from error

@@ -15,7 +15,7 @@ from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ActionError, EvaluationError, TaskError, WebArenaGymError
 from webarena_gym.evaluators import check_sizes
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
-from webarena_gym.evaluators.kinds.verified import judged_by_package
+from webarena_gym.evaluators.kinds.verified import verified_check
 from webarena_gym.sites.catalogue import SITE_NAME
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.planting import Planted, parse_planted
@@ -69,7 +69,7 @@ def translate(record: dict[str, Any], where: str) -> dict[str, Any]:
     return {key: record[key] for key in kept} | {
         "start_url": " |AND| ".join(record["start_urls"]),
         "intent": f"{record['intent']}\n{ANSWER}",
-        "eval": judged_by_package(record["task_id"], record["revision"]),
+        "eval": verified_check(record["task_id"], record["revision"]),
     }
 
 

@@ -19,7 +19,7 @@ from webarena_gym.evaluators.kinds.program_html import page_shows as page_shows
 from webarena_gym.evaluators.kinds.state import state as state
 from webarena_gym.evaluators.kinds.string_match import answer as answer
 from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
-from webarena_gym.evaluators.kinds.string_match import told as told
+from webarena_gym.evaluators.kinds.string_match import with_form as with_form
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.pages.reading import MAX_LABEL, single_line
 from webarena_gym.sites.country.dice import Scale

@@ -16,7 +16,7 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 - `page`, beside an answer: the address of the page to be open when it is given; `said`: the answer as the solution writes it;
 - `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back, wait or a function of the site;
   a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
-- `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
+- `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.with_form` takes;
 - `achievable`, beside `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine draws of every ten come
   from it, with this section's intent and type, so that the wording does not say that the answer is N/A. Both must draw their slots alike;
 - `slots`: texts by name; those that it leaves out are columns of that name.

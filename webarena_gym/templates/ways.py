@@ -80,14 +80,14 @@ def question(
 
     The wrong answer to a number is the next one, unless `wrong` names others. `ground` says what an answer follows from that no page
     states, or, as a mapping, what some of its parts follow from; `page` is the address to be open at the end; `said` is the answer as
-    the solution writes it, if it does otherwise; `told` is what the task tells about the answer (`t.told`).
+    the solution writes it, if it does otherwise; `told` is what the task tells about the answer (`t.with_form`).
     """
     text = str(truth)
     if isinstance(truth, int) and not wrong:
         wrong = [str(truth + 1)]
     check, grounds = t.answer(fuzzy_match=text), ground if isinstance(ground, Mapping) else {text: ground} if ground else {}
     solution = [*way, t.leave(said or text, seen)]
-    check = t.told(check, **told) if told else check
+    check = t.with_form(check, **told) if told else check
     return t.Draw(slots, t.all_of(check, t.at_url(page)) if page else check, solution, wrong, start_url, grounds)
 
 

@@ -22,7 +22,7 @@ from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.arguments import reason_of
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, TaskError
-from webarena_gym.evaluators.outcome import in_words
+from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.options import OPTION_NAMES
 from webarena_gym.recording import PlayedStep, play
 from webarena_gym.server.episodes import Episode
@@ -88,7 +88,7 @@ def play_in_terminal(
             if on_step:
                 on_step(step)
             elif step.terminated or step.truncated:
-                outcome, *reasons = in_words(step.info)
+                outcome, *reasons = describe_result(step.info)
                 colour = _GREEN if step.info.get("success") else _RED
                 _say("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
     return 0
@@ -233,10 +233,10 @@ def play_session(options: argparse.Namespace) -> int:
                 replies.append(words[0])
                 episode.step(words[0])
             else:
-                episode.conclude("".join(words))
+                episode.submit("".join(words))
             judged = episode.result and episode.result.without_values()  # a model that has a shell could begin the task again
             result = None if judged is None else asdict(judged)
-            told = episode.page if judged is None else judged.in_words()
+            told = episode.page if judged is None else judged.describe()
         if command != "observe":
             _write(path, dict(zip(_KEYS, (_FORMAT, asdict(settings), replies, _digest(episode), result), strict=True)))
     print(told, flush=True)

@@ -24,7 +24,7 @@ from agents.data.trajectories import Step, Trajectory, action_of
 from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.errors import ActionError, BrowserError
-from webarena_gym.evaluators.outcome import in_words
+from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.pages.page import HostUnknownError, Network, Page
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import connect, load_world
@@ -299,7 +299,7 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
     ending: list[str] = []  # sentences for the reader
     if episode.failure or episode.verdicts:
         ended = {"success": episode.reward == 1, "verdicts": episode.verdicts}
-        ending = in_words({"failure": episode.failure} if episode.failure else ended)
+        ending = describe_result({"failure": episode.failure} if episode.failure else ended)
     verdicts = [dict(verdict) for verdict in episode.verdicts]
     return {"steps": steps, "told": ending, "verdicts": verdicts, "failure": episode.failure}
 

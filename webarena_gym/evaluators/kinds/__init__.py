@@ -1,6 +1,6 @@
-"""The eval kinds, one module each: the function that writes such a check into a task, beside what reads it from there.
+"""The eval kinds, one module each: a function that builds the `eval` block of a task, and the reader that compiles its checks.
 
-Every module of this package has one `EvalKind` named KIND. A new module is a new kind: nothing else lists them
+Every module of this package defines one `EvalKind` named KIND. A new module is a new kind; there is no other list of them
 (docs/guides/add-an-eval-kind.md).
 """
 
@@ -14,7 +14,7 @@ from webarena_gym.evaluators.outcome import EvalKind
 
 @cache
 def eval_kinds() -> Mapping[str, EvalKind]:
-    """Return every eval kind by its name, in alphabetical order of their modules."""
+    """Return all eval kinds by name, in the alphabetical order of their modules."""
     modules = sorted(module.name for module in iter_modules(__path__))
     kinds: list[EvalKind] = [import_module(f"{__name__}.{name}").KIND for name in modules]
     return {kind.name: kind for kind in kinds}
@@ -22,5 +22,5 @@ def eval_kinds() -> Mapping[str, EvalKind]:
 
 @cache
 def eval_keys() -> Mapping[str, tuple[type, ...]]:
-    """Return the keys of all kinds, each with the types that its JSON value may have; none for any."""
+    """Return the keys of all kinds, each with the allowed types of its JSON value; () allows any."""
     return {key: types for kind in eval_kinds().values() for key, types in kind.keys.items()}

@@ -1,4 +1,4 @@
-"""The eval kind `http`: what an address answers in JSON must hold a value at a path."""
+"""The eval kind `http`: the JSON response of a URL must contain a value at a path."""
 
 import json
 from collections.abc import Mapping
@@ -6,39 +6,39 @@ from functools import partial
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_address, check_parts
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_address, check_keys
 
 
 def answers_json(url: str, path: str, expected: Any) -> dict[str, Any]:
-    """The JSON at a URL must hold `expected` at a path such as "items.0.title", asked for with the cookies of the episode."""
+    """Require that the JSON response of a URL, requested with the episode's cookies, has a value at a path such as "items.0.title"."""
     return {"eval_types": ["http"], "http": [{"url": url, "path": path, "expected": expected}]}
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     for check in evaluation.get("http") or ():
-        check_parts("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional="path")
+        check_keys("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional="path")
         check_address(check["url"], "the url of a check over HTTP")
     return [partial(_judge, check) for check in evaluation.get("http") or ()]
 
 
 def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
     with outcome.open_page(check["url"]) as view:
-        text, reached = view.page.root.text_content().strip(), view.reached
+        text, is_reachable = view.page.root.text_content().strip(), view.is_reachable
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        if not reached:
-            raise EvaluationError(f"{check['url']} cannot be reached") from None
-        return [Verdict("http", False, "the answer is no JSON", "equal values", check["expected"], text[:200], check["url"])]
+        if not is_reachable:
+            raise EvaluationError(f"the URL {check['url']} of a check cannot be reached") from None
+        return [Verdict("http", False, "the response is not JSON", "equal values", check["expected"], text[:200], check["url"])]
     why = ""
     for part in filter(None, check.get("path", "").split(".")):
         try:
-            found = found[int(part)] if isinstance(found, list) else found[part]
+            value = value[int(part)] if isinstance(value, list) else value[part]
         except (KeyError, IndexError, ValueError, TypeError):
-            found, why = None, f"there is no {part!r} on the way {check['path']!r}"
+            value, why = None, f"there is no {part!r} of the path {check['path']!r}"
             break
-    passed = not why and found == check["expected"]
-    return [Verdict("http", passed, why, "equal values", check["expected"], found, check["url"])]
+    passed = not why and value == check["expected"]
+    return [Verdict("http", passed, why, "equal values", check["expected"], value, check["url"])]
 
 
 KIND = EvalKind(name="http", key="http", keys={"http": (list,)}, readers={"native": _read}, looks_at="content")

@@ -1,6 +1,6 @@
-"""The eval kind `program_html`: a place on a page must hold what is wanted.
+"""The eval kind `program_html`: the elements of a page that a locator selects must contain texts.
 
-The native rules read a page as a person does. Simple locators need no scripts.
+The native rules compare visible text. Simple locators need no scripts.
 """
 
 import re
@@ -17,7 +17,7 @@ from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.kinds.string_match import compare_text, read_references
 from webarena_gym.evaluators.outcome import (
-    WAITING,
+    FINAL_ONLY,
     Check,
     EvalKind,
     Judge,
@@ -25,8 +25,8 @@ from webarena_gym.evaluators.outcome import (
     Verdict,
     View,
     check_target,
-    look_at,
-    shown,
+    judge_page,
+    shorten,
 )
 from webarena_gym.observation import field_value, visible_text
 
@@ -36,7 +36,14 @@ _LONGEST_SELECTOR = 2_000  # characters
 
 
 def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
-    """A page, "last" for the final one, must hold `contents` (comparisons as for `answer`) where the CSS `locator` points."""
+    """Require texts in the elements of a page.
+
+    Args:
+        url: URL of the page; "last" for the final page.
+        locator: CSS selector of the elements; "" for the whole page.
+        contents: references by comparison, as for `string_match.answer`.
+
+    """
     return {"eval_types": ["program_html"], "program_html": [{"url": url, "locator": locator, "required_contents": contents}]}
 
 
@@ -45,72 +52,75 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
 
 
 def _check(target: Mapping[str, Any]) -> Check:
-    """One page, one place on it, and what it must hold."""
+    """Return the check of one target: a page, a locator and the required contents."""
     check_target(target)
     if target.get("prep_actions"):
-        raise EvaluationError("the native rules know no prep_actions; rules 'webarena', 'vab' and 'r1' do")
+        raise EvaluationError("the native rules do not support prep_actions; use the rules 'webarena', 'vab' or 'r1'")
     url = target["url"]
     if url.startswith("func:"):
         raise EvaluationError(
-            f"program_html has url {shown(url)}, a call, which the native rules do not know; expected an address"
+            f"program_html has url {shorten(url)}, a call, which the native rules do not support; expected an address"
         )
-    wanted = read_references(target["required_contents"], f"program_html {url}")
-    if not wanted:
+    contents = read_references(target["required_contents"], f"program_html {url}")
+    if not contents:
         raise EvaluationError(f"program_html of {url} has no required_contents")
     locate = _locator(target["locator"])
 
-    def look(view: View, intent: str, judge: Judge | None) -> Verdict:
+    def judge_view(view: View, intent: str, judge: Judge | None) -> Verdict:
         text, place = locate(view), view.page.url
         verdicts: list[Verdict] = []
-        for approach, references in wanted.items():
-            verdicts += compare_text(approach, references, text, intent, judge, f"program_html {place}")
+        for comparison, references in contents.items():
+            verdicts += compare_text(comparison, references, text, intent, judge, f"program_html {place}")
         failed = [verdict for verdict in verdicts if not verdict.passed]
-        by = ", ".join(dict.fromkeys(verdict.decided_by for verdict in verdicts))
+        decided_by = ", ".join(dict.fromkeys(verdict.decided_by for verdict in verdicts))
         expected = [verdict.expected for verdict in failed or verdicts if not verdict.check.endswith("must_exclude")] or [None]
         why = "; ".join(dict.fromkeys(verdict.why for verdict in failed if verdict.why))
-        return Verdict("program_html", not failed, why, by, expected[0] if len(expected) == 1 else expected, text[:200], place)
+        reference = expected[0] if len(expected) == 1 else expected
+        return Verdict("program_html", not failed, why, decided_by, reference, text[:200], place)
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         if url == "last":
-            return [look(outcome.final, intent, judge)]
+            return [judge_view(outcome.final, intent, judge)]
         with outcome.open_page(url) as view:
-            if not view.reached:
-                raise EvaluationError(f"{url} cannot be reached, so nothing can be said about what is there")
-            return [look_at(view, lambda now: look(now, intent, judge), waits=not WAITING.isdisjoint(wanted))]
+            if not view.is_reachable:
+                raise EvaluationError(f"the page {url} of a check cannot be reached")
+            final_only = not FINAL_ONLY.isdisjoint(contents)
+            return [judge_page(view, lambda current: judge_view(current, intent, judge), final_only=final_only)]
 
     return check
 
 
 def _locator(locator: str) -> Callable[[View], str]:
-    """Return what reads the text or value that a locator selects: all that a CSS selector finds, or the whole page without one.
+    """Return a function that returns the text or value of the elements that a locator selects, joined by spaces.
 
-    The common one-line scripts are read as selectors, of whose elements they take the first; others need a browser with scripts.
+    A CSS selector selects all its matches, and "" the whole page. Common one-line scripts such as document.querySelector("h1").outerText
+    are parsed as a selector of one element; other scripts run in the browser. Raises EvaluationError for an invalid locator.
     """
     if not locator:
         return lambda view: visible_text(view.page.root)
     script = _DOCUMENT.fullmatch(locator.strip().rstrip(";"))
     if locator.startswith("func:"):
         raise EvaluationError(
-            f"the locator {shown(locator)} is a call, which the native rules do not know; expected a CSS selector"
+            f"the locator {shorten(locator)} is a call, which the native rules do not support; expected a CSS selector"
         )
     if not script and "document." in locator:
-        return lambda view: _ask(view, locator)
+        return lambda view: _run_script(view, locator)
     css, attribute = (script.group(2), script.group(3)) if script else (locator, "")
     if len(css) > _LONGEST_SELECTOR:
         raise EvaluationError(f"the locator {css[:80]!r}... has {len(css)} characters; expected at most {_LONGEST_SELECTOR}")
     try:
         select = _selector(css)
     except (SelectorError, ValueError, XPathError, RecursionError) as error:
-        raise EvaluationError(f"the locator {css!r} is no CSS selector: {error}") from error
+        raise EvaluationError(f"the locator {css!r} is not a CSS selector: {error}") from error
 
     def locate(view: View) -> str:
         try:
-            found = select(view.page.root)[: 1 if script else None]
+            elements = select(view.page.root)[: 1 if script else None]
         except XPathError as error:
-            raise EvaluationError(f"the locator {css!r} cannot be looked for: {error}") from error
+            raise EvaluationError(f"the locator {css!r} cannot be evaluated: {error}") from error
         if attribute == "checked":
-            return " ".join(str("checked" in element.attrib).lower() for element in found)
-        return " ".join(_content(element) for element in found)
+            return " ".join(str("checked" in element.attrib).lower() for element in elements)
+        return " ".join(_content(element) for element in elements)
 
     return locate
 
@@ -118,10 +128,10 @@ def _locator(locator: str) -> Callable[[View], str]:
 def _selector(css: str) -> Callable[[Any], list[Any]]:
     """Return a function that selects elements under a root, in document order. Raises SelectorError or XPathError.
 
-    lxml alone takes cubic time for "li ~ li", since libxml2 merges the elements that each step finds with those found before. So
-    only the parts between combinators are looked for by lxml, and the combinators are followed here, in one pass each.
+    The function takes linear time. CSSSelector takes cubic time for "li ~ li", because libxml2 merges the matches of each step with
+    those of the steps before. Therefore lxml evaluates only the compound selectors, and one pass follows each combinator.
     """
-    whole: Callable[[Any], list[Any]] = CSSSelector(css, translator="html")
+    css_selector: Callable[[Any], list[Any]] = CSSSelector(css, translator="html")
     groups = []
     for selector in parse(css):
         tree, steps = selector.parsed_tree, []
@@ -132,38 +142,38 @@ def _selector(css: str) -> Callable[[Any], list[Any]]:
         translator = LxmlHTMLTranslator()
         groups.append([(kind, XPath(f"descendant-or-self::{translator.xpath(part)}")) for kind, part in reversed(steps)])
     if all(len(group) == 1 for group in groups):
-        return whole
+        return css_selector
 
     def select(root: Any) -> list[Any]:
-        elements, chosen = list(root.iter("*")), set()
+        elements, selected = list(root.iter("*")), set()
         for group in groups:
             matches = set(group[0][1](root))
             for combinator, path in group[1:]:
                 related = _related(elements, matches, combinator)
                 matches = related.intersection(path(root)) if related else related
-            chosen |= matches
-        return [element for element in elements if element in chosen]
+            selected |= matches
+        return [element for element in elements if element in selected]
 
     return select
 
 
 def _related(elements: list[Any], matches: set[Any], combinator: str) -> set[Any]:
-    """Return the elements, of those of a tree in document order, to which a combinator leads from one of the matches."""
-    found: set[Any] = set()
+    """Return the elements that a combinator relates to one of the matches; `elements` are those of the tree in document order."""
+    related: set[Any] = set()
     for element in elements:
         near = element.getparent() if combinator in " >" else next(element.itersiblings("*", preceding=True), None)
-        if near in matches or (combinator in " ~" and near in found):
-            found.add(element)
-    return found
+        if near in matches or (combinator in " ~" and near in related):
+            related.add(element)
+    return related
 
 
-def _ask(view: View, script: str) -> str:
-    """Return what a script says, and nothing where it throws, as on a page without what it looks for."""
+def _run_script(view: View, script: str) -> str:
+    """Return the value of a script as text, or "" if it throws, as on a page without its elements. Raises EvaluationError for bad syntax."""
     try:
         return str(view.run(script))
     except ScriptError as error:
         if "SyntaxError" in str(error):
-            raise EvaluationError(f"the locator {script!r} is no script: {error}") from error
+            raise EvaluationError(f"the locator {script!r} is not a valid script: {error}") from error
         return ""
 
 

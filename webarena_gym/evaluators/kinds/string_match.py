@@ -10,42 +10,57 @@ from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.outcome import TYPED, Check, EvalKind, Judge, Outcome, Verdict, as_texts, judge_name
 
-_BEFORE = re.compile(r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])")  # neither inside of a word or number nor behind a minus
+_BEFORE = re.compile(r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])")  # neither inside a word or number nor after a minus
 _AFTER = re.compile(r"(?!\w|[.,]\d)")
-_APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
+_COMPARISONS = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
 
 
 def read_references(references: Mapping[str, Any], where: str) -> dict[str, list[str]]:
-    """Return the references of each comparison as lists of texts. Raises EvaluationError for an unknown comparison."""
-    for approach in references:
-        if approach not in _APPROACHES:
-            raise EvaluationError(f"{where} has no comparison {approach!r}; expected one of {', '.join(_APPROACHES)}")
-    return {approach: as_texts(values, f"{approach} of {where}") for approach, values in references.items()}
+    """Return the references of each comparison as lists of strings. Raises EvaluationError for an unknown comparison."""
+    for comparison in references:
+        if comparison not in _COMPARISONS:
+            raise EvaluationError(
+                f"{where} has the unknown comparison {comparison!r}; expected one of {', '.join(_COMPARISONS)}"
+            )
+    return {comparison: as_texts(values, f"{comparison} of {where}") for comparison, values in references.items()}
 
 
 def compare_text(
-    approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Form | None = None
+    comparison: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, form: Form | None = None
 ) -> list[Verdict]:
-    """Return a verdict on a text for each reference of one comparison; by type, a list of references is compared as one list."""
-    if approach == "fuzzy_match" and judge is None and len(references) > 1:
-        result = compare(references, text, intent, asked)
-        return [Verdict(f"{check}/{approach}", result.is_right, result.why, TYPED, references, text[:200])]
+    """Return the verdicts of one comparison on a text, one for each reference.
+
+    Without a judge, several references of fuzzy_match are compared as one list, with one verdict.
+
+    Args:
+        comparison: exact_match, must_include, must_exclude or fuzzy_match.
+        references: the references.
+        text: the answer, or a text of a page.
+        intent: the goal of the task.
+        judge: decides fuzzy_match; None compares by type.
+        check: name of the check, for the verdicts.
+        form: answer form that the task specifies, for comparisons by type.
+
+    """
+    if comparison == "fuzzy_match" and judge is None and len(references) > 1:
+        result = compare(references, text, intent, form)
+        return [Verdict(f"{check}/{comparison}", result.is_right, result.why, TYPED, references, text[:200])]
     verdicts, cleaned = [], _clean(text)
     for reference in references:
-        by, why = "whole words", ""
-        match approach:
+        decided_by, why = "whole words", ""
+        match comparison:
             case "exact_match":
-                passed, by = any(_clean(choice) == cleaned for choice in reference.split(OR)), "equal text"
+                passed, decided_by = any(_clean(choice) == cleaned for choice in reference.split(OR)), "equal text"
             case "must_include":
                 passed = _contains(reference, cleaned)
             case "must_exclude":
                 passed = not _contains(reference, cleaned)
                 why = "" if passed else f"{reference!r} must not be there"
             case _ if judge is not None and not is_not_available(reference):
-                passed, by = judge(intent, reference, text), judge_name(judge)
+                passed, decided_by = judge(intent, reference, text), judge_name(judge)
             case _:
-                (passed, why), by = compare(reference, text, intent, asked), TYPED
-        verdicts.append(Verdict(f"{check}/{approach}", passed, why, by, reference, text[:200]))
+                (passed, why), decided_by = compare(reference, text, intent, form), TYPED
+        verdicts.append(Verdict(f"{check}/{comparison}", passed, why, decided_by, reference, text[:200]))
     return verdicts
 
 
@@ -57,7 +72,7 @@ def _clean(text: str) -> str:
 
 
 def _contains(reference: str, cleaned: str) -> bool:
-    """Return True if a clean text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
+    """Return True if a clean text contains a choice of the reference as whole words, not inside a longer word or number."""
     haystack = f" {cleaned}"
     for choice in map(_clean, reference.split(OR)):
         start = haystack.find(choice)
@@ -69,36 +84,36 @@ def _contains(reference: str, cleaned: str) -> bool:
 
 
 def answer(**references: Any) -> dict[str, Any]:
-    """The answer must agree: `exact_match`, `must_include`, `must_exclude` or `fuzzy_match` (by type), each text or a list."""
+    """Require an answer: `exact_match`, `must_include`, `must_exclude` or `fuzzy_match` (by type), each with a string or a list."""
     return {"eval_types": ["string_match"], "reference_answers": references}
 
 
-def told(block: dict[str, Any], **asked: Any) -> dict[str, Any]:
-    """Add to a check of the answer what the task tells about it: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Form`)."""
-    return block | {"asked": asked}
+def with_form(block: dict[str, Any], **form: Any) -> dict[str, Any]:
+    """Add the answer form that the task specifies to a check: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Form`)."""
+    return block | {"asked": form}
 
 
 def not_achievable() -> dict[str, Any]:
-    """The right answer is N/A."""
+    """Require the answer N/A."""
     return answer(fuzzy_match="N/A")
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the check of the native rules; the key `asked` says what the task tells about the answer (see `answers.Form`)."""
+    """Return the check of the native rules. The key `asked` holds the answer form that the task specifies (see `answers.Form`)."""
     references = evaluation.get("reference_answers") or {}
     if not references:
         raise EvaluationError("string_match without reference_answers")
-    wanted = read_references(references, "string_match")
+    comparisons = read_references(references, "string_match")
     try:
-        asked = read_form(evaluation.get("asked") or {})
+        form = read_form(evaluation.get("asked") or {})
     except ValueError as error:
         raise EvaluationError(f"asked of string_match: {error}") from error
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         verdicts: list[Verdict] = []
-        for approach, values in wanted.items():
-            verdicts += compare_text(approach, values, outcome.answer, intent, judge, "string_match", asked)
-        if list(wanted) == ["must_exclude"] and not outcome.answer.strip():
+        for comparison, values in comparisons.items():
+            verdicts += compare_text(comparison, values, outcome.answer, intent, judge, "string_match", form)
+        if list(comparisons) == ["must_exclude"] and not outcome.answer.strip():
             verdicts.append(Verdict("string_match/answered", False, "an empty answer excludes everything", "whole words"))
         return verdicts
 

@@ -1,4 +1,4 @@
-"""The eval kind `url_match`: the episode must end at one of the reference addresses."""
+"""The eval kind `url_match`: the final page must be one of the reference URLs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,14 +8,17 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
-from webarena_gym.evaluators.outcome import OR, Check, EvalKind, Judge, Outcome, Verdict, View, shown, with_base
+from webarena_gym.evaluators.outcome import OR, Check, EvalKind, Judge, Outcome, Verdict, View, shorten, with_base
 from webarena_gym.pages.page import Page
 
 _DEFAULT_PORTS = (None, 80, 443)
 
 
 class Address(NamedTuple):
-    """An address in parts, without its scheme, the marks of its fragment, a last "/" and the order of its parameters."""
+    """A URL normalized for comparison: without scheme, fragment, trailing "/" and the order of query parameters.
+
+    `values` holds the values of the query by key.
+    """
 
     host: str
     path: str
@@ -23,19 +26,22 @@ class Address(NamedTuple):
 
     @property
     def location(self) -> tuple[str, str]:
-        """The address without its parameters."""
+        """The host and path."""
         return self.host, self.path
 
 
 class PageIdentity(NamedTuple):
-    """The identity that a page of the sites declares: its content, and its content with its arrangement."""
+    """URLs that a page of the embedded sites declares in its head.
+
+    `content` (rel=canonical) identifies the content; `arranged` (rel=self) also has parameters such as sort order and page number.
+    """
 
     content: Address
     arranged: Address
 
 
 def read_address(url: str) -> Address:
-    """Return what an address says; the scheme may be left out. Raises EvaluationError for what is no address.
+    """Parse a URL; the scheme may be missing. Raises EvaluationError for an invalid URL.
 
     >>> read_address("HTTP://Shop.test:80/a%20b/?x=1#top")
     Address(host='shop.test', path='/a b', values={'x': frozenset({'1'})})
@@ -45,79 +51,79 @@ def read_address(url: str) -> Address:
         host, port = (parts.hostname or "").rstrip("."), parts.port
         pairs = parse_qsl(parts.query, keep_blank_values=True)
     except ValueError as error:
-        raise EvaluationError(f"{shown(url)} is no address: {error}") from error
+        raise EvaluationError(f"{shorten(url)} is not a valid URL: {error}") from error
     values: dict[str, set[str]] = {}
     for key, value in pairs:
         values.setdefault(key, set()).add(value)
     host = host if port in _DEFAULT_PORTS else f"{host}:{port}"
-    return Address(host, unquote(parts.path).rstrip("/"), {key: frozenset(found) for key, found in values.items()})
+    return Address(host, unquote(parts.path).rstrip("/"), {key: frozenset(options) for key, options in values.items()})
 
 
-def agree(reference: str, url: str) -> bool:
-    """Return True if an address is the reference: the same host and path, and no other values for the keys that it names.
+def matches_url(reference: str, url: str) -> bool:
+    """Return True if a URL matches the reference: the same host and path, and for each query key of the reference one of its values.
 
-    Of several values for a key the reference takes any, but the address may have none beside them, since nobody here knows
-    which of them its server reads.
+    If the reference has several values of a key, any of them matches. The URL must not have other values of that key, because it is
+    unknown which of them the server uses. Keys that the reference does not have are ignored.
     """
-    return _agree(read_address(reference), read_address(url))
+    return _matches(read_address(reference), read_address(url))
 
 
-def _agree(wanted: Address, given: Address) -> bool:
-    return wanted.location == given.location and all(
-        given.values.get(key, frozenset()) and given.values[key] <= options for key, options in wanted.values.items()
+def _matches(reference: Address, address: Address) -> bool:
+    return reference.location == address.location and all(
+        address.values.get(key, frozenset()) and address.values[key] <= options for key, options in reference.values.items()
     )
 
 
-def identity_of(page: Page) -> PageIdentity | None:
-    """Return which page a page says that it is; None for one that is no page of its own, such as a refusal."""
+def page_identity(page: Page) -> PageIdentity | None:
+    """Return the identity that a page declares; None for a page without one, such as an error page."""
     links = {link.get("rel"): link.get("href") for link in page.root.iterfind("head/link")}
     content, arranged = links.get("canonical"), links.get("self")
     return PageIdentity(read_address(content), read_address(arranged)) if content and arranged else None
 
 
-def shows(references: Sequence[str], page: Page, open_page: Callable[[str], AbstractContextManager[View]]) -> bool:
-    """Return True if a page is the one that a reference leads to.
+def matches_page(references: Sequence[str], page: Page, open_page: Callable[[str], AbstractContextManager[View]]) -> bool:
+    """Return True if a page is the page at one of the reference URLs.
 
-    Both show the same, and are arranged in the same way so far as the reference says how. Raises EvaluationError for a
-    reference that cannot be opened.
+    The two pages must have the same content, and the same values of those parameters of arrangement that the reference has. A reference
+    that is spelled differently from the declared URL is opened. Raises EvaluationError if that is not possible.
     """
-    found = identity_of(page)
-    if found is None:
+    identity = page_identity(page)
+    if identity is None:
         return False
     addresses = [read_address(reference) for reference in references]
-    return any(_names(wanted, found) for wanted in addresses) or any(
-        # It may be written in another way than the site's own.
-        _leads_to(reference, wanted, found, open_page)
-        for reference, wanted in zip(references, addresses, strict=True)
+    return any(_declares(identity, address) for address in addresses) or any(
+        _leads_to(reference, address, identity, open_page) for reference, address in zip(references, addresses, strict=True)
     )
 
 
-def _names(wanted: Address, found: PageIdentity) -> bool:
-    """Return True if an address is the one by which a page calls itself, so that it need not be opened."""
-    names_all = wanted.values.keys() >= found.content.values.keys()
-    names_no_more = all(found.arranged.values.get(key) == values for key, values in wanted.values.items())
-    return wanted.location == found.content.location and names_all and names_no_more
+def _declares(identity: PageIdentity, address: Address) -> bool:
+    """Return True if an address is the one that a page declares, so that it need not be opened."""
+    has_all = address.values.keys() >= identity.content.values.keys()
+    has_no_other = all(identity.arranged.values.get(key) == values for key, values in address.values.items())
+    return address.location == identity.content.location and has_all and has_no_other
 
 
 def _leads_to(
-    reference: str, wanted: Address, found: PageIdentity, open_page: Callable[[str], AbstractContextManager[View]]
+    reference: str, address: Address, identity: PageIdentity, open_page: Callable[[str], AbstractContextManager[View]]
 ) -> bool:
-    """Return True if the page that opens at a reference shows the same as a page that was found."""
+    """Return True if the page at a reference URL has the same identity as the final page; `address` is the parsed reference."""
     with open_page(reference) as view:
-        asked, reached = identity_of(view.page), read_address(view.page.url)
-    if asked is None or reached != wanted:
-        return False  # what leads elsewhere, to sign in perhaps, is no place of its own
-    named = [key for key in wanted.values if key not in asked.content.values and key in asked.arranged.values]
-    return asked.content == found.content and all(asked.arranged.values[key] == found.arranged.values.get(key) for key in named)
+        target, target_address = page_identity(view.page), read_address(view.page.url)
+    if target is None or target_address != address:
+        return False  # a redirect, for example to a log-in page
+    keys = [key for key in address.values if key not in target.content.values and key in target.arranged.values]
+    return target.content == identity.content and all(
+        target.arranged.values[key] == identity.arranged.values.get(key) for key in keys
+    )
 
 
 def at_url(url: str) -> dict[str, Any]:
-    """The episode must end at that place, such as `__SHOPPING__/wishlist/`."""
+    """Require that the episode ends at a URL, such as `__SHOPPING__/wishlist/`."""
     return {"eval_types": ["url_match"], "reference_url": url}
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the check of the native rules: the page that one of the references leads to (see `addresses`)."""
+    """Return the check of the native rules: the final page must be the page at one of the reference URLs."""
     reference = evaluation.get("reference_url") or ""
     if not reference:
         raise EvaluationError("url_match without reference_url")
@@ -130,11 +136,11 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
 
     def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
         url = outcome.final.page.url
-        if outcome.pages_say_places:
-            passed = shows(choices, outcome.final.page, outcome.open_page)
+        if outcome.has_page_identities:
+            passed = matches_page(choices, outcome.final.page, outcome.open_page)
         else:
-            given = read_address(url)
-            passed = any(_agree(read_address(choice), given) for choice in choices)
+            address = read_address(url)
+            passed = any(_matches(read_address(choice), address) for choice in choices)
         return [Verdict("url_match", passed, "", "same place", choices, url)]
 
     return [check]
@@ -144,6 +150,6 @@ KIND = EvalKind(
     name="url_match",
     key="reference_url",
     keys={"reference_url": (str, NoneType), "url_note": (str, NoneType)},
-    readers={"native": _read, **official.readers(official.place_checks)},
+    readers={"native": _read, **official.readers(official.url_checks)},
     looks_at="place",
 )

@@ -237,7 +237,8 @@ def customer_route(world: t.Sampler) -> t.Draw:
         start_url=tabs("map", "shopping_admin"),
         slots={"start": start["name"], "customer": customer["name"]},
         eval=t.all_of(
-            shows_route(start["name"], goal["name"], CAR), t.told(t.answer(fuzzy_match=duration(drive)), about=[goal["name"]])
+            shows_route(start["name"], goal["name"], CAR),
+            t.with_form(t.answer(fuzzy_match=duration(drive)), about=[goal["name"]]),
         ),
         solution=[
             turn_to(1),
