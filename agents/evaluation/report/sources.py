@@ -230,7 +230,7 @@ def summarise_all(policies: Mapping[str, Sequence[Trajectory]]) -> list[Result]:
         of_tasks = {episode.task_id: task_of(episode).template or episode.task_id for episode in episodes}
         templates = [of_tasks[task_id] for task_id in shared]
         clusters = templates if len(set(templates)) > 1 else None  # of a single template, tasks are resampled
-        results.append(Result(name, evaluation, paired_lift(*both, templates=clusters) if is_comparable else None))
+        results.append(Result(name, evaluation, paired_difference(*both, templates=clusters) if is_comparable else None))
     return results
 
 
