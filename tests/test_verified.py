@@ -100,7 +100,9 @@ def test_a_record_becomes_a_task_that_says_how_it_is_answered():
     assert task.eval == {"eval_types": ["verified"], "verified": {"task_id": 7, "revision": 2}}
     with pytest.raises(EvaluationError, match="unknown evaluator 'verified'"):
         check(task.eval, "vab")
-    with pytest.raises(EvaluationError, match="unknown evaluator 'string_match' under the rules 'verified'; expected some of verif"):
+    with pytest.raises(
+        EvaluationError, match="unknown evaluator 'string_match' under the rules 'verified'; expected some of verif"
+    ):
         check({"eval_types": ["string_match"]}, "verified")
     if importlib.util.find_spec("webarena_verified") is None:
         with pytest.raises(EvaluationError, match=r"webarena-gym\[verified\]"):
