@@ -101,7 +101,7 @@ def test_a_spy_learns_nothing_from_a_server_of_somebody_else(spy, capsys, monkey
 
 def test_a_server_that_shows_verdicts_to_everybody_scores_nobody(capsys, monkeypatch):
     with serving_episodes() as url:
-        assert main(["evaluate", "--agent", "command:x", "--base-url", url]) == 2
+        assert main(["evaluate", "--agent", f"command:{sys.executable}", "--base-url", url]) == 2
         assert f"${TOKEN} is not set" in capsys.readouterr().err
         with pytest.raises(AgentError, match="is not set"):
             EpisodeClient({}, url=url)

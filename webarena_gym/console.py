@@ -121,9 +121,10 @@ def _install_command(module: str) -> str:
     name = module.replace("_", "-").lower()
     with suppress(PackageNotFoundError):
         for requirement in requires("webarena-gym") or ():
-            match = re.fullmatch(r"([\w.-]+)[^;]*; extra == [\"']([\w-]+)[\"']", requirement)
-            if match and match[1].replace("_", "-").lower() == name:
-                return f"pip install 'webarena-gym[{match[2]}]'"
+            distribution, _, marker = requirement.partition(";")
+            extra = re.search(r"extra == [\"']([\w-]+)", marker)
+            if extra and re.split(r"[^\w.-]", distribution)[0].replace("_", "-").lower() == name:
+                return f"pip install 'webarena-gym[{extra[1]}]'"
     return f"pip install {name}"
 
 

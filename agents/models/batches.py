@@ -114,7 +114,7 @@ def find_repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
 
     `input_ids` has shape (B, L); the two results have one entry per such token. Pairs that end in padding are ignored.
 
-    >>> rows, columns = repeats(torch.tensor([[5, 6, 7, 5, 6, 0]]), pad_id=0)
+    >>> rows, columns = find_repeats(torch.tensor([[5, 6, 7, 5, 6, 0]]), pad_id=0)
     >>> columns.tolist()
     [3]
     """

@@ -62,7 +62,7 @@ class AttentionBlocks:
 def common_prefix_length(first: Integers, second: Integers) -> int:
     """Return the length of the common prefix of two sequences.
 
-    >>> common(numpy.array([1, 2, 3]), numpy.array([1, 2, 4, 5]))
+    >>> common_prefix_length(numpy.array([1, 2, 3]), numpy.array([1, 2, 4, 5]))
     2
     """
     length = min(len(first), len(second))
@@ -73,7 +73,7 @@ def common_prefix_length(first: Integers, second: Integers) -> int:
 def build_tree(sequences: Sequence[Integers]) -> Tree:
     """Return the prefix tree of sequences, which must be in lexicographic order.
 
-    >>> tree = grow([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [1, 5])])
+    >>> tree = build_tree([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [1, 5])])
     >>> tree.ids.tolist(), tree.depths.tolist(), tree.ends.tolist()
     ([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [5, 4, 3, 4, 5])
     """
@@ -101,7 +101,7 @@ def block_bounds(tree: Tree, width: int = BLOCK) -> list[int]:
 
     Blocks start at the start of a sequence if possible. A block across two sequences computes pairs that the second does not need.
 
-    >>> cut(grow([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [5])]), width=4)
+    >>> block_bounds(build_tree([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [5])]), width=4)
     [0, 4, 5]
     """
     bounds = [0]

@@ -243,7 +243,7 @@ def amount_of(text: str) -> float | None:
 def format_like(amount: float, like: str) -> str:
     """Return an amount in the format of another text: money, duration or number.
 
-    >>> write_like(1234.5, "$3.00"), write_like(65, "4 min"), write_like(7, "3")
+    >>> format_like(1234.5, "$3.00"), format_like(65, "4 min"), format_like(7, "3")
     ('$1,234.50', '1h 5min', '7')
     """
     if like.startswith("$"):

@@ -130,7 +130,7 @@ def make_action(candidate: CandidateAction, argument: str) -> Action:
 def describe_action(candidate: CandidateAction) -> str:
     """Return a description of a candidate for people.
 
-    >>> in_words(Act("option", "7", "Size", "Large"))
+    >>> describe_action(CandidateAction("option", "7", "Size", "Large"))
     'select Large in Size'
     """
     return _DESCRIPTIONS.get(candidate.kind, "click {label}").format(label=candidate.label, argument=candidate.argument)
