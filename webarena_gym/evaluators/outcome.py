@@ -103,7 +103,7 @@ class Outcome:
 
 
 MAX_ADVANCES = 30
-"""How often a check advances a page, by 0.1 s each time. The public evaluators wait 3 s before they read a page."""
+"""Maximum number of times that a check advances a page, by 0.1 s each time. The public evaluators wait 3 s before they read a page."""
 
 
 def judge_page(view: View, judge_view: Callable[[View], Verdict], *, final_only: bool) -> Verdict:
