@@ -294,6 +294,11 @@ def _evaluate(name: str, policy: str, tasks: Sequence[Task], env: EnvSettings, s
     return episodes
 
 
+def main(arguments: Sequence[str]) -> None:
+    """Run the demo with command-line options."""
+    run(parse_settings(DemoSettings, arguments, program="agents.demo"))
+
+
 if __name__ == "__main__":
     collect_rarely()
-    console.run("python -m agents.demo", lambda arguments: run(parse_settings(DemoSettings, arguments, program="agents.demo")))
+    console.run("python -m agents.demo", main)
