@@ -281,7 +281,7 @@ class Parser(argparse.ArgumentParser):
         commands = [f"{self.prog} {each}".rstrip() for each in examples]
         if not commands:
             written = re.findall(r"`(python -m [^`]+)`", self.description or "")
-            commands = [re.sub(r" \[[^\]]*\]", "", each) for each in written[:2]]  # without what is optional
+            commands = [re.sub(r" \[[^\[\]]*\]", "", each) for each in written[:2]]  # without what is optional
         if commands and not self.epilog:
             self.epilog = "\n  ".join(["examples:", *commands])
         self.register("type", int, whole())
