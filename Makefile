@@ -136,6 +136,7 @@ check: install chromium
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.english
 	$(TEST)
 
 bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
