@@ -96,10 +96,14 @@ def make_parser() -> Parser:
         "fuzz",
         help="act at random: nothing may break, and both browsers must show the same",
         description="Takes random walks, on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
-        "breaks or differs is told with the fewest replies that lead to it.",
-        examples=["--steps 1000 --sites shopping reddit"],
+        "breaks or differs is told with the fewest replies that lead to it. With --pages it plays generated pages instead of the sites.",
+        examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1"],
     )
     add_walks(fuzz, 10_000)
+    fuzz.add_argument(
+        "--pages", type=whole(1), metavar="N",
+        help="play that many generated pages, valid and slightly broken ones, and print the classes of what differs",
+    )  # fmt: skip
     fuzz.add_argument(
         "--sites", "--site", nargs="+", action="extend", choices=tuple(HOSTS), metavar="SITE",
         help=f"begin on these sites: {', '.join(HOSTS)} (default: all)",
@@ -295,8 +299,9 @@ def _audit(options: argparse.Namespace) -> int:
 
 def _fuzz(options: argparse.Namespace) -> int:
     from webarena_gym.tools.fuzz import fuzz_sites  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.tools.fuzz.pages import fuzz_pages  # noqa: PLC0415
 
-    return fuzz_sites(options)
+    return fuzz_pages(options) if options.pages else fuzz_sites(options)
 
 
 def _world(options: argparse.Namespace) -> int:

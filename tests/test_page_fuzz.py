@@ -1,0 +1,93 @@
+"""Generated pages find what differs between both browsers, and cut it down to what matters."""
+
+import json
+from itertools import islice
+from random import Random
+
+import pytest
+
+from tests import needs
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import ActionError
+from webarena_gym.pages import dom
+from webarena_gym.tools.cli import main
+from webarena_gym.tools.fuzz import pages
+from webarena_gym.tools.fuzz.grammar import Act, Case, Node, make_case, reductions, shape
+
+PLAIN = Case(
+    Node("", (), ("<!doctype html><meta charset=utf-8><title>T</title>", Node("div", (), (
+        "Text", Node("form", (("method", "post"), ("action", "/e"), ("id", "f")), (
+            Node("input", (("id", "e1"), ("name", "a"), ("title", "Hint"))), Node("p", (), ("x",), "</p>"),
+            Node("button", (("id", "e2"),), ("Go",), "</button>"),
+        ), "</form>"),
+    ), "</div>"))),
+    (Act("type", "e1", "text"), Act("click", "e2")), ("n=1; Path=/",),
+)  # fmt: skip
+
+
+def test_a_seed_gives_a_case_and_seeds_give_many():
+    assert [make_case(seed) for seed in range(50)] == [make_case(seed) for seed in range(50)]
+    cases = [make_case(seed) for seed in range(3000)]
+    assert len({str(case) for case in cases}) > 2900
+    parts = frozenset().union(*(shape(case.page) for case in cases))
+    for kind in dom._INPUT_TYPES:
+        assert f"input type={kind}" in parts
+    assert {"table", "select", "dialog", "details", "iframe", "base", "template", "button formmethod", "a target"} <= parts
+    assert {redirect.status for case in cases for redirect in case.redirects} >= {301, 302, 303, 307, 308}
+    assert sum(bool(case.cookies) for case in cases) > 300
+
+
+def test_reductions_are_smaller_and_end_with_nothing():
+    dice = Random(3)
+    for seed in range(100):
+        case = make_case(seed)
+        while smaller := list(islice(reductions(case), 300)):
+            for other in smaller:
+                assert (
+                    len(str(other)) < len(str(case))
+                    or str(other).count("</") > str(case).count("</")
+                    or other.page != case.page
+                )
+            case = dice.choice(smaller)
+        assert not shape(case.page)
+        assert (case.acts, case.cookies, case.redirects) == ((), (), ())
+
+
+@pytest.fixture
+def player(opened, one_chromium):
+    return opened(pages.Player())
+
+
+@needs.chromium
+class TestPlayer:
+    def test_equal_pages_are_equal(self, player):
+        assert player.compare(PLAIN) is None
+
+    def test_what_is_broken_is_found_and_cut_down(self, player, monkeypatch):
+        def refuse(self, element, text, *, enter=False):
+            raise ActionError("no")
+
+        monkeypatch.setattr(InProcessBrowser, "type", refuse)
+        found = player.compare(PLAIN)
+        assert (found.aspect, found.step) == ("elements", 1)
+        case, found = player.shrink(PLAIN, found)
+        assert shape(case.page) == {"input"}
+        assert case.acts == (Act("type", "e1", "text"),)
+        assert case.cookies == ()
+        assert "'text'" in str(found)
+
+
+@needs.chromium
+@pytest.mark.usefixtures("one_chromium")
+def test_the_command_prints_classes_and_counts(monkeypatch, capsys):
+    monkeypatch.setattr(pages, "make_case", lambda seed: PLAIN if seed % 2 else Case(Node("", (), ("<title>T</title>",))))
+    arguments = ["fuzz", "--pages", "4", "--jobs", "1", "--json"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["differing"] == 0
+    monkeypatch.setattr(InProcessBrowser, "click", lambda self, element: None)
+    assert main(arguments) == 1
+    out = capsys.readouterr().out
+    told = json.loads(out.splitlines()[-1])
+    assert (told["pages"], told["differing"], told["classes"]) == (4, 2, 1)
+    assert "2 cases, such as seed 1" in out
+    assert "click('e2')" in out

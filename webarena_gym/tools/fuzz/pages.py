@@ -1,0 +1,311 @@
+"""Generated pages on both browsers: they must send the same requests and show the same, or the page is cut down to what differs.
+
+Chromium is right by definition. A difference that is accepted is in ACCEPTED, with its reason.
+"""
+
+import argparse
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from lxml.html import HtmlElement
+
+from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.console import Progress
+from webarena_gym.errors import ActionError
+from webarena_gym.observation import observe
+from webarena_gym.pages import dom
+from webarena_gym.pages.page import Network, Page
+from webarena_gym.processes import workers
+from webarena_gym.tools.fuzz.grammar import HOME, HOSTS, Act, Case, Redirect, make_case, reductions, shape
+
+_PIECE = 50  # cases that a process is given at a time
+_REPLAYED = 150  # cases that may be played to make one smaller
+_MOST_CLASSES = 80  # classes of differences that are looked for before the rest is only counted
+
+ASPECTS = ("error", "requests", "tabs", "elements", "focus", "text", "message", "notices")
+"""The parts of a state that are compared after each action, the most important first."""
+_COMPARED = (*dom.CONTROL_TAGS, "a", "area", "summary", "details", "dialog", "label")
+_HEADERS = ("Content-Type", "Cookie", "Origin", "Referer")
+_BOUNDARY = re.compile(rb"-{4,}[A-Za-z0-9]+")
+
+
+class Difference(NamedTuple):
+    """The first thing that differs when a case is played: after `step` actions, in one aspect."""
+
+    aspect: str
+    step: int
+    inprocess: Any
+    chromium: Any
+
+    def __str__(self) -> str:
+        return (
+            f"{self.aspect} after {self.step} actions: {self.inprocess!r:.400} in process, {self.chromium!r:.400} in Chromium"
+        )
+
+
+class Accepted(NamedTuple):
+    """A difference that stays, with its reason."""
+
+    name: str
+    reason: str
+    applies: Callable[[Case, Difference], bool]
+
+
+def _shows_frame(case: Case, difference: Difference) -> bool:
+    return "iframe" in shape(case.page) and difference.aspect in {"text", "notices", "elements"}
+
+
+def _acts_on_nothing(case: Case, difference: Difference) -> bool:
+    act = case.acts[difference.step - 1] if difference.step else Act("start")
+    return bool(act.target) and re.search(rf"<a id={act.target}\b[^>]*></a>", str(case.page)) is not None
+
+
+ACCEPTED = (
+    Accepted("frames", "only Chromium loads the documents of frames; the in-process browser says so in a notice", _shows_frame),
+    Accepted("no layout", "an empty link has no size to click on in Chromium; in process nothing has", _acts_on_nothing),
+)
+"""The differences that stay."""
+
+
+class Found(NamedTuple):
+    """A class of differences: one case of it, as small as possible, and how many cases have all that it consists of."""
+
+    seed: int
+    case: Case
+    difference: Difference
+    cases: int = 1
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The parts of the case and its difference."""
+        return _parts(self.case, self.difference)
+
+    def __str__(self) -> str:
+        lines = (*str(self.case).splitlines(), str(self.difference))
+        return "\n    ".join((f"{self.cases} cases, such as seed {self.seed}", *lines))
+
+
+class CaseSite:
+    """The site of a case as a WSGI application: its page, its redirects, and an echo for any other address. Records the requests."""
+
+    def __init__(self) -> None:
+        self.case = Case(make_case(0).page)
+        self.requests: list[tuple[Any, ...]] = []
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        path, query = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace"), environ["QUERY_STRING"]
+        if path in {"/favicon.ico", "/frame", "/img"}:  # only Chromium asks for these
+            start_response("200 OK", [("Content-Type", "text/plain")])
+            return [b"inside"]
+        is_home = path == "/" and environ["HTTP_HOST"] == HOSTS[0] and not query and environ["REQUEST_METHOD"] == "GET"
+        if not is_home:
+            body = _BOUNDARY.sub(b"--boundary", environ["wsgi.input"].read())
+            headers = {name: environ.get(_KEYS_OF[name], "") for name in _HEADERS}
+            headers["Content-Type"] = headers["Content-Type"].partition("boundary=")[0]
+            target = f"http://{environ['HTTP_HOST']}{path}{query and '?'}{query}"
+            self.requests.append(
+                (environ["REQUEST_METHOD"], target, body, *(f"{name}: {value}" for name, value in headers.items() if value))
+            )
+        status, location, cookies, page = 200, "", self.case.cookies if is_home else (), _ECHO
+        if is_home:
+            page = str(self.case.page)
+        elif path.startswith("/r") and path[2:].isdecimal():
+            known = self.case.redirects[int(path[2:]) :] or (Redirect(200, ""),)
+            status, location, cookies = known[0]
+        head = [("Content-Type", "text/html; charset=utf-8"), *(("Set-Cookie", _as_header(cookie)) for cookie in cookies)]
+        start_response(f"{status} OK", [*head, ("Location", location)] if location else head)
+        return [] if status in {204, 304} else [page.encode()]
+
+
+_KEYS_OF = {name: "CONTENT_TYPE" if name == "Content-Type" else f"HTTP_{name.upper()}" for name in _HEADERS}
+_ECHO = "<!doctype html><meta charset=utf-8><title>Echo</title><p>Echo <a id=home href=http://app.test/>Home</a>"
+
+
+def _as_header(text: str) -> str:
+    return text.encode().decode("latin-1")
+
+
+class Player:
+    """Both browsers, on the same site."""
+
+    def __init__(self) -> None:
+        self._sites = CaseSite(), CaseSite()
+        networks = [Network(dict.fromkeys(HOSTS, site)) for site in self._sites]
+        self._browsers: tuple[Browser, Browser] = InProcessBrowser(networks[0]), ChromiumBrowser(networks[1])
+
+    def close(self) -> None:
+        """Close both browsers."""
+        for browser in self._browsers:
+            browser.close()
+
+    def compare(self, case: Case) -> Difference | None:
+        """Play a case on both browsers and return the first difference, None if there is none."""
+        played = [_play(browser, site, case) for browser, site in zip(self._browsers, self._sites, strict=True)]
+        for step, (one, other) in enumerate(zip(*played, strict=True)):
+            for aspect in ASPECTS:
+                if one.get(aspect) != other.get(aspect):
+                    return Difference(aspect, step, *_first_different(one.get(aspect), other.get(aspect)))
+        return None
+
+    def shrink(self, case: Case, difference: Difference) -> tuple[Case, Difference]:
+        """Return a smaller case that differs in the same aspect; no reduction of it does, unless very many were tried."""
+        left, is_smaller = _REPLAYED, True
+        while is_smaller and left > 0:
+            is_smaller = False
+            for smaller in reductions(case):
+                found, left = self.compare(smaller), left - 1
+                if found and found.aspect == difference.aspect and not _accepted(smaller, found):
+                    case, difference, is_smaller = smaller, found, True
+                    break
+                if left <= 0:
+                    break
+        return case, difference
+
+
+def _play(browser: Browser, site: CaseSite, case: Case) -> list[dict[str, Any]]:
+    """Return what there is to see after the page was opened and after each action."""
+    site.case = case
+    site.requests.clear()
+    states = []
+    for act in (Act("start"), *case.acts):
+        message = error = ""
+        try:
+            _act(browser, act)
+        except ActionError as refused:
+            message = str(refused)
+        except Exception as raised:  # noqa: BLE001 - whatever is raised is a difference
+            error = f"{type(raised).__name__}: {raised}"
+        state: dict[str, Any] = {"message": message, "error": error, "requests": tuple(site.requests)}
+        site.requests.clear()
+        states.append(state if error else state | _seen(browser.page()))
+    return states
+
+
+def _act(browser: Browser, act: Act) -> None:
+    if act.kind == "start":
+        browser.start([HOME], {})
+    elif act.kind == "back":
+        browser.go_back()
+    else:
+        element = dom.element_by_id(browser.page().root, act.target)
+        if element is None:
+            raise ActionError(f"there is no element {act.target}")
+        match act.kind:
+            case "click":
+                browser.click(element)
+            case "type":
+                browser.type(element, act.argument)
+            case "select":
+                browser.select(element, act.argument)
+            case _:
+                browser.press(act.argument, element)
+
+
+def _seen(page: Page) -> dict[str, Any]:
+    focus = None if page.focused is None else page.focused.get("id", page.focused.tag)
+    return {
+        "tabs": (page.url, page.active_tab, *page.tabs),
+        "elements": tuple(fact for element in page.root.iter(*_COMPARED) for fact in _facts(element)),
+        "focus": focus,
+        "text": tuple(observe(page, header=False).text.splitlines()),
+        "notices": page.notices,
+    }
+
+
+def _facts(element: HtmlElement) -> Iterator[str]:
+    """Yield what an element is, with its live state, its form and whether it can be clicked."""
+    name = f"{element.tag} {element.get('id', '')}"
+    yield f"{name} {dom.element_type(element)}{' hidden' * dom.is_unclickable(element)}"
+    if element.tag in dom.CONTROL_TAGS:
+        form = dom.form_owner(element)
+        value = dom.field_value(element) if element.tag == "textarea" else element.get("value")
+        yield f"{name} value {value!r}"
+        yield f"{name} form {None if form is None else form.get('id', 'without id')}"
+    yield f"{name}{''.join(f' {state}' for state in ('checked', 'disabled', 'open') if state in element.attrib)}"
+    if element.tag == "select":
+        yield f"{name} selected {['selected' in option.attrib for option in element.iter('option')]}"
+
+
+def _first_different(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the first parts that differ of two sequences, and otherwise both as they are."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return next(pair for pair in zip_longest(one, other) if pair[0] != pair[1])
+    return one, other
+
+
+def _accepted(case: Case, difference: Difference) -> Accepted | None:
+    return next((accepted for accepted in ACCEPTED if accepted.applies(case, difference)), None)
+
+
+def _parts(case: Case, difference: Difference) -> frozenset[str]:
+    acts = {f"{act.kind} {act.argument}" if act.kind == "press" else act.kind for act in case.acts}
+    cookies = {f"cookie {part.partition('=')[0]}" for cookie in case.cookies for part in cookie.split("; ")[1:]}
+    redirects = {f"redirect {redirect.status}" for redirect in case.redirects}
+    return frozenset((difference.aspect, *shape(case.page), *acts, *cookies, *redirects))
+
+
+def play(seeds: Sequence[int]) -> list[tuple[int, Difference]]:
+    """Play the cases of some seeds in this process and return those that differ."""
+    with closing(Player()) as player:
+        found = ((seed, player.compare(make_case(seed))) for seed in seeds)
+        return [(seed, difference) for seed, difference in found if difference]
+
+
+def classify(differing: Iterable[tuple[int, Difference]]) -> Iterator[Found]:
+    """Yield a class for each differing case: a new one, made smaller, or a known one, whose parts the case has, counted once more."""
+    classes: list[Found] = []
+    with closing(Player()) as player:
+        for seed, difference in differing:
+            case = make_case(seed)
+            parts = _parts(case, difference)
+            index = next((index for index, known in enumerate(classes) if known.parts <= parts), None)
+            if index is None and len(classes) < _MOST_CLASSES:
+                found = Found(seed, *player.shrink(case, difference))
+                index = next((index for index, known in enumerate(classes) if known.parts == found.parts), None)
+                if index is None:
+                    classes.append(found)
+                    yield found
+                    continue
+            if index is not None:
+                classes[index] = classes[index]._replace(cases=classes[index].cases + 1)
+                yield classes[index]
+
+
+def fuzz_pages(options: argparse.Namespace) -> int:
+    """Play generated cases on both browsers, print the classes of differences, and return the exit status."""
+    start = time.perf_counter()
+    first = options.seed * 1_000_000
+    seeds = range(first, first + options.pages)
+    pieces = [seeds[index : index + _PIECE] for index in range(0, len(seeds), _PIECE)]
+    progress, played, differing = Progress(options.pages, "pages played"), 0, list[tuple[int, Difference]]()
+    with workers(min(options.jobs, len(pieces))) as work:
+        for piece, found in zip(pieces, work(play, pieces), strict=True):
+            played, differing = played + len(piece), differing + found
+            progress.show(played, f"{len(differing)} differ")
+    accepted = Counter(name.name for seed, difference in differing if (name := _accepted(make_case(seed), difference)))
+    left = [(seed, difference) for seed, difference in differing if not _accepted(make_case(seed), difference)]
+    classes = {}
+    for number, found in enumerate(classify(left)):
+        classes[found.parts] = found
+        progress.show(played, f"{number + 1} of {len(left)} classified")
+    progress.clear()
+    seconds = round(time.perf_counter() - start, 2)
+    print(f"{played} pages, {len(left)} differ in {len(classes)} classes, {accepted.total()} are accepted, in {seconds} s")
+    by_aspect = Counter(difference.aspect for _, difference in left)
+    print("".join(f"  {aspect:<10} {by_aspect[aspect]:>6}\n" for aspect in ASPECTS if by_aspect[aspect]), end="")
+    for known in ACCEPTED:
+        print(f"  accepted: {accepted[known.name]:>6} {known.name}: {known.reason}")
+    for found in sorted(classes.values(), key=lambda found: (ASPECTS.index(found.difference.aspect), -found.cases)):
+        print(f"  {found}")
+    if options.json:
+        counts = {"pages": played, "differing": len(left), "classes": len(classes), "accepted": accepted.total()}
+        print(json.dumps({**counts, "seed": options.seed, "seconds": seconds}))
+    return 1 if left else 0
