@@ -167,6 +167,8 @@ def rows(query, expected, parameters=(), **more):
 
 
 @pytest.mark.parametrize(("references", "right", "wrong"), [
+    ({"exact_match": "Caf\u00e9"}, ["Cafe\u0301", "caf\u00e9\u200b", "Ca\u00adf\u00e9"], ["Cafe"]), ({"must_include": "Cafe\u0301"}, ["the caf\u00e9"], ["the cafe"]),
+    ({"fuzzy_match": "Cafe\u0301 Noir"}, ["Caf\u00e9 Noir", "Answer: Caf\u00e9 Noir"], ["Cafe Noir"]),
     ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]), ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
     ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]), ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
     ({"must_include": "cat"}, [], ["concatenate"]), ({"must_include": ["0"]}, [], ["$0.00"]),

@@ -10,6 +10,7 @@ from lxml import etree
 
 from tests.browser_site import HOME, OTHER, PAGES, make_network
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument, changed_tree, original_tree, parse
+from webarena_gym.browsers.forms import find_option
 from webarena_gym.browsers.http import CookieJar, resolve_url
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
@@ -151,6 +152,18 @@ def test_snapshots_share_and_bound_what_they_hold(browser):
 # An action is a verb, which of the elements that it fits (counted round), and a text; so nearly every sequence does something.
 VERBS = ("click", "click", "click", "type", "enter", "select", "press", "goto", "back", "forward", "tab")
 TARGETS = {"type": ("input", "textarea"), "enter": ("input", "textarea"), "select": ("select",)}
+
+
+def test_an_option_is_named_without_invisible_characters_and_the_second_of_two_by_its_number():
+    markup = "<select><option>Tea<option>Ca\u00adfe\u0301\u200d noir<option>Milk<option>Milk<option>Milk [2] free</select>"
+    select = parse(markup.encode()).find(".//select")
+    for text in ("Cafe\u0301 noir", "Caf\u00e9 noir", "CAF\u00c9"):
+        assert find_option(select, text) is select[1]
+    assert [find_option(select, name) for name in ("Milk", "Milk [2]", "milk [2] FREE")] == [*select[2:]]
+    with pytest.raises(ActionError, match=r'no option "Oat"; it has "Tea", .*, "Milk", "Milk \[2\]", "Milk \[2\] free"$'):
+        find_option(select, "Oat")
+
+
 CLICKABLE = ("a", "b", "input", "button", "select", "textarea", "option", "label", "summary")
 TYPED = ("x", "", "42", "2023-03-05", "a@b.test", "ABC", "\x01é\U0001f600\n", "Large", "one", "small")
 KEYS = ("Tab", "Enter", "Backspace", "Shift+Tab", "Space", "k", "End", "NoKey")

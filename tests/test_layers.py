@@ -29,15 +29,15 @@ changes:
 console: arguments errors
 processes:
 texts:
-answers:
-pages: errors
+answers: texts
+pages: errors texts
 actions: errors texts
 observation: actions errors pages texts
 browsers: actions errors observation pages
 sites: changes console errors pages
 servers: browsers errors observation pages sites
 applications: arguments changes errors sites
-evaluators: answers changes errors observation pages servers
+evaluators: answers changes errors observation pages servers texts
 tasks: actions answers applications arguments errors evaluators observation pages sites
 templates: actions answers evaluators observation pages sites tasks
 backends: actions applications browsers changes errors evaluators observation pages servers sites tasks

@@ -116,7 +116,7 @@ def test_a_window_shows_a_part_says_what_is_left_and_scrolls_to_both_ends():
     while (top := scrolled_top(seen, down=False)) != seen.top:
         seen = observe(page(LONG), window=400, top=top)
     assert seen.top == 0
-    assert "word word" in observe(page("<p>" + "word " * 80 + "</p>"), window=10).text  # one line is shown whole
+    assert observe(page("<p>" + "word " * 80 + "</p>"), window=10).total == 79  # a longer line is split
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=60))
@@ -288,3 +288,97 @@ def test_the_newest_rounds_stay(small_limits):
     assert chat[-2]["content"] == turns[-1].reply
     assert chat[0]["content"].startswith("Task Instruction: G\n\n[")
     assert 3 < len(chat) < 30
+
+
+WORDS = [f"word{number:04}" for number in range(300)]
+
+
+@pytest.mark.parametrize("style", get_args(Style))
+@pytest.mark.parametrize(
+    "markup",
+    ["<p>{}</p>", "<table><tr><td>{}</td></tr></table>", "<pre>{}</pre>", "<h2>{}</h2>", "<p>{} <a href=/x>link</a></p>"],
+)
+def test_a_long_text_is_read_to_its_end_by_scrolling(style, markup):
+    document = page(markup.format(" ".join(WORDS)))
+    seen, tops, top = "", list[int](), 0
+    while top not in tops:
+        tops.append(top)
+        window = observe(document, style=style, window=1_000, top=top)
+        assert len("\n".join(line for line in window.text.split("\n") if not line.startswith(("[", "URL", "Root")))) <= 1_000
+        seen, top = f"{seen}\n{window.text}", scrolled_top(window, down=True)
+    assert [word for word in WORDS if word not in seen] == []
+    assert "..." not in seen
+    cut_at_500 = observe(document, style=style, max_text=500).text
+    assert WORDS[50] in cut_at_500
+    assert "..." in cut_at_500
+    assert WORDS[60] not in cut_at_500
+
+
+def test_a_long_line_is_split_between_words_and_outside_of_tags():
+    cells = "".join(f'<td>{number} <a href="/{number}">the item number {number}</a></td>' for number in range(40))
+    document = page(f"<p>before<table><tr>{cells}</tr></table><p>after <a href=/z>last</a>")
+    whole = observe(document, header=False)
+    window = observe(document, header=False, window=100)
+    parts = []
+    for top in range(window.total):
+        part = observe(document, header=False, window=100, top=top)
+        lines = [line for line in part.text.split("\n") if not line.startswith("[")]
+        assert all(len(line) < 100 for line in lines)
+        parts.append(lines[0])
+    assert " ".join(parts) == " ".join(whole.text.split("\n"))
+    assert all(line.count("<") == line.count(">") for line in parts)
+    assert window.nodes.keys() == whole.nodes.keys()
+    assert parts[window.nodes["40"].line].startswith("after")
+
+
+def test_the_value_of_an_input_is_shown_whole():
+    value = " ".join(WORDS)
+    for style in get_args(Style):
+        assert f"{WORDS[0]} {WORDS[1]}" in (text := observe(page(f'<input name=a value="{value}">'), style=style).text)
+        assert text.count(WORDS[-1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("markup", "html", "axtree", "occam"),
+    [
+        ("<p>Lamp <s>$9</s> $7", "Lamp <s>$9</s> $7", "StaticText 'Lamp ~~$9~~ $7'", "text 'Lamp ~~$9~~ $7'"),
+        ("<h2>Lamp <del>$9</del> $7</h2>", "<h2>Lamp <del>$9</del> $7</h2>", "heading 'Lamp ~~$9~~ $7'", "heading 'Lamp ~~$9~~ $7'"),
+        ("<a href=/x><i>Lamp</i> <strike>$9</strike></a>", "Lamp ~~$9~~</a>", "link 'Lamp ~~$9~~'", "'Lamp ~~$9~~'"),
+        ("<ol start=4><li>Sand<li>Oil</ol>", "4. Sand\n5. Oil", "'4. Sand'\n\tStaticText '5. Oil'", "'4. Sand'\n\ttext '5. Oil'"),
+        ("<ol reversed><li>Sand<li>Oil</ol>", "2. Sand\n1. Oil", "'2. Sand'", "'2. Sand'"),
+        ("<ol type=a><li>Sand<li value=27>Oil</ol>", "a. Sand\naa. Oil", "'a. Sand'", "'a. Sand'"),
+        ("<ol type=i start=9><li>Sand</ol>", "ix. Sand", "'ix. Sand'", "'ix. Sand'"),
+        ("<ol><li>Sand<li>Oil</ol>", "Sand\nOil", "'Sand'", "'Sand'"),
+        ("<ol start=4><li><a href=/x>Sand</a> 3 km</ol>", '<a id="0">Sand</a> 3 km', "link 'Sand'", "'Sand' text '3 km'"),
+        (
+            "<table><tr><td rowspan=2>B<td>2<tr><td>3</table>",
+            '<tr><td rowspan="2">B</td><td>2</td></tr>\n<tr><td>3</td></tr>',
+            "row\n\t\tStaticText 'B'\n\t\tStaticText '3'",
+            "| B | 2 |\n\t| B | 3 |",
+        ),
+        (
+            "<table><tr><td>A<td rowspan=0 colspan=2>B<tr><td>1<td>2<tr><td>3</table>",
+            '<tr><td>A</td><td rowspan="0" colspan="2">B</td></tr>',
+            "row\n\t\tStaticText '3'\n\t\tStaticText 'B'",
+            "| A | B |\n\t| 1 | B | 2 |\n\t| 3 | B |",
+        ),
+        (
+            "<select name=a><option>One<optgroup label=G><option disabled>Two<option>One</optgroup><option>Six</select>",
+            '<option>One</option><optgroup label="G"><option disabled>Two</option><option>One [2]</option></optgroup><option>Six',
+            "options: 'One', 'Two' (disabled) (in 'G'), 'One [2]' (in 'G'), 'Six'",
+            "'Two' (disabled) (in 'G')",
+        ),
+    ],
+)  # fmt: skip
+def test_marks_that_change_the_meaning_of_a_text_are_written(markup, html, axtree, occam):
+    document = page(markup)
+    assert html in observe(document).text
+    assert axtree in observe(document, style="axtree").text
+    assert occam in observe(document, style="occam").text
+
+
+@pytest.mark.parametrize("label", ["Cafe\u0301 au lait", "Ca\u00adf\u00e9 au\u200b lait", "Caf\u00e9\u200d au lait\ufeff"])
+def test_elements_are_named_without_characters_that_nobody_types(label):
+    observation = observe(page(f"<a href=/x>{label}</a><a href=/y>Tea</a>"), elements="label")
+    for name in ("Caf\u00e9 au lait", "Cafe\u0301 au lait", "caf\u00e9 au"):
+        assert observation.element(name).get("href") == "/x"

@@ -25,6 +25,7 @@ from webarena_gym.arguments import as_int
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import Observation, field_value, visible_text
 from webarena_gym.pages.page import Page
+from webarena_gym.pages.reading import options
 
 Form = Literal["leave", "back", "link", "button", "box", "option", "type", "search", "answer"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -116,8 +117,10 @@ def _uses(address: str, element: HtmlElement, line: str, strings: list[str]) -> 
     kind = element.get("type", "text").lower() if element.tag == "input" else ""
     if element.tag == "select":
         return [
-            Candidate("option", Action(Kind.SELECT, address, visible_text(option)), label, line, "selected" in option.attrib)
-            for option in element.iter("option")
+            Candidate(
+                "option", Action(Kind.SELECT, address, name or visible_text(option)), label, line, "selected" in option.attrib
+            )
+            for option, name, _ in options(element)
         ]
     if kind in _BOXES:
         return [Candidate("box", Action(Kind.CLICK, address), label, line, "checked" in element.attrib)]

@@ -476,6 +476,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             header=options.header,
             window=MAX_PAGE if self._shows_layout else options.window,
             top=top,
+            max_text=options.max_text,
         )
         text, picture = seen.text, None
         if options.has_pictures:

@@ -102,6 +102,8 @@ class EnvOptions:
     """extent of a page that is shown: "window" shows a page in windows of text; "layout" shows the part of it in the window of `window_size` (Chromium)"""
     window: int = 12_000
     """characters of a page that are shown at once in the viewport "window"; Scroll moves on by two thirds of it"""
+    max_text: int | None = None
+    """characters of one text after which it is cut and ends with "...", such as the 500 of WebAgent-R1; None shows every text to its end"""
     bbox: bool = False
     """give elements their `data-bbox`, as agents that were trained with it expect (Chromium)"""
     judge: Judge | None = None
@@ -172,6 +174,8 @@ class EnvOptions:
         numbers: dict[str, Any] = {name: expect_positive(name, getattr(self, name)) for name in ("window", "pictures")}
         if self.max_steps is not None:
             numbers["max_steps"] = expect_positive("max_steps", self.max_steps)
+        if self.max_text is not None:
+            numbers["max_text"] = expect_positive("max_text", self.max_text)
         numbers["world_seed"] = as_int(self.world_seed)
         budget = as_int(self.step_budget)
         is_number = isinstance(budget, Real) and not isinstance(budget, bool)

@@ -1,5 +1,7 @@
 """The length limits of observations, replies and errors, and the function that cuts a text and says so."""
 
+from unicodedata import normalize
+
 MAX_OBSERVATION = 1_000_000  # characters
 MAX_REPLY = 100_000
 MAX_PAGE = 500_000
@@ -17,6 +19,19 @@ def cut(text: str, limit: int) -> str:
         return text
     kept = max(limit - len(_mark(len(text))), 0)
     return (text[:kept] + _mark(len(text) - kept))[:limit]
+
+
+# Soft hyphen, zero-width space, non-joiner and joiner, word joiner, byte order mark: invisible, and nobody types them.
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+
+
+def comparable(text: str) -> str:
+    """Return a text in the form in which texts are compared: composed (NFC) and without invisible characters.
+
+    >>> comparable("Cafe\u0301 Zucker\u00adwatte")
+    'Café Zuckerwatte'
+    """
+    return text if text.isascii() else normalize("NFC", text.translate(_INVISIBLE))
 
 
 def _mark(count: int) -> str:

@@ -12,6 +12,7 @@ from webarena_gym.answers.extraction import Content, extract, plain, split
 from webarena_gym.answers.form import UNIT_WORDS, UNITS, Form
 from webarena_gym.answers.sentences import Goal, is_label, is_piece, read_goal, values
 from webarena_gym.answers.values import Amount, kind_of, read, same
+from webarena_gym.texts import comparable
 
 OR = " |OR| "
 """The separator of references of which one is enough."""
@@ -58,7 +59,8 @@ def compare(reference: str | Sequence[str], answer: str, intent: str = "", form:
     One of several texts separated by " |OR| " is enough.
     """
     form = form or Form()
-    references = [reference] if isinstance(reference, str) else list(reference)
+    references = [comparable(text) for text in ([reference] if isinstance(reference, str) else reference)]
+    answer = comparable(answer)
     choices = [[text.strip()] for text in references[0].split(OR)] if len(references) == 1 else [references]
     key = _key(answer.strip()) if len(answer) < 100 + 2 * len(references[0]) else None
     if any(len(choice) == 1 and key == _key(choice[0]) for choice in choices):

@@ -21,7 +21,7 @@ from webarena_gym.browsers.document import INVALID_XML
 from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
-from webarena_gym.pages.reading import Labels
+from webarena_gym.pages.reading import Labels, options, plain_name
 
 
 def is_reset_on_leave(element: HtmlElement) -> bool:
@@ -94,7 +94,9 @@ def selection_after(select: HtmlElement, option: HtmlElement, *, toggle: bool = 
 
 
 def find_option(select: HtmlElement, text: str) -> HtmlElement:
-    """Return the option with this text, or else the first that contains it (case-insensitive); enabled ones first.
+    """Return the option with this text or name, or else the first that contains it (case-insensitive); enabled ones first.
+
+    Texts are compared by `plain_name`. The second option with the same text is named "Text [2]".
 
     Raises:
         ActionError: if no option matches, or the element is not an enabled select.
@@ -103,13 +105,18 @@ def find_option(select: HtmlElement, text: str) -> HtmlElement:
     if select.tag != "select":
         raise ActionError(f"cannot select in {describe(select)}: it is no select")
     check_enabled(select)
-    text = dom.normalize_space(text)
-    options = list(select.iter("option"))
-    matches = [option for option in options if dom.option_label(option) == text]
+    text = plain_name(text)
+    choices = options(select)
+    labels = [(choice.element, plain_name(dom.option_label(choice.element))) for choice in choices]
+    matches = [option for option, label in labels if label == text]
     if not matches and text:
-        matches = [option for option in options if text.casefold() in dom.option_label(option).casefold()]
+        matches = [choice.element for choice in choices if plain_name(choice.name) == text]
+    if not matches and text:
+        matches = [option for option, label in labels if text.casefold() in label.casefold()]
     if not matches:
-        available = ", ".join(f'"{dom.option_label(option)}"' for option in options if not dom.is_disabled(option))
+        available = ", ".join(
+            f'"{choice.name or dom.option_label(choice.element)}"' for choice in choices if not dom.is_disabled(choice.element)
+        )
         raise ActionError(f'{describe(select)} has no option "{text}"; it has {available or "none"}')
     return next((option for option in matches if not dom.is_disabled(option)), matches[0])
 

@@ -8,8 +8,9 @@ for them. Elements are addressed by their number in document order (`elements="i
 import difflib
 import re
 from bisect import bisect_right
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from lxml.html import HtmlElement
@@ -23,7 +24,7 @@ from webarena_gym.observation.writers import Elements as Elements
 from webarena_gym.pages.dom import MAX_DEPTH, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page
-from webarena_gym.pages.reading import SPACE
+from webarena_gym.pages.reading import SPACE, plain_name
 from webarena_gym.pages.reading import visible_text as visible_text
 from webarena_gym.texts import cut
 
@@ -69,11 +70,12 @@ class Observation:
 
     def _similar_node(self, query: str) -> Node:
         """Return the node whose address equals `query` except for case, or the only one whose address contains it."""
-        lowered = query.lower()
+        lowered = plain_name(query).lower()
         first = _SUFFIX.fullmatch(lowered)
         if first and first.group(2) == "1":
             lowered = first.group(1)
-        same = [address for address in self.nodes if address.lower() == lowered]
+        names = {address: plain_name(address).lower() for address in self.nodes}
+        same = [address for address, name in names.items() if name == lowered]
         if same:
             return self.nodes[same[0]]
         if not self.nodes:
@@ -83,7 +85,7 @@ class Observation:
             raise ActionError(
                 f"there is no element {cut(query, _MAX_ADDRESS)!r}; {hint}the ids on this page are 0 to {len(self.nodes) - 1}"
             )
-        containing = [address for address in self.nodes if lowered and lowered in address.lower()]
+        containing = [address for address, name in names.items() if lowered and lowered in name]
         if len(containing) == 1:
             return self.nodes[containing[0]]
         query = cut(query, _MAX_ADDRESS)
@@ -101,6 +103,7 @@ def observe(
     header: bool = True,
     window: int = 12_000,
     top: int = 0,
+    max_text: int | None = None,
 ) -> Observation:
     """Return a page as text.
 
@@ -110,11 +113,15 @@ def observe(
         style: format of the text.
         bbox: write the attribute `data-bbox` that a browser with layout sets on elements; style "html" only.
         header: put the URL, the list of several tabs and the browser's notices before the page.
-        window: maximum number of characters of the page in one observation; at least one line is shown.
+        window: maximum number of characters of the page in one observation. A longer line is split between words.
         top: index of the first visible line; see `scrolled_top`.
+        max_text: number of characters after which a text is cut and ends with "..."; None shows all texts whole.
 
     """
-    lines, nodes, ends = _render(page, style, elements, bbox)
+    rendering = lines, nodes, ends = _render(page, style, elements, bbox, max_text)
+    if any(end - start > window for start, end in pairwise((0, *ends))):
+        key = ("window", style, elements, bbox, max_text, page.focused, window)
+        lines, nodes, ends = _split_lines(page, rendering, key, window)
     top = max(0, min(top, len(lines) - 1))
     above = ends[top - 1] if top else 0
     height = max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
@@ -137,29 +144,58 @@ def scrolled_top(observation: Observation, *, down: bool) -> int:
     return max(0, observation.top - distance)
 
 
-def _render(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node], list[int]]:
-    """Return the lines of a whole page, its nodes, and the cumulative number of characters up to the end of each line.
+Rendering = tuple[list[str], dict[str, Node], list[int]]
+"""The lines of a page, its nodes, and the cumulative number of characters up to the end of each line."""
 
-    The result is kept in the page's cache.
-    """
-    key = ("observation", style, elements, bbox, page.focused)
+
+def _split_lines(page: Page, rendering: Rendering, key: tuple[Hashable, ...], window: int) -> Rendering:
+    """Return a rendering in which no line is longer than `window`, kept in the page's cache. A node is in its line's first part."""
+    if key not in page.cache:
+        lines, nodes, _ = rendering
+        parts, firsts = list[str](), list[int]()
+        for line in lines:
+            firsts.append(len(parts))
+            parts += _split(line, max(1, window - 1))
+        moved = {address: node._replace(line=firsts[min(node.line, len(firsts) - 1)]) for address, node in nodes.items()}
+        page.cache[key] = parts, moved, list(accumulate(len(part) + 1 for part in parts))
+    result: Rendering = page.cache[key]
+    return result
+
+
+def _split(line: str, limit: int) -> Iterator[str]:
+    """Yield a line in parts of at most `limit` characters, split at spaces outside of tags if there are any."""
+    start = 0
+    while len(line) - start > limit:
+        end = cut_at = start + limit
+        while (end := line.rfind(" ", start + 1, end)) > 0:
+            if line.rfind("<", start, end) <= line.rfind(">", start, end):
+                cut_at = end
+                break
+        yield line[start:cut_at]
+        start = cut_at + (line[cut_at] == " ")
+    yield line[start:]
+
+
+def _render(page: Page, style: Style, elements: Elements, bbox: bool, max_text: int | None) -> Rendering:
+    """Return the rendering of a whole page. It is kept in the page's cache."""
+    key = ("observation", style, elements, bbox, max_text, page.focused)
     if key not in page.cache:
         lines, nodes = [f"[This page cannot be shown: its elements are nested more than {MAX_DEPTH} deep.]"], dict[str, Node]()
         if not is_too_deep(page.root):
             writer: Writer
             match style:
                 case "html":
-                    writer = HtmlWriter(page.focused, bbox=bbox)
+                    writer = HtmlWriter(page.focused, max_text, bbox=bbox)
                 case "axtree":
-                    writer = AxTreeWriter(page.focused)
+                    writer = AxTreeWriter(page.focused, max_text)
                 case "occam":
-                    writer = OccamWriter()
+                    writer = OccamWriter(max_text)
             walker = TreeWalker(page.root, writer, elements)
             walker.visit(page.root)
             writer.flush()
             lines, nodes = writer.lines, walker.nodes
         page.cache[key] = lines, nodes, list(accumulate(len(line) + 1 for line in lines))
-    result: tuple[list[str], dict[str, Node], list[int]] = page.cache[key]
+    result: Rendering = page.cache[key]
     return result
 
 

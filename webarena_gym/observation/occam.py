@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.observation.writers import TreeWalker, Writer, role_and_properties
 from webarena_gym.pages.dom import is_excluded
-from webarena_gym.pages.reading import MAX_TEXT, SPACE, inner_controls, is_control, single_line, sort_order, visible_text
+from webarena_gym.pages.reading import SPACE, inner_controls, is_control, single_line, sort_order, visible_text
 from webarena_gym.texts import cut
 
 HIGHLIGHT = "OBSERVATION HIGHLIGHT:"
@@ -43,15 +43,13 @@ class _Piece(NamedTuple):
 class OccamWriter(Writer):
     """Writes an outline: `link [12] 'Blue Bag' text '$3.00'`."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, max_text: int | None = None) -> None:
+        super().__init__(max_text)
         self._pieces: list[_Piece] = []  # of the current block
         self._levels: list[int] = []  # heading levels above the current block
 
     def text(self, text: str) -> None:
-        if len(text) > MAX_TEXT:
-            text = text[: MAX_TEXT - 3].rstrip() + "..."
-        self._pieces.append(_Piece(text, is_text=True))
+        self._pieces.append(_Piece(self._clipped(text), is_text=True))
 
     def image(self, alt: str) -> None:
         """Write nothing."""
@@ -67,7 +65,7 @@ class OccamWriter(Writer):
             walker.visit_children(element)
             return
         self.flush()
-        title = single_line(visible_text(element))
+        title = self._clipped(visible_text(element, marks_struck=True))
         for control in inner_controls(element):
             walker.write_control(control)
         if title and title not in [piece.name for piece in self._pieces]:
@@ -83,7 +81,10 @@ class OccamWriter(Writer):
         self.flush()
         self.depth = 1
         cells, tags = list[str](), set[str]()
-        for cell in element:
+        for cell, repeated in walker.row_cells(element):
+            if cell is None:
+                cells.append(repeated.replace("|", "\\|"))
+                continue
             is_cell = cell.tag in ("td", "th")
             if is_cell and is_excluded(cell):
                 continue

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from lxml.html import HtmlElement
@@ -13,18 +14,21 @@ from webarena_gym.pages.dom import (
     element_type,
     field_value,
     is_closed_details,
+    is_disabled,
     is_excluded,
 )
 from webarena_gym.pages.reading import (
     BLOCK_TAGS,
     HEADING_TAGS,
     MAX_LABEL,
-    MAX_TEXT,
     MAX_VALUE,
     NAMING_ATTRIBUTES,
     SKIPPED_TAGS,
     SPACE,
+    STRUCK_MARK,
+    STRUCK_TAGS,
     Labels,
+    Option,
     displayed_field_value,
     displayed_value,
     inner_controls,
@@ -38,6 +42,7 @@ from webarena_gym.pages.reading import (
     sort_order,
     visible_text,
 )
+from webarena_gym.pages.tables import RowSpans, list_markers, span_of
 
 Elements = Literal["id", "label"]
 
@@ -52,10 +57,16 @@ class Node(NamedTuple):
 
 
 class Writer(ABC):
-    """Writes the texts and controls of a page as lines. For headings and table rows it calls back into the walker."""
+    """Writes the texts and controls of a page as lines. For headings and table rows it calls back into the walker.
 
-    def __init__(self) -> None:
+    Args:
+        max_text: number of characters after which a text is cut and ends with "..."; None writes all texts whole.
+
+    """
+
+    def __init__(self, max_text: int | None) -> None:
         self.lines: list[str] = []
+        self._max_text = max_text
         self.depth = 0  # number of table rows and headings around the current position
 
     def reserve_line(self) -> int:
@@ -64,6 +75,16 @@ class Writer(ABC):
 
     @abstractmethod
     def text(self, text: str) -> None: ...
+
+    def struck(self, element: HtmlElement, walker: "TreeWalker") -> None:
+        """Write struck text between marks."""
+        self.text(STRUCK_MARK)
+        walker.visit_children(element)
+        self.text(STRUCK_MARK)
+
+    def _clipped(self, text: str) -> str:
+        limit = self._max_text
+        return text if limit is None or len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
     @abstractmethod
     def image(self, alt: str) -> None: ...
@@ -96,6 +117,8 @@ class TreeWalker:
         self._labels = Labels(root)
         self._counts: Counter[str] = Counter()
         self._written_hidden_controls: set[HtmlElement] = set()
+        self._markers: dict[HtmlElement, str] = {}  # of list items
+        self._spans = RowSpans()
 
     def visit(self, element: HtmlElement) -> None:
         """Write an element with its descendants, without its tail text."""
@@ -124,12 +147,21 @@ class TreeWalker:
         elif tag == "label" and self._labels.is_shown_by_control(element):
             for control in inner_controls(element):
                 self.write_control(control)
+        else:
+            self._write_content(element)
+
+    def _write_content(self, element: HtmlElement) -> None:
+        tag = element.tag
+        if tag in STRUCK_TAGS:
+            self._writer.struck(element, self)
         elif tag == "img":
             if alt := single_line(element.get("alt", "")):
                 self._writer.image(alt)
         else:
             if tag == "iframe":
                 self._writer.text("[frame] ")
+            elif tag == "ol":
+                self._markers |= list_markers(element)
             self.visit_children(element)
 
     def visit_children(self, element: HtmlElement) -> None:
@@ -142,6 +174,8 @@ class TreeWalker:
             for summary in element.findall("summary")[:1]:
                 self.visit(summary)
         else:
+            if self._markers and (marker := self._markers.get(element)):
+                writer.text(f"{marker} ")
             if text := element.text:
                 writer.text(text)
             for child in element:
@@ -153,6 +187,10 @@ class TreeWalker:
                     writer.text(tail)
         if block:
             writer.flush()
+
+    def row_cells(self, row: HtmlElement) -> Iterator[tuple[HtmlElement | None, str]]:
+        """Yield (cell, "") for each child of a table row and (None, text) for each cell of an earlier row that spans it."""
+        return self._spans.cells(row)
 
     def _write_hidden_control(self, label: HtmlElement, hidden: HtmlElement) -> None:
         """Write a hidden control at the position of the label that operates it; only once if it has several labels."""
@@ -187,8 +225,8 @@ _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria
 class AxTreeWriter(Writer):
     """Writes one node per line: `[12] link 'My Account'`."""
 
-    def __init__(self, focused: HtmlElement | None) -> None:
-        super().__init__()
+    def __init__(self, focused: HtmlElement | None, max_text: int | None = None) -> None:
+        super().__init__(max_text)
         self._focused = focused
         self._text: list[str] = []  # parts of the next text node
 
@@ -212,7 +250,7 @@ class AxTreeWriter(Writer):
 
     def heading(self, element: HtmlElement, walker: TreeWalker) -> None:
         self.flush()
-        title = single_line(visible_text(element))
+        title = self._clipped(visible_text(element, marks_struck=True))
         if title:
             self.lines.append(f"{self._indent()}heading '{title}'")
         self.depth += 1
@@ -224,7 +262,11 @@ class AxTreeWriter(Writer):
         self.flush()
         self.lines.append(f"{self._indent()}row")
         self.depth += 1
-        for cell in element:
+        for cell, text in walker.row_cells(element):
+            if cell is None:
+                self.text(f" {text}")
+                self.flush()
+                continue
             walker.visit(cell)
             if cell.tag == "th" and (order := sort_order(cell)):
                 self.text(f" sorted: {order}")
@@ -232,7 +274,7 @@ class AxTreeWriter(Writer):
         self.flush()
 
     def flush(self) -> None:
-        line = single_line("".join(self._text))
+        line = self._clipped(single_line("".join(self._text)))
         self._text.clear()
         if line:
             self.lines.append(f"{self._indent()}StaticText '{line}'")
@@ -248,7 +290,7 @@ def role_and_properties(element: HtmlElement) -> tuple[str, list[str]]:
     properties = []
     if tag == "select":
         role = "combobox"
-        properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
+        properties.append("options: " + ", ".join(map(_option_text, options(element))))
     elif tag == "textarea" or (tag == "input" and type_name not in BUTTON_TYPES):
         role = _ROLES.get(type_name, "textbox") if tag == "input" else "textbox"
         if role in ("checkbox", "radio"):
@@ -269,6 +311,16 @@ def role_and_properties(element: HtmlElement) -> tuple[str, list[str]]:
     return role, properties
 
 
+def _option_text(option: Option) -> str:
+    attributes = option.element.attrib
+    return (
+        f"'{option.name}'"
+        + " (selected)" * ("selected" in attributes)
+        + " (disabled)" * is_disabled(option.element)
+        + f" (in '{option.group}')" * bool(option.group)
+    )
+
+
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
 _STATES = frozenset((*_FLAGS, *_ARIA, "aria-disabled"))
 
@@ -279,8 +331,8 @@ class HtmlWriter(Writer):
     With `bbox`, the attribute `data-bbox` of elements is written, too.
     """
 
-    def __init__(self, focused: HtmlElement | None, *, bbox: bool) -> None:
-        super().__init__()
+    def __init__(self, focused: HtmlElement | None, max_text: int | None = None, *, bbox: bool) -> None:
+        super().__init__(max_text)
         self._focused = focused
         self._bbox = bbox
         self._line: list[str] = []
@@ -298,7 +350,12 @@ class HtmlWriter(Writer):
         if at_start:
             text = text.lstrip()
         if text:
-            line.append(text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3].rstrip() + "...")
+            line.append(self._clipped(text))
+
+    def struck(self, element: HtmlElement, walker: TreeWalker) -> None:
+        self._line.append(f"<{element.tag}>")
+        walker.visit_children(element)
+        self._line.append(f"</{element.tag}>")
 
     def image(self, alt: str) -> None:
         self._line.append(f'<img alt="{_escaped(alt)}"> ')
@@ -312,11 +369,7 @@ class HtmlWriter(Writer):
             attributes.append(f'label="{_escaped(name)}"')
             start_tag = " ".join([tag, *attributes, *self._state_attributes(element)])
             if tag == "select":
-                markup = f"<{start_tag}>" + "".join(
-                    f"<option{' selected' if is_selected else ''}>{text.replace('<', '&lt;')}</option>"
-                    for text, is_selected in options(element)
-                )
-                markup += "</select>"
+                markup = f"<{start_tag}>{_options_markup(element)}</select>"
             elif tag == "textarea":
                 markup = f"<{start_tag}>{displayed_field_value(element).replace('<', '&lt;')}</textarea>"
             else:
@@ -367,7 +420,7 @@ class HtmlWriter(Writer):
             if type_name not in ("text", "search"):
                 attributes.append(f'type="{type_name}"')
             if type_name not in CHECKABLE_TYPES | {"password"} and field_value(element):
-                attributes.append(f'value="{_escaped(single_line(field_value(element)))}"')
+                attributes.append(f'value="{_escaped(displayed_field_value(element))}"')
             elif type_name == "password" and field_value(element):
                 attributes.append('value="(hidden)"')
         names = element.keys()
@@ -399,9 +452,26 @@ class HtmlWriter(Writer):
         order = sort_order(element) if tag == "th" else ""
         if content or tag in ("td", "th"):
             start_tag = f'{tag} aria-sort="{_escaped(single_line(order))}"' if order else tag
+            if not _SPANS.isdisjoint(names := element.keys()):
+                start_tag += "".join(f' {name}="{span_of(element, name)}"' for name in names if name in _SPANS)
             self._line.append(f"<{start_tag}>{content}</{tag}>")
         if not self.depth:
             self.flush()
+
+
+_SPANS = frozenset(("colspan", "rowspan"))
+
+
+def _options_markup(select: HtmlElement) -> str:
+    parts, group = [], None
+    for element, name, label in options(select):
+        parent = element.getparent() if label else None
+        if parent is not group:
+            parts.append("</optgroup>" * (group is not None) + f'<optgroup label="{_escaped(label)}">' * (parent is not None))
+            group = parent
+        flags = " selected" * ("selected" in element.attrib) + " disabled" * is_disabled(element)
+        parts.append(f"<option{flags}>{name.replace('<', '&lt;')}</option>")
+    return "".join(parts) + "</optgroup>" * (group is not None)
 
 
 def _is_button(element: HtmlElement) -> bool:

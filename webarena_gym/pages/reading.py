@@ -1,8 +1,10 @@
 """Texts and names of page elements: visible text, interactive elements and their accessible names."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from lxml.html import HtmlElement
@@ -18,11 +20,12 @@ from webarena_gym.pages.dom import (
     is_excluded,
     is_in_excluded,
     is_label_operable,
+    normalize_space,
     option_label,
     tab_index,
 )
+from webarena_gym.texts import comparable, cut
 
-MAX_TEXT = 500  # characters of one text node
 # Characters of a field's value. An agent must see all of it to edit it, and the observation's window splits long ones.
 MAX_VALUE = 20_000
 SPACE = re.compile(r"\s+")
@@ -34,6 +37,8 @@ BLOCK_TAGS = frozenset(
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form header"  # noqa: SIM905
     " hr html legend li main nav ol p pre section table tbody tfoot thead ul".split()
 )
+STRUCK_TAGS = frozenset({"s", "del", "strike"})
+"""Tags whose text is shown struck through: it no longer applies, such as an old price."""
 HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _SEPARATED_TAGS = BLOCK_TAGS | HEADING_TAGS | {"br", "tr", "td", "th", "option", "button"}
 _INTERACTIVE_TAGS = FIELD_TAGS | {"button", "summary"}
@@ -41,20 +46,21 @@ LISTENER_ATTRIBUTE = "data-listens"
 """Attribute by which a browser with scripts marks elements that listen to the mouse without saying so in their markup."""
 _INTERACTIVE_ATTRIBUTES = frozenset({"onclick", "role", "contenteditable", "tabindex", "draggable", LISTENER_ATTRIBUTE})
 _SIGNIFICANT_ATTRIBUTES = HIDING_ATTRIBUTES | _INTERACTIVE_ATTRIBUTES
-_SPECIAL_TAGS = _INTERACTIVE_TAGS | HEADING_TAGS | {"a", "dialog", "iframe", "img", "label", "tr"}
+_SPECIAL_TAGS = _INTERACTIVE_TAGS | HEADING_TAGS | {"a", "dialog", "iframe", "img", "label", "ol", "tr"} | STRUCK_TAGS
 _VALUE_ROLES = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"})
 _INTERACTIVE_ROLES = _VALUE_ROLES | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
 )
 NAMING_ATTRIBUTES = frozenset(("aria-label", "aria-labelledby", "aria-placeholder", "data-placeholder"))
 """Attributes that name an element independently of its text."""
+STRUCK_MARK = "~~"
 _ARROWS = re.compile("[\u2190-\u21ff\u25b2-\u25c5\u2b06\u2b07]")
 
 
-def single_line(text: str, limit: int = MAX_TEXT) -> str:
-    """Return the text on one line, truncated to `limit` characters."""
+def single_line(text: str, limit: int | None = None) -> str:
+    """Return the text on one line, truncated to `limit` characters if there is a limit."""
     text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
+    return text if limit is None or len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
 
 def is_plain_container(tag: str, names: Sequence[str]) -> bool:
@@ -135,16 +141,19 @@ def is_editor(element: HtmlElement) -> bool:
     return element.get("contenteditable") in EDITABLE_VALUES
 
 
-def visible_text(element: HtmlElement) -> str:
-    """Return the visible text of an element on one line: blocks separated by spaces, images as their alternative text."""
+def visible_text(element: HtmlElement, *, marks_struck: bool = False) -> str:
+    """Return the visible text of an element on one line: blocks separated by spaces, images as their alternative text.
+
+    `marks_struck` encloses struck text in two tildes, as Markdown does.
+    """
     if element.tag == "a" and not len(element) and not is_excluded(element):  # fast path for the most frequent case
         return " ".join((element.text or "").split())
     parts: list[str] = []
-    _collect(element, parts)
+    _collect(element, parts, marks_struck)
     return " ".join("".join(parts).split())
 
 
-def _collect(element: HtmlElement, parts: list[str]) -> None:
+def _collect(element: HtmlElement, parts: list[str], marks_struck: bool) -> None:
     tag = element.tag
     if not isinstance(tag, str) or tag in SKIPPED_TAGS or is_excluded(element):
         return
@@ -152,17 +161,18 @@ def _collect(element: HtmlElement, parts: list[str]) -> None:
         parts.append(" " + element.get("alt", ""))
     if is_closed_details(element):
         for summary in element.findall("summary")[:1]:
-            _collect(summary, parts)
+            _collect(summary, parts, marks_struck)
         return
     if element.text:
         parts.append(element.text)
     for child in element:
         is_separated = child.tag in _SEPARATED_TAGS
-        if is_separated:
-            parts.append(" ")
-        _collect(child, parts)
-        if is_separated:
-            parts.append(" ")
+        mark = " " if is_separated else STRUCK_MARK if marks_struck and child.tag in STRUCK_TAGS else ""
+        if mark:
+            parts.append(mark)
+        _collect(child, parts, marks_struck)
+        if mark:
+            parts.append(mark)
         if child.tail:
             parts.append(child.tail)
 
@@ -204,16 +214,33 @@ def displayed_field_value(element: HtmlElement, limit: int = MAX_VALUE) -> str:
     A single line is stripped and its white space collapsed; a text of several lines keeps its white space.
     """
     value = field_value(element).rstrip()
-    if "\n" not in value:
-        return single_line(value, limit)
-    return value if len(value) <= limit else value[: limit - 3].rstrip() + "..."
+    return cut(value if "\n" in value else single_line(value), limit)
 
 
-def options(element: HtmlElement) -> list[tuple[str, bool]]:
-    """Return (text, is selected) for each option of a drop-down list."""
-    return [
-        ("" if is_excluded(option) else option_label(option), "selected" in option.attrib) for option in element.iter("option")
-    ]
+class Option(NamedTuple):
+    """An option of a drop-down list, with the name that selects it and the label of its `optgroup` ("" without one)."""
+
+    element: HtmlElement
+    name: str
+    group: str
+
+
+def options(select: HtmlElement) -> list[Option]:
+    """Return the options of a drop-down list. Of options with the same text, the second is named "Text [2]"."""
+    counts: Counter[str] = Counter()
+    result = []
+    for element in select.iter("option"):
+        label, parent = option_label(element), element.getparent()
+        counts[label] += 1
+        name = label if counts[label] == 1 or not label else f"{label} [{counts[label]}]"
+        group = normalize_space(parent.get("label")) if parent.tag == "optgroup" else ""
+        result.append(Option(element, "" if is_excluded(element) else name, group))
+    return result
+
+
+def plain_name(text: str) -> str:
+    """Return a name in the form in which names are compared: on one line, composed, without invisible characters."""
+    return " ".join(comparable(text).split())
 
 
 MAX_LABEL = 80  # characters of one label
@@ -249,7 +276,13 @@ class Labels:
                 name = name or element.get("name", "")
         elif not name:
             hint = element.get("aria-placeholder") or element.get("data-placeholder") if is_editor(element) else ""
-            name = hint or visible_text(element) or element.get("title") or _picture_name(element) or _fallback_name(element)
+            name = (
+                hint
+                or visible_text(element, marks_struck=True)
+                or element.get("title")
+                or _picture_name(element)
+                or _fallback_name(element)
+            )
         return single_line(name, MAX_LABEL) or tag
 
     def _labelledby_text(self, element: HtmlElement) -> str:

@@ -9,6 +9,7 @@ from webarena_gym.answers import OR, Form, compare, is_not_available, read_form
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.outcome import TYPED, Check, EvalKind, Judge, Outcome, Verdict, as_texts, judge_name
+from webarena_gym.texts import comparable
 
 _BEFORE = re.compile(r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])")  # neither inside a word or number nor after a minus
 _AFTER = re.compile(r"(?!\w|[.,]\d)")
@@ -65,7 +66,7 @@ def compare_text(
 
 
 def _clean(text: str) -> str:
-    text = " ".join(text.split())
+    text = " ".join(comparable(text).split())
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1]
     return text.strip().lower()
