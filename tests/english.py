@@ -59,7 +59,7 @@ def habits_of_code(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"`{node.id}`"
         elif isinstance(node, ast.arg) and node.arg.strip("_") in VARIABLES:
             yield node.lineno, f"`{node.arg}`"
-        texts = ()  # docstrings, also of variables, and the messages of errors
+        texts: tuple[ast.Constant, ...] = ()  # docstrings, also of variables, and the messages of errors
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             texts = (node.value,)
         elif isinstance(node, ast.Raise) and node.exc:

@@ -13,8 +13,8 @@ from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import Draw, Template, answer, at_url, click, leave, not_achievable
 from webarena_gym.tools import audit as auditing
-from webarena_gym.tools.audit import another, answers, imitate
-from webarena_gym.tools.audit.memorised import BOUND, memorised
+from webarena_gym.tools.audit import alternative_draw, answers, imitate
+from webarena_gym.tools.audit.memorised import BOUND, score_memorised_answers
 
 audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.py has those
 
@@ -74,7 +74,7 @@ def test_what_solves_another_draw_must_not_be_rewarded(drawn, monkeypatch):
 def test_imitation_does_the_whole_solution_of_the_other():
     for own in suite.load("test")[::12]:
         env = WebArenaLite(tasks=[own], max_steps=60)
-        other = another(own)
+        other = alternative_draw(own)
         assert imitate(env, own, own), own.task_id
         if other is not None:
             assert (other.template, other.world_seed) == (own.template, own.world_seed)
@@ -149,17 +149,17 @@ def asked(world, truth, wording="Which?", **changes):
 
 def test_the_best_constant_of_a_wording_is_learned_from_other_worlds_and_judged():
     same = [asked(world, "blue") for world in (1, 2, 3)]
-    found = memorised(same)
+    found = score_memorised_answers(same)
     assert (found.rewarded["quiz"], found.tasks["quiz"], found.worlds, found.share) == (3, 3, 3, 1.0)
     assert "3 of 3 tasks (100.0%)" in found.lines()[0]
     # The same value in another notation is right as well, as the judge says.
-    assert memorised([asked(1, "$5.00"), asked(2, "$5.00"), asked(3, "5 dollars")]).rewarded["quiz"] == 3
+    assert score_memorised_answers([asked(1, "$5.00"), asked(2, "$5.00"), asked(3, "5 dollars")]).rewarded["quiz"] == 3
     # Its own world teaches nothing: each of these answers is the most frequent one of its own world alone.
-    assert memorised([asked(world, f"colour {world}") for world in (1, 1, 2, 2)]).rewarded["quiz"] == 0
+    assert score_memorised_answers([asked(world, f"colour {world}") for world in (1, 1, 2, 2)]).rewarded["quiz"] == 0
     # Neither does another wording.
-    assert memorised([asked(1, "blue", "Which?"), asked(2, "blue", "What?")]).rewarded["quiz"] == 0
+    assert score_memorised_answers([asked(1, "blue", "Which?"), asked(2, "blue", "What?")]).rewarded["quiz"] == 0
     with pytest.raises(TaskError, match="of 1 world"):
-        memorised([asked(1, "blue"), asked(1, "red")])
+        score_memorised_answers([asked(1, "blue"), asked(1, "red")])
 
 
 def test_a_memorised_answer_must_pass_the_other_checks_of_its_task():
@@ -168,13 +168,15 @@ def test_a_memorised_answer_must_pass_the_other_checks_of_its_task():
         [{key: value for key, value in at_url(url).items() if key != "eval_types"} for url in ("__SHOPPING__", "__SHOPPING__/checkout/cart/")],
         strict=True,
     )]  # fmt: skip
-    assert memorised(beside).rewarded["quiz"] == 1  # the page at which the first one begins is the one that it asks for
+    assert (
+        score_memorised_answers(beside).rewarded["quiz"] == 1
+    )  # the page at which the first one begins is the one that it asks for
 
 
 def test_memorised_answers_earn_next_to_nothing_in_the_suite():
     tasks = [task for world in (51, 52, 53, 54) for task in suite.load("test", world)]
-    found = memorised(tasks)
+    found = score_memorised_answers(tasks)
     assert found.tasks.total() > 600
     assert found.share <= BOUND, found.lines()
-    former = memorised(suite.load_version("train", 1))
+    former = score_memorised_answers(suite.load_version("train", 1))
     assert former.share > 3 * BOUND  # which says that the measure measures

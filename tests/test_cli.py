@@ -7,7 +7,7 @@ from statistics import median
 from webarena_gym.console import Progress
 from webarena_gym.tasks import load, load_version, read_tasks, templates
 from webarena_gym.tools import audit as auditing
-from webarena_gym.tools.audit import Findings
+from webarena_gym.tools.audit import AuditFindings
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.serve import WorldSites
 
@@ -64,7 +64,7 @@ def test_the_audit_plays_in_any_layout_and_ends_with_one_line_of_json(capsys):
 
 def test_what_the_audit_finds_is_printed(capsys, monkeypatch):
     def audit(tasks, **_):
-        return Findings(tasks=1, other_rewarded=["a/1/0: by b"], excused=["c/1/0: any"], without_other=["d/1/0", "d/1/1"])
+        return AuditFindings(tasks=1, other_rewarded=["a/1/0: by b"], excused=["c/1/0: any"], without_other=["d/1/0", "d/1/1"])
 
     monkeypatch.setattr(auditing, "audit", audit)
     status, out, _ = run(capsys, "audit")

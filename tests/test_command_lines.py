@@ -32,7 +32,7 @@ from webarena_gym.arguments import suggestion
 from webarena_gym.errors import AgentError, ArenaError, TaskError, WorldError
 from webarena_gym.tasks import HELD_OUT, SPLITS, templates
 from webarena_gym.tools.cli import main, make_parser
-from webarena_gym.tools.play import spelled_out
+from webarena_gym.tools.play import expand_short_form
 
 ROOT = Path(__file__).parent.parent
 HUGE = str(10**30)
@@ -582,19 +582,19 @@ class TestPlay:
         ("hello", "hello"),
     ])  # fmt: skip
     def test_short_forms(self, line, reply):
-        assert spelled_out(line, DIALECTS["webrl"]) == reply
+        assert expand_short_form(line, DIALECTS["webrl"]) == reply
 
     @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
     def test_short_forms_are_read_in_every_dialect(self, dialect):
         for line in ("click 6", "hover 6", "type 5 red shoes", "down", "up", "back", "forward", "tab 1", "exit x"):
-            assert dialect.parse(spelled_out(line, dialect))
+            assert dialect.parse(expand_short_form(line, dialect))
         for form in dialect.forms:
-            assert spelled_out(dialect.example(form), dialect) == dialect.example(form)
+            assert expand_short_form(dialect.example(form), dialect) == dialect.example(form)
 
     @pytest.mark.parametrize("line", ["click", "type 5", "select 3", "tab", "click 6 7", "down 3"])
     def test_incomplete_ones_cost_no_step(self, line):
         with pytest.raises(ValueError, match="`"):
-            spelled_out(line, DIALECTS["webrl"])
+            expand_short_form(line, DIALECTS["webrl"])
 
     def play(self, capsys, monkeypatch, *lines, options=()):
         replies = iter(lines)
@@ -620,7 +620,7 @@ class TestPlay:
 
     def test_verdicts_are_in_plain_words(self, capsys, monkeypatch):
         out, _ = self.play(capsys, monkeypatch, 'click "Add to Cart"', "exit wrong", options=("--variation", "layout"))
-        assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they go by their labels\n", out)
+        assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they are named by their labels\n", out)
         assert re.search(r"Not solved\. \(reward 0\)\nThe answer is not right: expected '.+', found 'wrong'", out)
         assert " against " not in out
         assert main(["play", "--seed", "3"]) == 0  # a task that is drawn, left at once

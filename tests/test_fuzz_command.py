@@ -10,16 +10,16 @@ from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.sites.shopping import carts
 from webarena_gym.tools.cli import main
-from webarena_gym.tools.fuzz import STEPS, Walk, plan, search, take
+from webarena_gym.tools.fuzz import STEPS, Walk, plan_walks, run_walks, search
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 
 def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for():
-    walks = list(plan(1000, seed=3, sites=("map", "reddit"), world_seeds=(1, 2)))
+    walks = list(plan_walks(1000, seed=3, sites=("map", "reddit"), world_seeds=(1, 2)))
     assert len(walks) * (STEPS + 1) >= 1000
     assert [(walk.site, walk.world_seed) for walk in walks[:4]] == [("map", 1), ("reddit", 1), ("map", 2), ("reddit", 2)]
-    assert len({walk.seed for walk in (*walks, *plan(1000, seed=4))}) > len(walks)
+    assert len({walk.seed for walk in (*walks, *plan_walks(1000, seed=4))}) > len(walks)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for()
     [("layout", 21, 120), *(pytest.param(*case, 550, marks=pytest.mark.slow) for case in (("content", 20), ("layout", 21)))],
 )
 def test_both_browsers_show_the_same_whatever_is_done(variation, seed, states):
-    found = search(plan(states, seed=seed, variation=variation))
+    found = search(plan_walks(states, seed=seed, variation=variation))
     assert [str(fault) for fault in found.faults] == []
     assert found.states >= states
 
@@ -61,15 +61,15 @@ def break_selects(monkeypatch):
     (break_selects, Walk("gitlab", 77, "content", 1000052), 3),
 ])  # fmt: skip
 def test_what_is_broken_is_found_and_told_by_few_replies(monkeypatch, broken, walk, most):
-    walks = [walk, *plan(2000, seed=walk.seed, sites=(walk.site,), world_seeds=(walk.world_seed,))]
+    walks = [walk, *plan_walks(2000, seed=walk.seed, sites=(walk.site,), world_seeds=(walk.world_seed,))]
     broken(monkeypatch)
-    found = next(found for found in (take([each]) for each in walks) if found.faults)
+    found = next(found for found in (run_walks([each]) for each in walks) if found.faults)
     (fault,) = found.faults
     assert 1 <= len(fault.replies) <= most, str(fault)
     assert found.states >= len(fault.replies)
     assert all(repr(reply) in str(fault) for reply in fault.replies)
     monkeypatch.undo()
-    assert take([fault.walk]).faults == []
+    assert run_walks([fault.walk]).faults == []
 
 
 def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):

@@ -24,7 +24,7 @@ from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import draw
 from webarena_gym.tasks.task import KINDS
 from webarena_gym.templates.hard import reddit_debates
-from webarena_gym.tools.audit import Findings, audit, replay
+from webarena_gym.tools.audit import AuditFindings, audit, replay
 from webarena_gym.tools.audit.replays import do_all
 
 HARD = suite.load("hard")
@@ -297,7 +297,7 @@ def test_the_audit_holds_that_evidence_was_shown_and_counts_steps_and_pages():
     totals = findings.totals()
     assert totals["steps_median"] == totals["steps_most"] == len(task.solution)
     assert 1 < totals["pages_median"] <= len(task.solution)
-    assert "steps_median" not in Findings().totals()
+    assert "steps_median" not in AuditFindings().totals()
 
 
 def test_success_is_told_by_kind_of_difficulty():

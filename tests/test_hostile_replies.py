@@ -17,7 +17,7 @@ from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import at_url
 from webarena_gym.tools.fuzz import acts
-from webarena_gym.tools.fuzz.acts import Scene, next_reply
+from webarena_gym.tools.fuzz.acts import WalkState, next_reply
 
 STEPS = 250
 WORLD = 0
@@ -71,7 +71,7 @@ def reply(env, places, rng):
     if chance < 0.45:
         place = rng.choice(places)
         return env.dialect.format(Action(Kind.GOTO, argument=bent(place, rng) if chance < 0.3 else place))
-    return next_reply(Scene(env.page, env.observation, tuple(URLS.values()), ()), env.dialect, rng)
+    return next_reply(WalkState(env.page, env.observation, tuple(URLS.values()), ()), env.dialect, rng)
 
 
 @pytest.mark.parametrize("variation", ["content", "layout"])

@@ -14,7 +14,7 @@ from webarena_gym.sites.catalogue import DATABASES, HOSTS, URLS
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import at_url
-from webarena_gym.tools.fuzz.acts import Scene, next_reply
+from webarena_gym.tools.fuzz.acts import WalkState, next_reply
 
 WORLD = 0
 
@@ -43,8 +43,8 @@ def places(site):
 
 def reply(env, number):
     """What a number makes an agent do on the page that it sees."""
-    scene = Scene(env.page, env.observation, tuple(URLS.values()), ())
-    return next_reply(scene, env.dialect, Random(number), is_destructive=True)
+    state = WalkState(env.page, env.observation, tuple(URLS.values()), ())
+    return next_reply(state, env.dialect, Random(number), is_destructive=True)
 
 
 def begin(env, site, places, number):

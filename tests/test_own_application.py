@@ -525,7 +525,7 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert "/crash: ApplicationError: notes gives no answer" in found["failed"][0]
     assert found["need_scripts"] == ["http://notes.test/script"]
     assert {"/files/export.txt"} <= set(found["changed"]), "by looking at it"
-    assert set(found["tasks"].values()) == {"solved, and nothing cheaper earns it"}
+    assert set(found["tasks"].values()) == {"solved, and no cheaper attempt earns it"}
     assert found["controls"]["text field"] >= 2
     lines = iter(["type Title Ink", "click Add", "click Export", "exit", "click Export", "exit"])
     monkeypatch.setattr("builtins.input", lambda _: next(lines))
@@ -547,7 +547,7 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
         described = (folder / "webarena-app.toml").read_text().replace('templates = "templates.toml"\n', "")
         (folder / "webarena-app.toml").write_text(described)
         assert main(["app", "check", str(folder), "--resets", "2"]) == (2 if told == "[{" else 0), "before there are any tasks"
-    assert "is no JSON" in capsys.readouterr().err
+    assert "is not valid JSON" in capsys.readouterr().err
     assert main(["app", "new", str(folder / "fresh"), "--name", "shop"]) == 0
     assert main(["app", "new", str(folder / "fresh")]) == 2
     with pytest.raises(ApplicationError, match="expected a folder"):
@@ -578,7 +578,7 @@ def test_hidden_files_are_checked_where_no_others_have_changed(tmp_path, paths, 
     changes = [Change("notes", "file", (path,), None, {"digest": "1"}, {}) for path in paths]
     steps = [Step(Action(Kind.EXIT, argument=""))]
     one = parse_task(task("one", state_check()))
-    recorded = application_commands._recorded(one, steps, changes, changes, folders)
+    recorded = application_commands._task_record(one, steps, changes, changes, folders)
     assert [check["path"] for check in recorded["eval"]["file"]] == checked
 
 

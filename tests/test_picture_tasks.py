@@ -17,7 +17,7 @@ from webarena_gym.sites.kit.pictures import COLOURS, KINDS, THINGS, Canvas, draw
 from webarena_gym.sites.shopping.site import site as shop
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit import audit
-from webarena_gym.tools.audit.pictures import repainted, told
+from webarena_gym.tools.audit.pictures import picture_problems, with_other_pictures
 
 TASKS = suite.load("pictures")
 TEMPLATES = sorted({task.template for task in TASKS})
@@ -53,10 +53,10 @@ def test_the_split_has_twenty_templates_and_other_pictures_give_the_same_goal_an
     assert {template.name for template in suite.templates().values() if template.needs_eyes} == {*TEMPLATES}
     assert not {template.name for template in suite.named(None)} & {*TEMPLATES}
     task = first("vote_by_photo")
-    other = repainted(task)
+    other = with_other_pictures(task)
     assert (other.intent, other.start_url) == (task.intent, task.start_url)
     assert other.eval != task.eval
-    assert repainted(next(iter(suite.load("test")))) is None
+    assert with_other_pictures(next(iter(suite.load("test")))) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,7 +105,7 @@ def test_an_answer_is_what_the_pictures_of_its_ground_show(task, databases):
 ])  # fmt: skip
 def test_no_text_tells_what_pictures_show(name, variation):
     (task,) = suite.draw([f"pictures.{name}"], world_seed=1003, count=1, variation=variation)
-    assert list(told(task, variation)) == []
+    assert list(picture_problems(task, variation)) == []
 
 
 @pytest.mark.parametrize(("plain", "leaking"), [
@@ -128,7 +128,7 @@ def test_a_text_that_tells_is_found(plain, leaking, monkeypatch):
     shop.templates.cache.clear()
     load_world(1003).responses.clear()
     try:
-        (problem,) = told(first("box_and_ribbon"))
+        (problem,) = picture_problems(first("box_and_ribbon"))
         assert problem.partition(" reads")[2] == " otherwise where the pictures are others"
     finally:
         shop.templates.cache.clear()

@@ -74,7 +74,7 @@ def test_a_session_ends_with_its_answer_or_its_steps(command):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (("act", "x"), "begins one"),
+    (("act", "x"), "starts one"),
     (("dance",), "expected start [TASK], act ACTION"),
     (("act",), "expected start"),
     (("start", "nothing/1/0"), "no task 'nothing/1/0'"),

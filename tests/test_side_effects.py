@@ -290,12 +290,12 @@ def test_solutions_with_something_else_beside_them_earn_nothing_and_detours_what
 def test_every_process_finds_the_same_deeds():
     code = (
         "import pickle, sys; from webarena_gym.tools.audit.side_effects import WorldSpec, _Search; search = _Search(WorldSpec(1000, 'layout', 'standard'));"
-        " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
+        " sys.stdout.buffer.write(pickle.dumps(list(search.submissions('map', list(search.pages('map'))))))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     search = side_effects._Search(side_effects.WorldSpec(1000, "layout", "standard"))  # with the hashes of this process
-    found = list(search.deeds("map", list(search.pages("map"))))
+    found = list(search.submissions("map", list(search.pages("map"))))
     assert pickle.loads(run.stdout) == found
     assert len(found) > 10
 

@@ -13,13 +13,13 @@ from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, num
 from webarena_gym.tasks.task import Task
 from webarena_gym.tasks.template import Draw, Template, answer, click, leave
 from webarena_gym.tools.audit import audit
-from webarena_gym.tools.audit.evidence import Sightings, groundless, pieces, value_of
+from webarena_gym.tools.audit.evidence import ObservedText, pieces, unsupported_answers, value_of
 
 WORLD = 7
 
 
 def seen(*markup):
-    sightings = Sightings()
+    sightings = ObservedText()
     for each in markup:
         sightings.add(page(each))
     return sightings
@@ -44,7 +44,7 @@ def test_steps_name_labels_as_pages_cut_them(monkeypatch, variation):
 
 
 def problems(reference, markup, intent="Which?", grounds=None):
-    return groundless(replace(asked(reference, intent), grounds=grounds or {}), seen(markup))
+    return unsupported_answers(replace(asked(reference, intent), grounds=grounds or {}), seen(markup))
 
 
 @pytest.mark.parametrize(("reference", "markup", "stands"), [
@@ -68,7 +68,7 @@ def test_pieces_stand_on_pages_in_any_format(reference, markup, stands):
 @pytest.mark.parametrize(("reference", "ground", "markup", "intent", "said"), [
     ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", ""),
     ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the sum"),
-    ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its sum stands on no page"),
+    ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its sum is on no page"),
     ("1 h 5 min", sum_of("50 min", "15 min"), "<p>50 min <p>15 min", "", ""),
     ("15", sum_of("10 min", "5 min"), "<p>10 min 5 min", "", "is not the sum"),
     ("$5.00", difference_of(["$10.00"], ["$7.00", "$8.00"]), "<p>$10.00 $7.00 $8.00", "", ""),
@@ -78,7 +78,7 @@ def test_pieces_stand_on_pages_in_any_format(reference, markup, stands):
     ("git clone x/y", joined("x/y"), "<p>x/y", "The whole git command to clone it", ""),
     ("git clone x/y", joined("x/y"), "<p>x/y", "Which?", "is not the joined"),
     ("Yes", says("In stock"), "<p>In stock", "", ""),
-    ("Yes", says("In stock"), "<p>Out of stock", "", "stands on no page"),
+    ("Yes", says("In stock"), "<p>Out of stock", "", "is on no page"),
     ("Yes", says(), "<p>In stock", "", "is not the says"),
     ("Octarine", says("In stock"), "<p>In stock", "", "is not the says"),
     ("N/A", lacks(["main"], ["try"]), "<p>main", "", ""),
@@ -101,14 +101,14 @@ def test_values_and_a_piece_of_an_answer_with_a_ground_of_its_own():
 
 
 def test_an_agent_was_shown_what_stood_on_its_screens_and_no_more():
-    sightings = Sightings()
+    sightings = ObservedText()
     long = page("<p>The beginning." + "<p>Between." * 10 + "<p>The end.")
     sightings.add(long, "The beginning.\nBetween.")
     assert sightings.has_text("The end")
-    assert not sightings.has_shown("The end")
+    assert not sightings.was_observed("The end")
     sightings.add(long, "Between.\nThe end.")
-    assert sightings.has_shown("The end")
-    assert sightings.looks == 2
+    assert sightings.was_observed("The end")
+    assert sightings.page_count == 2
 
 
 def planted(colour):
@@ -163,5 +163,5 @@ def test_what_observations_cut_was_not_shown():
         text = " ".join(f"word{number}" for number in range(words))
         sighted = seen(element.format(text))
         assert sighted.has_text("word5")
-        assert sighted.has_shown("word5")
-        assert sighted.has_shown(f"word{words - 1}") == ("textarea" in element or len(text) <= 500)  # a field is shown whole
+        assert sighted.was_observed("word5")
+        assert sighted.was_observed(f"word{words - 1}") == ("textarea" in element or len(text) <= 500)  # a field is shown whole

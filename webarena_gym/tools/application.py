@@ -1,4 +1,4 @@
-"""`webarena-gym app`: describe a web application of one's own, check that it can be an environment, record tasks on it."""
+"""`webarena-gym app`: describe your web application, check that it can be an environment, and record tasks on it."""
 
 import argparse
 import json
@@ -39,25 +39,25 @@ _TOML = """\
 # A web application as an environment. All keys: the guide "Bring your own application".
 name = "{name}"                        # the site's name in tasks; __{upper}__ stands for its address, http://{name}.test
 wsgi = "{name}.wsgi:application"       # or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
-python = ".venv/bin/python"            # the interpreter that has it
-state = "state"                        # the folder that an episode may change; each has a copy
+python = ".venv/bin/python"            # an interpreter in which it can be imported
+state = "state"                        # the folder that an episode may change; each episode gets a copy
 tasks = "tasks.json"
-# templates = "templates.toml"         # queries that draw more of them
+# templates = "templates.toml"         # queries that draw more tasks
 
-[databases]                            # SQLite files in it, for checks of the kind "state" and for side effects
+[databases]                            # SQLite files in the state folder, for checks of the kind "state" and of side effects
 {name} = "db.sqlite3"
 
 [environment]
 DATABASE = "{{state}}/db.sqlite3"
 
-# [account]                            # who is signed in where tasks begin, and the form for it
+# [account]                            # the current user of tasks, and the login form
 # user = "ann"
 # password = "..."
 # [login]
 # path = "/login"
 # user = '[name="username"]'
 # password = '[name="password"]'
-# proof = "/account"                   # a page that only those see who are signed in
+# proof = "/account"                   # a page that requires a login
 """
 _TASKS = """\
 [{{"task_id": "first", "sites": ["{name}"], "start_url": "__{upper}__/", "intent": "Create a note with the title Milk.", "require_login": false,
@@ -76,26 +76,28 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     new = commands.add_parser(
         "new",
-        help="write a description and a task to begin with",
-        description="Writes two files to begin with.",
+        help="write a description and a first task",
+        description="Writes a description of an application and a first task.",
         examples=["my-app --name notes"],
     )
     new.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the application")
     new.add_argument("--name", default="app", help="the site's name in tasks (default: app)")
     new.set_defaults(run=_new)
-    for name, told, run in (
-        ("check", "start it, reset it, look at its pages, prove its tasks", _check),
+    for name, summary, run in (
+        ("check", "start it, reset it, load its pages, check its tasks", _check),
         (
             "audit",
-            "prove that its tasks are solved by their solutions and by nothing cheaper, and that resets are equal",
+            "check that only their solutions earn the rewards of its tasks, and that all resets are equal",
             _audit,
         ),
-        ("fuzz", "act at random: nothing may break, and each walk begins alike", _fuzz),
-        ("serve", "do one of its tasks in your own browser, and open an arena for agents in any language", serve_sites),
+        ("fuzz", "random walks: no action may fail, and each walk starts with the same page", _fuzz),
+        ("serve", "do one of its tasks in your browser, and serve episodes to agents over HTTP", serve_sites),
         ("play", "do one of its tasks in the terminal", _play),
-        ("record", "play in the terminal, and write a task with its solution and a check of what you changed", _record),
+        ("record", "do a task in the terminal, and write it with its solution and a check of your changes", _record),
     ):
-        command = commands.add_parser(name, help=told, description=f"{told[0].upper()}{told[1:]}.", examples=[_EXAMPLES[name]])
+        command = commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", examples=[_EXAMPLES[name]]
+        )
         command.add_argument(
             "application",
             type=Path,
@@ -134,10 +136,10 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         elif name == "play":
             command.add_argument("task", nargs="?", metavar="TASK", help="a task id; one is drawn without it")
         else:
-            command.add_argument("--goal", required=True, help="the goal that the task tells")
+            command.add_argument("--goal", required=True, help="the goal of the task")
             command.add_argument("--task-id", required=True, metavar="ID", help="the id of the task")
-            command.add_argument("--start", default="/", metavar="PATH", help="the path at which it begins (default: /)")
-            command.add_argument("--without-login", action="store_true", help="begin without being signed in")
+            command.add_argument("--start", default="/", metavar="PATH", help="the start page (default: /)")
+            command.add_argument("--without-login", action="store_true", help="start without being signed in")
         if name != "serve":
             add_options(command, "browser")
         unused = {"variation": "content", "scale": "standard", "sites": None, "side_effects": False}
@@ -148,7 +150,7 @@ def _new(options: argparse.Namespace) -> int:
     for name, content in ((FILE, _TOML), ("tasks.json", _TASKS)):
         path = options.folder / name
         if path.exists():
-            raise ApplicationError(f"{path} is there already")
+            raise ApplicationError(f"{path} exists already; choose another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content.format(name=options.name, upper=options.name.upper()), encoding="utf-8")
         print(f"wrote {path}")
@@ -156,18 +158,18 @@ def _new(options: argparse.Namespace) -> int:
     return 0
 
 
-def _records(path: Path) -> Any:
-    """Return what a task file holds, none where there is no file yet. Raises ApplicationError."""
+def _read_records(path: Path) -> Any:
+    """Return the tasks of a task file, [] if there is no file yet. Raises ApplicationError."""
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     except ValueError as error:
-        raise ApplicationError(f"the task file {path} is no JSON: {error}") from error
+        raise ApplicationError(f"the task file {path} is not valid JSON: {error}") from error
 
 
-def _blank(
+def _exploration_task(
     application: Application, goal: str = "Look around.", start: str = "/", task_id: str = "look", *, signed_in: bool = True
 ) -> Task:
-    """Return a task without a goal that could be judged."""
+    """Return a task that no answer solves, for looking at the application."""
     return Task(
         task_id,
         (application.name,),
@@ -179,17 +181,17 @@ def _blank(
 
 
 def _reset(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
-    """Return the seconds that resets take, the first start before them, and the problems of those that are not equal."""
+    """Return the seconds of `count` + 1 resets, the first of which starts the application, and the differences between them."""
     seconds, texts, errors = list[float](), list[str](), list[str]()
     for _ in range(count + 1):
         start = time.perf_counter()
         texts.append(env.reset()[0])
         seconds.append(time.perf_counter() - start)
         errors += env._backend.site_errors  # noqa: SLF001 - no part of the env's interface
-    told = (_difference(texts[0], text) for text in texts)
+    differences = (_difference(texts[0], text) for text in texts)
     return seconds, [
         *(f"it fails: {error}" for error in errors[:1]),
-        *(f"two resets show different pages, {pair}: set clock=, or seed what is random" for pair in filter(None, told)),
+        *(f"two resets show different pages, {pair}: set clock=, or seed random values" for pair in filter(None, differences)),
     ][:1]
 
 
@@ -199,8 +201,8 @@ def _difference(one: str, other: str) -> str:
     return next((f"{first!r} and {second!r}" for first, second in pairs if first != second), "")
 
 
-def _kept_in_memory(env: WebArenaLite) -> str:
-    """Return how the first page differs once the episode was restored, "" where it does not: what is in memory is not restored."""
+def _memory_difference(env: WebArenaLite) -> str:
+    """Return how the first page differs after the episode was restored, "" for no difference: memory is not restored."""
     texts, browser = [], env._backend.browser  # noqa: SLF001
     for _ in range(2):
         browser.goto(browser.page().url)
@@ -213,7 +215,7 @@ def _audit(options: argparse.Namespace) -> int:
     from webarena_gym.tools.audit import audit_tasks  # noqa: PLC0415 - keeps the other commands quick to start
 
     application = read_application(options.application)
-    with closing(WebArenaLite(application=application, tasks=[_blank(application)], browser=options.browser)) as env:
+    with closing(WebArenaLite(application=application, tasks=[_exploration_task(application)], browser=options.browser)) as env:
         _, problems = _reset(env, options.resets)
     print("\n".join(problems) if problems else f"{options.resets} resets are equal")
     return audit_tasks(options, load(world_seed=options.world_seed, application=application), application) or bool(problems)
@@ -227,69 +229,71 @@ def _fuzz(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     application = read_application(options.application)
-    found: dict[str, Any] = {"application": application.name, "browser": options.browser}
-    has_tasks = bool(application.templates or (application.tasks and _records(Path(application.tasks))))
+    report: dict[str, Any] = {"application": application.name, "browser": options.browser}
+    has_tasks = bool(application.templates or (application.tasks and _read_records(Path(application.tasks))))
     tasks = load(application=application) if has_tasks else ()
-    env = WebArenaLite(application=application, tasks=[_blank(application)], browser=options.browser, elements="label")
+    env = WebArenaLite(
+        application=application, tasks=[_exploration_task(application)], browser=options.browser, elements="label"
+    )
     seconds, problems = _reset(env, options.resets)
-    found["first_start_s"], found["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
-    found["equal_resets"] = not problems
-    found["in_memory"] = "" if application.in_memory or problems else _kept_in_memory(env)
+    report["first_start_s"], report["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
+    report["equal_resets"] = not problems
+    report["in_memory"] = "" if application.in_memory or problems else _memory_difference(env)
     pages = list(_walk(env._backend.browser, application))  # noqa: SLF001 - no part of the env's interface
-    found["failed"] = list(env._backend.site_errors)  # noqa: SLF001
-    found["changed"] = sorted({f"/{change.key[0]}" if change.table == "file" else change.table for change in env.changes()})
-    found["pages"], found["controls"] = (
+    report["failed"] = list(env._backend.site_errors)  # noqa: SLF001
+    report["changed"] = sorted({f"/{change.key[0]}" if change.table == "file" else change.table for change in env.changes()})
+    report["pages"], report["controls"] = (
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
     )
-    found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)]
-    found["enclosed"] = launcher_of(application).is_enclosed
+    report["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)]
+    report["enclosed"] = launcher_of(application).is_enclosed
     env.close()
-    found["tasks"] = {}
+    report["tasks"] = {}
     if tasks and not problems:
-        problems += _check_tasks(application, tasks, options.browser, found["tasks"])
-    found["problems"] = problems
+        problems += _check_tasks(application, tasks, options.browser, report["tasks"])
+    report["problems"] = problems
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(report))
     else:
         print(
-            f"{application.name} starts in {found['first_start_s']} s; a reset takes {found['reset_ms']} ms (median of {options.resets})"
+            f"{application.name} starts in {report['first_start_s']} s; a reset takes {report['reset_ms']} ms (median of {options.resets})"
         )
         print(
-            f"controls on {len(pages)} pages: {', '.join(f'{count} {kind}' for kind, count in found['controls'].items()) or 'none'}"
+            f"controls on {len(pages)} pages: {', '.join(f'{count} {kind}' for kind, count in report['controls'].items()) or 'none'}"
         )
-        if not found["enclosed"]:
-            print("this system closes nothing off: an episode can write the files of others")
-        for error in found["failed"][:1]:
+        if not report["enclosed"]:
+            print("this system does not isolate processes: an episode can write the files of others")
+        for error in report["failed"][:1]:
             print(f"it fails: {error}")
-        if found["in_memory"]:
-            print(f"a page differs after a snapshot, {found['in_memory']}: where that matters, set in_memory = true")
-        if found["changed"]:
-            print(f"looking at pages changes data: incidental = {json.dumps(found['changed'])} would call that no side effect")
-        if found["need_scripts"]:
-            first, *others = found["need_scripts"]
+        if report["in_memory"]:
+            print(f"a page differs after a snapshot, {report['in_memory']}: if that matters, set in_memory = true")
+        if report["changed"]:
+            print(f"loading pages changes data: incidental = {json.dumps(report['changed'])} excludes it from side effects")
+        if report["need_scripts"]:
+            first, *others = report["need_scripts"]
             more = f" and {len(others)} more need" if others else " needs"
             print(f"{first}{more} scripts: use --browser chromium")
-        for task_id, told in found["tasks"].items():
-            print(f"{task_id}: {told}")
+        for task_id, result in report["tasks"].items():
+            print(f"{task_id}: {result}")
         print("\n".join(problems) if problems else "no problems")
     return 1 if problems else 0
 
 
-def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, told: dict[str, str]) -> list[str]:
-    """Prove each task of an application: its solution earns the reward, and nothing cheaper does."""
+def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, results: dict[str, str]) -> list[str]:
+    """Check each task of an application: its solution earns the reward, and nothing cheaper does. Fill `results` by task id."""
     problems = []
     env = WebArenaLite(application=application, browser=browser, max_steps=60, tasks=tasks)
     for task in env.tasks:
         try:
             failure = replay(env, task) if task.solution else "it has no solution"
-        except WebArenaGymError as error:  # of its checks
+        except WebArenaGymError as error:  # raised by its checks
             failure = str(error)
         if failure:
-            told[task.task_id] = failure
+            results[task.task_id] = failure
             problems.append(f"{task.task_id}: {failure}")
             continue
-        cheap = {"leaving at once": exit_with(""), "doing nothing": Action(Kind.WAIT)}
+        cheap = {"an immediate exit": exit_with(""), "no action": Action(Kind.WAIT)}
         cheap |= {
             f"the answer {answer!r}": exit_with(answer)
             for answer in (*task.wrong_answers, *(["N/A"] if task.is_achievable else []))
@@ -297,8 +301,8 @@ def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, 
         hasty = WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])
         earned = [name for name, action in cheap.items() if earns(hasty, task, action)]
         hasty.close()
-        told[task.task_id] = f"{earned[0]} earns the reward" if earned else "solved, and nothing cheaper earns it"
-        problems += [f"{task.task_id}: {told[task.task_id]}"] if earned else []
+        results[task.task_id] = f"{earned[0]} earns the reward" if earned else "solved, and no cheaper attempt earns it"
+        problems += [f"{task.task_id}: {results[task.task_id]}"] if earned else []
     env.close()
     return problems
 
@@ -306,7 +310,7 @@ def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, 
 def _walk(browser: Browser, application: Application) -> Iterator[Page]:
     """Yield the first pages of an application that links lead to, breadth first."""
     known: set[str] = set()
-    due = [browser.page().url, f"{application.url}{application.ready}"]  # that of a service may have no page at "/"
+    due = [browser.page().url, f"{application.url}{application.ready}"]  # a service may have no page at "/"
     while due and len(known) < _MOST_PAGES:
         url = due.pop(0)
         if url in known or re.search(r"log.?out|sign.?out", url):
@@ -320,7 +324,7 @@ def _walk(browser: Browser, application: Application) -> Iterator[Page]:
 
 
 def _controls(page: Page) -> Iterator[str]:
-    """Yield the kind of each control that an agent can name on a page, and of what it cannot look into."""
+    """Yield the kind of each control on a page that an action can name, and of embedded content that is not supported."""
     for node in observe(page, window=sys.maxsize).nodes.values():
         element = node.element
         if element.get("contenteditable", "false") != "false":
@@ -345,10 +349,10 @@ def _record(options: argparse.Namespace) -> int:
     if not application.tasks:
         raise ApplicationError(f"{application.name} names no task file: set tasks in its {FILE}")
     path = Path(application.tasks)
-    records = _records(path)
+    records = _read_records(path)
     if any(record["task_id"] == options.task_id for record in records):
         raise ApplicationError(f"{path} has a task {options.task_id!r} already")
-    task = _blank(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)
+    task = _exploration_task(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)
     env = WebArenaLite(application=application, tasks=[task], browser=options.browser, elements="label", max_steps=100)
     steps: list[Step] = []
     changes: list[Change] = []
@@ -359,16 +363,16 @@ def _record(options: argparse.Namespace) -> int:
         if not step.terminated:
             changes[:] = env.changes()
 
-    with closing(env):  # with a dialog that may be open
+    with closing(env):  # also if a dialog is open
         play_in_terminal(env, on_step=on_step)
         if not steps or steps[-1].action.kind is not Kind.EXIT:
             print("not recorded: the task was not ended with exit")
             return 1
         folders = [launcher_of(application).base, env._backend.files or Path()]  # noqa: SLF001
         again = env._backend.reference_changes(replace(task, solution=tuple(steps)))  # noqa: SLF001
-        record = _recorded(task, steps, changes, changes if isinstance(again, str) else again, folders)
+        record = _task_record(task, steps, changes, changes if isinstance(again, str) else again, folders)
     if not record["eval"]["eval_types"]:
-        print("not recorded, as nothing was changed and no answer given; the solution, for a check that you write:")
+        print("not recorded: the task changes nothing and has no answer. The solution, to which you can add a check:")
         print(json.dumps(record, ensure_ascii=False))
         return 1
     parse_task(record)
@@ -377,13 +381,13 @@ def _record(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recorded(
+def _task_record(
     task: Task, steps: list[Step], changes: list[Change], again: Sequence[Change], folders: list[Path]
 ) -> dict[str, Any]:
     """Return a task with a recorded solution, and checks of its answer and of the rows and files that it changed.
 
-    `again` are the changes when the solution is replayed: a value that differs, such as the time or a token, is not checked. `folders`
-    are those of the state, before and after.
+    `again` are the changes of a replay: values that differ, such as the time or a token, are not checked. `folders` are the state's folders
+    before and after the episode.
     """
     typed = {step.action.argument for step in steps if step.action.argument}
     answer = steps[-1].action.argument or ""
@@ -401,16 +405,18 @@ def _recorded(
         for change in changes
         if change.table == "schema"
     ]
-    others = again if [each.table for each in again] == [each.table for each in changes] else changes
+    others = again if [change.table for change in again] == [change.table for change in changes] else changes
     rows = [_row_check(*pair) for pair in zip(changes, others, strict=True) if pair[0].table not in ("file", "schema")]
     paths = [str(change.key[0]) for change in changes if change.table == "file"]
-    plain = [path for path in paths if not path.startswith(".") and "/." not in path]  # others are checked where there are none
+    plain = [
+        path for path in paths if not path.startswith(".") and "/." not in path
+    ]  # hidden files are checked if there are no others
     files = [check for path in plain or paths for check in _file_check(path, folders, typed)]
     of_typed = (
         [check for check in rows if typed.intersection(map(str, check["parameters"]))],
         [check for check in files if check["contains"] in typed],
     )
-    rows, files = of_typed if any(of_typed) else (rows, files)  # else logs and caches would be asked for
+    rows, files = of_typed if any(of_typed) else (rows, files)  # otherwise logs and caches would be required
     for kind, checks in (("state", [*schemas, *rows]), ("file", files)):
         if checks:
             evaluation["eval_types"].append(kind)
@@ -424,7 +430,7 @@ def _recorded(
 
 
 def _file_check(path: str, folders: list[Path], typed: set[str]) -> list[dict[str, Any]]:
-    """Return a check of a changed file: of what was typed into it, else of its longest new line, else of all of it; none of what is no text."""
+    """Return checks of a changed file: that it contains the typed text, otherwise its longest new line or all of it. No check of binary files."""
     try:
         before, after = ((folder / path).read_text("utf-8") if (folder / path).is_file() else None for folder in folders)
     except UnicodeDecodeError:
@@ -432,23 +438,28 @@ def _file_check(path: str, folders: list[Path], typed: set[str]) -> list[dict[st
     if after is None:
         return [{"path": path, "contains": None}]
     known = set((before or "").splitlines())
-    fresh = [line for line in after.splitlines() if line not in known]
-    return [{"path": path, "contains": max([text for text in typed if text in "\n".join(fresh)] or fresh or [after], key=len)}]
+    new_lines = [line for line in after.splitlines() if line not in known]
+    return [
+        {
+            "path": path,
+            "contains": max([text for text in typed if text in "\n".join(new_lines)] or new_lines or [after], key=len),
+        }
+    ]
 
 
 def _row_check(change: Change, again: Change) -> dict[str, Any]:
-    """Return a check of a changed row: by its key and what was changed, or, of one that was added or removed, by all that is in it."""
-    row, other = ((each.after or each.before or {}) for each in (change, again))
-    told: dict[str, Any] = {
+    """Return a check of a changed row by its key and changed columns, or of an added or removed row by all its columns."""
+    row, other = ((version.after or version.before or {}) for version in (change, again))
+    checked: dict[str, Any] = {
         column: value
         for column, value in row.items()
         if isinstance(value, str | int | float)
         and value == other.get(column)
         and (not change.columns or column in change.columns or value in change.key)
     }
-    if change.columns and not set(change.key) <= set(told.values()):
-        told = {"rowid": change.key[0]} | told
-    condition = " AND ".join(f'"{column}" = ?' for column in told) or "TRUE"
+    if change.columns and not set(change.key) <= set(checked.values()):
+        checked = {"rowid": change.key[0]} | checked
+    condition = " AND ".join(f'"{column}" = ?' for column in checked) or "TRUE"
     query = f'SELECT count(*) FROM "{change.table}" WHERE {condition}'
     expected = [[0 if change.after is None else 1]]
-    return {"site": change.site, "query": query, "parameters": list(told.values()), "expected": expected}
+    return {"site": change.site, "query": query, "parameters": list(checked.values()), "expected": expected}

@@ -24,16 +24,16 @@ from webarena_gym.tools.application import add_application_commands
 from webarena_gym.tools.play import PLAYING, play_command, play_session
 from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites
 
-_FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
+_FRESH_WORLD = 900_000  # the first world of --fresh-worlds
 _MOST_DRAWN = 100_000  # tasks of one world
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0 when all is well, 1 for findings and failures, 2 for bad input."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
 
     def run() -> int:
-        options = make_parser().parse_args(given, argparse.Namespace(given=given))
+        options = make_parser().parse_args(words, argparse.Namespace(given=words))
         return int(options.run(options))
 
     return status("webarena-gym", run)
@@ -43,8 +43,8 @@ def make_parser() -> Parser:
     """Return the parser of the command and all its subcommands."""
     parser = Parser(
         prog="webarena-gym",
-        description="Web tasks for agents, on sites that ship with the package.",
-        epilog=f"Errors are one line; with {TRACEBACK}=1 in the environment they come with their tracebacks. "
+        description="Web tasks for agents, on sites that are part of the package.",
+        epilog=f"Errors print one line. Set {TRACEBACK}=1 in the environment to see tracebacks. "
         "The shell completes commands and options after: pip install 'webarena-gym[completion]', and "
         'eval "$(register-python-argcomplete webarena-gym)"',
     )
@@ -57,46 +57,48 @@ def make_parser() -> Parser:
         examples=["--split test --stats", "--template shopping.product_price --world-seed 5 --draw 3"],
     )
     _choose_tasks(tasks)
-    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
-    tasks.add_argument("--list-templates", action="store_true", help="list all templates that there are, whatever the split")
+    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, compared with WebArena-Lite's")
+    tasks.add_argument("--list-templates", action="store_true", help="list all templates of all splits")
     tasks.add_argument("--export", type=writable(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
     tasks.add_argument(
         "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],
-        help="the split's own tasks as this version of the suite had them (default: %(default)s)",
+        help="the tasks of the split in this version of the suite (default: %(default)s)",
     )  # fmt: skip
-    tasks.add_argument("--write-suite", action="store_true", help="draw the splits anew into the package's data files")
+    tasks.add_argument(
+        "--write-suite", action="store_true", help="draw the splits again and overwrite the package's data files"
+    )
     tasks.set_defaults(run=_tasks)
 
     audit = commands.add_parser(
         "audit",
-        help="prove that every task is solvable and cannot be had for nothing",
-        description="Replays every reference solution and tries to earn each reward without the work.",
+        help="check that every task is solvable and that no cheaper attempt is rewarded",
+        description="Replays each reference solution and tries to earn each reward with cheaper attempts.",
         examples=["--split test", "--template shopping.cart_add --fresh-worlds 3 --jobs 2"],
     )
     _choose_tasks(audit)
     add_fresh_worlds(audit, "audit")
     audit.add_argument(
         "--browser", choices=("inprocess", "chromium"), default="inprocess",
-        help="chromium: replay the solutions on both browsers, which must show the same",
+        help="chromium: only replay the solutions, in both browsers, which must show the same pages",
     )  # fmt: skip
     audit.add_argument(
         "--no-side-effects",
         dest="side_effects",
         action="store_false",
-        help="do not try solutions with something else done before or after them, nor with detours; the audit then takes a ninth of the time",
+        help="skip solutions with other changes before or after them and with detours, which take eight ninths of the time",
     )
     audit.add_argument(
         "--memorised", type=world_seed, nargs="+", metavar="SEED",
-        help="instead of all that: give each task of the split in these worlds the constant answer that is best for its wording in the others",
+        help="measure memorised answers instead: in each of these worlds, answer each task with the constant that is best for its wording in the other worlds",
     )  # fmt: skip
     add_jobs(audit)
     audit.set_defaults(run=_audit)
 
     fuzz = commands.add_parser(
         "fuzz",
-        help="act at random: nothing may break, and both browsers must show the same",
-        description="Takes random walks, on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
-        "breaks or differs is told with the fewest replies that lead to it. With --pages it plays generated pages instead of the sites.",
+        help="random walks: no action may fail, and both browsers must show the same pages",
+        description="Takes random walks in both browsers in parallel: clicks, forms, history, tabs, keys, odd texts. Each fault "
+        "or difference is reported with the fewest replies that reproduce it. With --pages it plays generated pages instead of the sites.",
         examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1"],
     )
     add_walks(fuzz, 10_000)
@@ -106,7 +108,7 @@ def make_parser() -> Parser:
     )  # fmt: skip
     fuzz.add_argument(
         "--sites", "--site", nargs="+", action="extend", choices=tuple(HOSTS), metavar="SITE",
-        help=f"begin on these sites: {', '.join(HOSTS)} (default: all)",
+        help=f"start on these sites: {', '.join(HOSTS)} (default: all)",
     )  # fmt: skip
     fuzz.add_argument(
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
@@ -127,10 +129,10 @@ def make_parser() -> Parser:
         "--session", type=writable(), metavar="FILE",
         help="for programs: one command a step, and the state of the episode in a file",
     )  # fmt: skip
-    play.add_argument("--max-steps", type=whole(1), default=100, metavar="N", help="steps until it is over")
+    play.add_argument("--max-steps", type=whole(1), default=100, metavar="N", help="maximum of steps")
     play.add_argument(
         "--step-budget", type=decimal(above=0), metavar="X",
-        help="at most X times the steps of the reference solution, beside that; the goal says how many",
+        help="also at most X times the steps of the reference solution; the goal contains the number",
     )  # fmt: skip
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
@@ -139,16 +141,16 @@ def make_parser() -> Parser:
 
     app = commands.add_parser(
         "app",
-        help="make a web application of your own an environment",
-        description="Makes a web application of your own an environment.",
+        help="use your web application as an environment",
+        description="Uses your web application as an environment.",
         examples=["new my-app", "check my-app"],
     )
     add_application_commands(app)
 
     serve = commands.add_parser(
         "serve",
-        help="browse the sites in your own browser, and open an arena for agents in any language",
-        description="Serves the sites of a world, and an arena: episodes over HTTP (needs the extra serve).",
+        help="browse the sites in your browser, and serve episodes to agents over HTTP",
+        description="Serves the sites of a world, and episodes over HTTP (needs the extra serve).",
         examples=["--port 8000", "--task shopping.cart_add/1000/0"],
     )
     serve.add_argument(
@@ -172,8 +174,8 @@ def make_parser() -> Parser:
 
     world = commands.add_parser(
         "world",
-        help="build worlds and say what is in them",
-        description="Draws the databases of worlds, where they are not on disk yet, and prints how much of everything they hold.",
+        help="build worlds and print their contents",
+        description="Draws the databases of worlds that are not on disk yet, and prints the number of rows of each table.",
         examples=["1000", "1 2 3 --scale large"],
     )
     world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
@@ -210,37 +212,37 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--draw", type=whole(1, _MOST_DRAWN), metavar="N",
-        help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
+        help="draw N tasks in total, evenly from the templates of --template or of all splits; needs --world-seed",
     )  # fmt: skip
     add_templates(parser, "only tasks of these templates; with --world-seed of any split")
     add_options(parser, "variation", "scale")
 
 
-def _chosen(options: argparse.Namespace, seeds: Sequence[int | None]) -> list[Task]:
-    tasks = [task for seed in seeds for task in _of_world(options, seed)]
+def _select_tasks(options: argparse.Namespace, seeds: Sequence[int | None]) -> list[Task]:
+    tasks = [task for seed in seeds for task in _tasks_of_world(options, seed)]
     missing = sorted(set(options.template or ()) - {task.template for task in tasks})
     if missing and options.draw is None:
         usual = f"the split {options.split}; --world-seed draws from templates of any split"
         where = usual if options.world_seed is None else f"world {options.world_seed}"
-        raise TaskError(f"there is no task of {', '.join(missing)} in {where}")
+        raise TaskError(f"no task of {', '.join(missing)} in {where}")
     return tasks
 
 
-def _of_world(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
+def _tasks_of_world(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
     drawn: dict[str, Any] = {"variation": options.variation, "scale": options.scale}
     if options.draw is not None:
         if world_seed is None:
-            raise TaskError("--draw needs --world-seed: the world to draw from")
-        found = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
-        if len(found) < options.draw:
-            complain("webarena-gym", f"{len(found)} of {options.draw} tasks: world {world_seed} has no more that differ")
-        return found
+            raise TaskError("--draw needs --world-seed, the world to draw from")
+        spread = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
+        if len(spread) < options.draw:
+            complain("webarena-gym", f"{len(spread)} of {options.draw} tasks: world {world_seed} has no more that differ")
+        return spread
     if world_seed is not None and options.template:
         return task_suite.draw(options.template, world_seed=world_seed, count=1, **drawn)
-    wanted = set(options.template or ())
+    templates = set(options.template or ())
     splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
     tasks = (task for split in splits for task in task_suite.load(split, world_seed, **drawn))
-    return [task for task in {task.task_id: task for task in tasks}.values() if not wanted or task.template in wanted]
+    return [task for task in {task.task_id: task for task in tasks}.values() if not templates or task.template in templates]
 
 
 def _tasks(options: argparse.Namespace) -> int:
@@ -253,7 +255,9 @@ def _tasks(options: argparse.Namespace) -> int:
             print(f"{name:<40} {template.intent}")
         return 0
     chosen = (
-        _of_version(options) if options.suite_version != task_suite.VERSIONS[-1] else _chosen(options, [options.world_seed])
+        _tasks_of_version(options)
+        if options.suite_version != task_suite.VERSIONS[-1]
+        else _select_tasks(options, [options.world_seed])
     )
     if options.export:
         _export(chosen, options.export)
@@ -265,18 +269,20 @@ def _tasks(options: argparse.Namespace) -> int:
     return 0
 
 
-def _of_version(options: argparse.Namespace) -> list[Task]:
-    """Return the tasks of a split in a former version of the suite. Raises TaskError where they would have to be drawn."""
+def _tasks_of_version(options: argparse.Namespace) -> list[Task]:
+    """Return the tasks of a split in a former version of the suite. Raises TaskError for options that draw tasks."""
     drawn = {"--world-seed": options.world_seed, "--draw": options.draw, "--scale": options.scale}
-    given = [name for name, value in drawn.items() if value is not None] + ["--variation layout"] * (
+    drawing = [name for name, value in drawn.items() if value is not None] + ["--variation layout"] * (
         options.variation != "content"
     )
-    if given:
-        raise TaskError(f"--suite-version {options.suite_version} has tasks that are kept and not drawn; leave out {given[0]}")
+    if drawing:
+        raise TaskError(
+            f"--suite-version {options.suite_version} has stored tasks, which cannot be drawn; leave out {drawing[0]}"
+        )
     splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
-    wanted = set(options.template or ())
+    templates = set(options.template or ())
     tasks = (task for split in splits for task in task_suite.load_version(split, options.suite_version))
-    return [task for task in tasks if not wanted or task.template in wanted]
+    return [task for task in tasks if not templates or task.template in templates]
 
 
 def _export(tasks: Sequence[Task], path: Path) -> None:
@@ -292,9 +298,9 @@ def _audit(options: argparse.Namespace) -> int:
     from webarena_gym.tools.audit import audit_tasks, try_memorised  # noqa: PLC0415 - keeps the other commands quick to start
 
     if options.memorised:
-        return try_memorised(options, _chosen(options, list(dict.fromkeys(options.memorised))))
+        return try_memorised(options, _select_tasks(options, list(dict.fromkeys(options.memorised))))
     seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
-    return audit_tasks(options, _chosen(options, seeds))
+    return audit_tasks(options, _select_tasks(options, seeds))
 
 
 def _fuzz(options: argparse.Namespace) -> int:
@@ -319,7 +325,7 @@ def _world(options: argparse.Namespace) -> int:
             rows = (database.connection.execute(f"SELECT count(*) FROM {table['name']}").fetchone()[0] for table in tables)
             counts = ", ".join(f"{count} {table['name']}" for table, count in zip(tables, rows, strict=True))
             print(f"  {name}: {counts}")
-    print(f"kept in {cache_folder()}")
+    print(f"stored in {cache_folder()}")
     return 0
 
 
@@ -331,8 +337,8 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(finding)
         if not options.json:
             result = "ok" if finding.is_well else "--" if finding.is_optional else "FAIL"
-            seen = f"optional: {finding.seen}" if result == "--" else finding.seen
-            print(f"{result:<4}  {finding.what:<20} {seen}", flush=True)
+            description = f"optional: {finding.seen}" if result == "--" else finding.seen
+            print(f"{result:<4}  {finding.what:<20} {description}", flush=True)
             if not finding.is_well:
                 print(f"      {'':<20} {finding.advice}", flush=True)
     is_well = all(finding.is_well or finding.is_optional for finding in findings)

@@ -22,7 +22,7 @@ _ANSWER_S = 10.0
 _INSTALL = "playwright install chromium (or apt-get install chromium, or a path in WEBARENA_GYM_CHROMIUM)"
 
 
-class Finding(NamedTuple):
+class Diagnostic(NamedTuple):
     """A check of the installation: its subject, its result, a description and, if it failed, the remedy.
 
     A failed check that `is_optional` does not make the installation unusable: it names something that can be added.
@@ -42,7 +42,7 @@ def examine(
     accounts: Mapping[str, Account] | None = None,
     logins: Mapping[str, Login] = LOGINS,
     folder: Path | None = None,
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     """Yield the result of each check as soon as it is known: of the cache, the browsers, the servers and their logins.
 
     Args:
@@ -58,11 +58,11 @@ def examine(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder):
-            yield Finding("cache", True, f"{folder} can be written")
+            yield Diagnostic("cache", True, f"{folder} can be written")
     except OSError as error:
-        yield Finding("cache", False, f"{folder}: {reason_of(error)}", "name another folder in WEBARENA_GYM_CACHE")
+        yield Diagnostic("cache", False, f"{folder}: {reason_of(error)}", "name another folder in WEBARENA_GYM_CACHE")
     InProcessBrowser(Network({})).close()
-    yield Finding("in-process browser", True, "works without further packages; for the embedded sites")
+    yield Diagnostic("in-process browser", True, "works without further packages; for the embedded sites")
     chromium = None
     if browser != "inprocess":
         finding, chromium = _chromium(hosts(addresses) if addresses else frozenset())
@@ -74,23 +74,23 @@ def examine(
             if site in logins and chromium is not None and answer.is_well:
                 sessions = Sessions(addresses, accounts=accounts, logins=logins, folder=folder / "sessions")
                 try:
-                    yield Finding(f"{site} login", True, f"{len(sessions.cookies(chromium, [site]))} cookies")
+                    yield Diagnostic(f"{site} login", True, f"{len(sessions.cookies(chromium, [site]))} cookies")
                 except (ServerError, BrowserError) as error:
                     names = f"WEBARENA_GYM_{site.upper()}_USER and _PASSWORD"
                     advice = f"is the account right ({names}), and the server set up for this address?"
-                    yield Finding(f"{site} login", False, str(error), advice)
+                    yield Diagnostic(f"{site} login", False, str(error), advice)
     finally:
         if chromium is not None:
             chromium.close()
 
 
-def _chromium(allowed: frozenset[str]) -> "tuple[Finding, ChromiumBrowser | None]":
+def _chromium(allowed: frozenset[str]) -> "tuple[Diagnostic, ChromiumBrowser | None]":
     """Start Chromium, which may reach the `allowed` hosts, and return it if it works."""
     name = "Chromium"
     missing = [package for package in ("h11", "PIL", "playwright") if find_spec(package) is None]
     if missing:
-        seen = f"the packages of the extra chromium are not installed: {', '.join(missing)} not found"
-        return Finding(name, False, seen, f"pip install 'webarena-gym[chromium]', then {_INSTALL}"), None
+        problem = f"the packages of the extra chromium are not installed: {', '.join(missing)} not found"
+        return Diagnostic(name, False, problem, f"pip install 'webarena-gym[chromium]', then {_INSTALL}"), None
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
     from webarena_gym.browsers.chromium.driver import NOT_FOUND  # noqa: PLC0415
 
@@ -100,11 +100,11 @@ def _chromium(allowed: frozenset[str]) -> "tuple[Finding, ChromiumBrowser | None
         version = chromium.run_script("navigator.userAgent")
     except BrowserError as error:
         by_hand = "start it by hand to see why; in a container it may need more shared memory, or --ipc=host"
-        return Finding(name, False, str(error), _INSTALL if str(error).startswith(NOT_FOUND) else by_hand), None
-    return Finding(name, True, f"starts: {version}"), chromium
+        return Diagnostic(name, False, str(error), _INSTALL if str(error).startswith(NOT_FOUND) else by_hand), None
+    return Diagnostic(name, True, f"starts: {version}"), chromium
 
 
-def _answer(site: str, address: str) -> Finding:
+def _answer(site: str, address: str) -> Diagnostic:
     try:
         request(address, headers={"User-Agent": "webarena-gym"}, timeout_s=_ANSWER_S)
     except RefusedError as error:
@@ -116,5 +116,5 @@ def _answer(site: str, address: str) -> Finding:
                 if error.status
                 else "is the server running, and can this machine reach it?"
             )
-            return Finding(site, False, str(error), advice)
-    return Finding(site, True, f"{address} answers")
+            return Diagnostic(site, False, str(error), advice)
+    return Diagnostic(site, True, f"{address} answers")

@@ -1,8 +1,8 @@
-"""Command `play`: a person does a task in the terminal, or a program one command at a time, with the episode in a file.
+"""Command `play`: a person does a task in the terminal, or a program does it one command at a time, with the episode in a file.
 
-In the terminal there are short forms of actions, a history of lines, and colours. A session in a file is its task, its settings and the
-replies so far. Equal replies lead to equal pages, so nothing else has to be kept, and the file can be read, moved and kept by anybody. A
-digest of the newest page tells when another version of the sites shows other pages.
+The terminal accepts short forms of actions and has a line history and colours. A session file contains the task, the settings and the
+replies so far. Equal replies lead to equal pages, so no other state is stored, and the file can be read, moved and shared. A digest of
+the newest page detects that another version of the sites shows other pages.
 """
 
 import argparse
@@ -34,14 +34,14 @@ Do a task yourself in the terminal. Beside the actions of the dialect there are 
   {short}
   down, up           back, forward    enter                tab 1                 exit THE ANSWER
 {named}
-`help` tells the actions, `quit` or Ctrl-D leaves. Lines can be edited, and earlier ones recalled with the arrow keys."""
+`help` lists the actions, `quit` or Ctrl-D ends the game. Lines can be edited, and earlier ones recalled with the arrow keys."""
 PLAYING = _PLAYING.format(
     short="click 6            hover 6          type 5 red shoes     search 5 red shoes    select 7 Large",
-    named='With --elements label, names of several words stand in quotes: click "Add to Cart".',
+    named='With --elements label, names of several words are put in quotes: click "Add to Cart".',
 )
 BY_LABEL = _PLAYING.format(
     short='click "Add to Cart"   hover Help   type Title red shoes   search Search red shoes   select Size Large',
-    named="Elements go by their labels; those of several words stand in quotes.",
+    named="Elements are named by their labels; labels of several words are put in quotes.",
 )
 
 _SHORT: Mapping[str, Kind] = {
@@ -52,12 +52,12 @@ _SHORT: Mapping[str, Kind] = {
 _WITH_ELEMENT = {Kind.CLICK, Kind.HOVER, Kind.TYPE, Kind.SEARCH, Kind.SELECT}
 _WITH_TEXT = {Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.SWITCH_TAB, Kind.GOTO}
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31", "32"
-_LINES = 1000  # of the history that is kept
-_say = partial(print, flush=True)  # at once, also into a pipe
+_LINES = 1000  # maximum length of the history
+_print = partial(print, flush=True)  # without buffering, also into a pipe
 
 
 def play_command(options: argparse.Namespace) -> int:
-    """Let a person do a task of the embedded sites and return the exit status, 0."""
+    """Let a person do a task of the embedded sites. Return the exit status, 0."""
     if len(options.words) > 1:
         raise TaskError(f"play got {' '.join(options.words)!r}; expected one task id, or --session FILE with a command")
     with closing(WebArenaLite(**{name: getattr(options, name) for name in OPTION_NAMES if hasattr(options, name)})) as env:
@@ -67,19 +67,21 @@ def play_command(options: argparse.Namespace) -> int:
 def play_in_terminal(
     env: WebArenaLite, task: Sequence[str] = (), seed: int | None = None, on_step: Callable[[PlayedStep], None] | None = None
 ) -> int:
-    """Let a person do the task of an id, or one that is drawn, and return the exit status, 0; `on_step` is told each step, and then all that is told."""
+    """Let a person do the task with an id, or a drawn one. Return the exit status, 0. `on_step` is called with each step and replaces the result line."""
     first = env.reset(seed=seed, options={"task": task[0]} if task else None)
-    title = _painted(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
-    _say(f"{_told(env.dialect)}\n\n{title}")
+    title = _colored(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
+    _print(f"{_short_forms(env.dialect)}\n\n{title}")
 
     def person(_: str, info: Mapping[str, Any]) -> str | None:
         error = info["action_error"]
         page = str(info["page"])
-        _say(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
-        _say(_painted(f"{info['url']}   task: {info['goal']}", _DIM))
-        if error:  # told where it can be seen last
-            hint = "; with --elements label they go by their labels" if "elements are named by their ids" in error else ""
-            _say(_painted(f"Action error: {error}{hint}", _RED))
+        _print(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
+        _print(_colored(f"{info['url']}   task: {info['goal']}", _DIM))
+        if error:  # last, where it is visible
+            hint = (
+                "; with --elements label they are named by their labels" if "elements are named by their ids" in error else ""
+            )
+            _print(_colored(f"Action error: {error}{hint}", _RED))
         left = f", {info['steps_left']} left" if "steps_left" in info else ""
         return _next_reply(f"step {info['step'] + 1} of {env.options.max_steps}{left}> ", env.dialect)
 
@@ -90,14 +92,14 @@ def play_in_terminal(
             elif step.terminated or step.truncated:
                 outcome, *reasons = describe_result(step.info)
                 colour = _GREEN if step.info.get("success") else _RED
-                _say("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
+                _print("\n".join((_colored(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
     return 0
 
 
-def spelled_out(line: str, dialect: Dialect) -> str:
-    """Return a line in short form as a reply of the dialect, and any other line as it is.
+def expand_short_form(line: str, dialect: Dialect) -> str:
+    """Return a line in short form as a reply of the dialect, and any other line unchanged.
 
-    Raises ValueError for a short form to which something is missing, or that the dialect cannot express.
+    Raises ValueError if an argument of a short form is missing, or if the dialect does not have the action.
 
     >>> spelled_out("type 5 red shoes", DIALECTS["webrl"])
     'do(action="Type", argument="red shoes", element="5")'
@@ -126,7 +128,7 @@ def _example(kind: Kind, word: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the element that a text begins with, which may stand in quotes, and the rest."""
+    """Return the element at the start of a text, which may be in quotes, and the rest."""
     if text[:1] in {'"', "'"} and text.find(text[0], 1) > 0:
         element, _, rest = text[1:].partition(text[0])
     else:
@@ -135,38 +137,40 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _next_reply(prompt: str, dialect: Dialect) -> str | None:
-    """Return the next reply, None where the player leaves. What is no reply costs no step."""
+    """Read lines until one is a reply, and return it; None if the player quits. Other lines cost no step."""
     while True:
         try:
             line = input(prompt)
         except EOFError:
-            _say("")
+            _print("")
             return None
         word = line.strip().lower()
         if word in {"quit", "q"}:
             return None
         if word in {"help", "?", ""}:
-            _say(f"{_told(dialect)}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
+            _print(
+                f"{_short_forms(dialect)}\n\n{dialect.grammar()}" if word else "`help` lists the actions, `quit` ends the game"
+            )
             continue
         try:
-            return spelled_out(line, dialect)
+            return expand_short_form(line, dialect)
         except ValueError as error:
-            _say(_painted(str(error), _RED))
+            _print(_colored(str(error), _RED))
 
 
-def _told(dialect: Dialect) -> str:
+def _short_forms(dialect: Dialect) -> str:
     return BY_LABEL if dialect.naming == "label" else PLAYING
 
 
-def _painted(text: str, code: str) -> str:
-    """Return a text in a colour, on a terminal that is not told to do without (https://no-color.org)."""
+def _colored(text: str, code: str) -> str:
+    """Return a text in a colour if stdout is a terminal that supports it (https://no-color.org)."""
     has_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return f"\033[{code}m{text}\033[0m" if has_colour else text
 
 
 @contextmanager
 def _line_editing() -> Iterator[None]:
-    """Let lines be edited and recalled, also those of earlier games, where the system has readline and there is a terminal."""
+    """Edit and recall lines, including those of earlier games, if the system has readline and stdin is a terminal."""
     if find_spec("readline") is None or not sys.stdin.isatty():
         yield
         return
@@ -195,7 +199,7 @@ _MOST_WORDS = {"start": 1, "act": 1, "observe": 0, "submit": 1}
 
 
 def play_session(options: argparse.Namespace) -> int:
-    """Do one command on the session of a file, print what follows, and return the exit status. Raises ArenaError and TaskError."""
+    """Run one command on the session of a file, print the page or the result, and return the exit status. Raises ArenaError and TaskError."""
     command, *words = options.words or ["observe"]
     path: Path = options.session
     replies: list[str] = []
@@ -205,13 +209,13 @@ def play_session(options: argparse.Namespace) -> int:
         raise ArenaError(f"play --session got {' '.join(options.words)!r}; expected {expected}", 400)
     if command == "start":
         if path.exists():
-            raise ArenaError(f"{path} is there already; expected the name of a new file", 409)
+            raise ArenaError(f"{path} exists already; expected the name of a new file", 409)
         settings = settings_of(options, task=words[0] if words else None)
     else:
         settings, replies, page, result = _read(path)
     if command == "act":
         try:
-            words = [spelled_out(words[0], DIALECTS[settings.dialect])]
+            words = [expand_short_form(words[0], DIALECTS[settings.dialect])]
         except ValueError as error:
             raise ArenaError(str(error), 400) from error
     if command in ("act", "submit") and result is not None:
@@ -222,29 +226,31 @@ def play_session(options: argparse.Namespace) -> int:
             if episode.status == "open":
                 episode.step(reply)
         if command != "start" and _digest(episode) != page:
-            why = "it is of another version of this package, or was changed"
-            raise ArenaError(f"the session shows other pages than when it was played: {why}", 409)
-        told = episode.page
+            why = "it was written by another version of this package, or was changed"
+            raise ArenaError(f"the pages of the session differ from those when it was played: {why}", 409)
+        output = episode.page
         if command == "start":
             settings = replace(settings, task=episode.task.task_id, seed=None, world_seed=None)
-            told = f"{episode.state().system_prompt}\n\nTask {settings.task}: {episode.goal}\n\n{told}"
+            output = f"{episode.state().system_prompt}\n\nTask {settings.task}: {episode.goal}\n\n{output}"
         elif command != "observe":
             if command == "act":
                 replies.append(words[0])
                 episode.step(words[0])
             else:
                 episode.submit("".join(words))
-            judged = episode.result and episode.result.without_values()  # a model that has a shell could begin the task again
+            judged = (
+                episode.result and episode.result.without_values()
+            )  # a model with a shell could restart the task and use them
             result = None if judged is None else asdict(judged)
-            told = episode.page if judged is None else judged.describe()
+            output = episode.page if judged is None else judged.describe()
         if command != "observe":
             _write(path, dict(zip(_KEYS, (_FORMAT, asdict(settings), replies, _digest(episode), result), strict=True)))
-    print(told, flush=True)
+    print(output, flush=True)
     return 0
 
 
 def settings_of(options: argparse.Namespace, task: str | None = None) -> NewEpisode:
-    """Return the settings of an episode in step mode, with those options that the command has. Raises ArenaError."""
+    """Return the settings of an episode in step mode from the options of a command. Raises ArenaError."""
     chosen = {name: getattr(options, name) for name in (field.name for field in fields(NewEpisode)) if hasattr(options, name)}
     try:
         return replace(NewEpisode(**chosen), task=task or chosen.get("task"), mode="step")
@@ -257,12 +263,12 @@ def _read(path: Path) -> tuple[NewEpisode, list[str], str, dict[str, Any] | None
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TaskError(
-            f"cannot read the session {path}: {reason_of(error)}; `play --session {path} start` begins one"
+            f"cannot read the session {path}: {reason_of(error)}; `play --session {path} start` starts one"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"the session {path} is no JSON: {error}") from error
+        raise TaskError(f"the session {path} is not valid JSON: {error}") from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT or set(content) != set(_KEYS):
-        raise TaskError(f"{path} holds no session of this version; expected an object with {', '.join(_KEYS)}")
+        raise TaskError(f"{path} is not a session of this version; expected an object with {', '.join(_KEYS)}")
     replies, settings = content["replies"], content["settings"]
     if not isinstance(replies, list) or not all(isinstance(reply, str) for reply in replies) or not isinstance(settings, dict):
         raise TaskError(f"the session {path} has replies {str(replies)[:100]}; expected a list of texts")
@@ -273,7 +279,7 @@ def _read(path: Path) -> tuple[NewEpisode, list[str], str, dict[str, Any] | None
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    """Write a session to a file, whole or not at all. Raises TaskError."""
+    """Write a session file atomically. Raises TaskError."""
     draft = path.with_name(f"{path.name}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

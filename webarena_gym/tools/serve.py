@@ -1,6 +1,6 @@
-"""Commands `serve` and `mcp`: the sites of a world for a person's own browser, beside an episode server, and episodes as tools.
+"""Commands `serve` and `mcp`: the sites of a world for a person's browser together with an episode server, and episodes as MCP tools.
 
-People get what agents do not see: a link that leads past the menus, and maps that can be dragged.
+Pages for people have two additions that agents do not get: a link that skips the menus, and a script for dragging maps.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from webarena_gym.tools.play import settings_of
 
 _SESSION_STEPS = 100
 _LOOPBACK = "127.0.0.1"
-_MORE_PORTS = 100  # after that of a task's first site, where its other sites are served
+_MORE_PORTS = 100  # after the port of a task's first site, for its other sites
 _TOKEN = "WEBARENA_GYM_TOKEN"  # noqa: S105 - the name of a variable
 _BODY = re.compile(rb"<body[^<>]*>")
 _SKIP_LINK = b'<a class="skip" href="#main">Skip to the content</a>'
@@ -42,9 +42,9 @@ _MAP_SCRIPT = b'<script src="/static/map.js" defer></script>'
 
 
 class WorldSites(Network):
-    """Sites of one world as a person's browser finds them at a port.
+    """The sites of one world for a person's browser, at a port.
 
-    Whoever comes without a session gets the one that tasks start with, so that a person is logged in as an agent would be.
+    A client without a session gets the session of tasks, so that a person is logged in like an agent.
     """
 
     def __init__(self, port: int, world_seed: int, layout: Layout = PLAIN, scale: Scale = "standard") -> None:
@@ -56,28 +56,28 @@ class WorldSites(Network):
         self._sessions = {names[name]: cookies[host][COOKIE] for name, host in HOSTS.items() if host in cookies}
 
     def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
-        """Send one request and return the answer, with what people get besides."""
+        """Send one request and return the response with the additions for people."""
         headers, session = headers or {}, self._sessions.get(urlsplit(url).netloc, "")
         is_new = session and f"{COOKIE}=" not in headers.get("cookie", "")
-        found = super().request(method, url, {**headers, "cookie": f"{COOKIE}={session}"} if is_new else headers, body)
-        is_page = found.header("Content-Type").startswith("text/html")
+        response = super().request(method, url, {**headers, "cookie": f"{COOKIE}={session}"} if is_new else headers, body)
+        is_page = response.header("Content-Type").startswith("text/html")
         added = [("Set-Cookie", f"{COOKIE}={session}; Path=/; HttpOnly")] if is_new else []
-        return Response(found.status, [*found.headers, *added], for_people(found.body) if is_page else found.body)
+        return Response(response.status, [*response.headers, *added], for_people(response.body) if is_page else response.body)
 
 
 def for_people(page: bytes) -> bytes:
-    """Return a page as people get it: with a link past the menus, and the script of its map if it has one."""
+    """Return a page with the additions for people: a skip link, and the script of its map if it has one."""
     page = _BODY.sub(lambda body: body[0] + _SKIP_LINK, page, count=1).replace(*_MAIN, 1)
     return page.replace(b"</body>", _MAP_SCRIPT + b"</body>") if _MAP in page else page
 
 
 def addresses(port: int) -> dict[str, str]:
-    """Return where the sites stand when served at a port: the URL by the name of the site."""
+    """Return the URL of each site when served at a port, by the site's name."""
     return {name: f"http://{host.partition('.')[0]}.localhost:{port}/" for name, host in HOSTS.items()}
 
 
 def add_serve_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `serve` that are those of its arena."""
+    """Add the options of the episode server to the parser of `serve`."""
     limits = Limits()
     parser.add_argument(
         "--task", metavar="ID", help="play this task yourself: a bar above the sites has the goal and a box to answer"
@@ -89,18 +89,24 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     ports = "the ports of the episodes' sites (default: any that are free; with --task, --port and those after it)"
     parser.add_argument("--ports", type=_ports, default=(), metavar="FIRST-LAST", help=ports)
     parser.add_argument(
-        "--token", help=f"what clients must send; needed, and drawn if not given, with other hosts (default: ${_TOKEN})"
+        "--token", help=f"the token that clients must send; required for other hosts, random by default (default: ${_TOKEN})"
     )
-    parser.add_argument("--episodes", type=whole(1), default=limits.episodes, metavar="N", help="open at once")
+    parser.add_argument("--episodes", type=whole(1), default=limits.episodes, metavar="N", help="maximum of open episodes")
     numbers = decimal(above=0)
-    parser.add_argument("--idle", type=numbers, default=limits.idle_s, metavar="S", help="seconds until one is closed")
     parser.add_argument(
-        "--memory", type=numbers, default=limits.memory_mb, metavar="MB", help="of the process, beyond which none is begun"
+        "--idle", type=numbers, default=limits.idle_s, metavar="S", help="seconds until an idle episode is closed"
+    )
+    parser.add_argument(
+        "--memory",
+        type=numbers,
+        default=limits.memory_mb,
+        metavar="MB",
+        help="memory of the process above which no episode is started",
     )
 
 
 def serve_sites(options: argparse.Namespace) -> int:
-    """Serve the sites of one world, or an application, and an arena, until interrupted."""
+    """Serve the sites of one world, or an application, and the episode server, until interrupted."""
     if find_spec("pydantic") is None or find_spec("uvicorn") is None:
         raise ArenaError("serve needs more packages: pip install 'webarena-gym[serve]'", 500)
     asyncio.run(_serve(options))
@@ -111,8 +117,8 @@ async def _serve(options: argparse.Namespace) -> None:
     from webarena_gym.server.app import open_server  # noqa: PLC0415 - needs an extra
     from webarena_gym.server.service import ServerSettings, is_loopback  # noqa: PLC0415
 
-    is_own = is_loopback(options.host)
-    token = options.token or os.environ.get(_TOKEN, "") or ("" if is_own else secrets.token_urlsafe(16))
+    is_local = is_loopback(options.host)
+    token = options.token or os.environ.get(_TOKEN, "") or ("" if is_local else secrets.token_urlsafe(16))
     # With --task, the given port is that of the site where the task begins, so that one forwarded port is enough for most tasks.
     is_first = options.task is not None and not options.ports
     ports = range(options.port + 1, min(options.port + _MORE_PORTS, 65_536)) if is_first and options.port else options.ports
@@ -124,7 +130,7 @@ async def _serve(options: argparse.Namespace) -> None:
     application = read_application(options.application) if options.application else None
     layout = layout_of(options.world_seed, options.variation)
     sites = partial(WorldSites, world_seed=options.world_seed, layout=layout, scale=options.scale)
-    has_sites = is_own and application is None
+    has_sites = is_local and application is None
     async with open_server(address, limits, sites if has_sites else None, application) as service:
         if options.task is None:
             for name, url in addresses(urlsplit(service.url).port or 0).items() if has_sites else ():
@@ -145,12 +151,14 @@ async def _serve(options: argparse.Namespace) -> None:
 def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `mcp`."""
     add_application(parser)
-    parser.add_argument("--task", metavar="ID", help="always begin this task")
+    parser.add_argument("--task", metavar="ID", help="always start this task")
     parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
     parser.add_argument(
         "--http", type=whole(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
     )
-    parser.add_argument("--max-steps", type=whole(1), default=_SESSION_STEPS, metavar="N", help="of an episode")
+    parser.add_argument(
+        "--max-steps", type=whole(1), default=_SESSION_STEPS, metavar="N", help="maximum of steps of an episode"
+    )
 
 
 def serve_mcp(options: argparse.Namespace) -> int:
@@ -164,7 +172,7 @@ def serve_mcp(options: argparse.Namespace) -> int:
     if options.task is not None:
         task_suite.find(
             options.task, options.variation, application=application
-        )  # its error is for whoever starts the server, not for its first client
+        )  # the error is for the user who starts the server, not for its first client
     if options.http is None:
         serve_stdio(settings, application)
     else:

@@ -1,4 +1,4 @@
-"""Answers that are made from a task's right one and from wrong ones: the right value in every notation, and attacks on the judge."""
+"""Variants of a task's answer: the right value in every notation, and attacks on the judge built from right and wrong values."""
 
 import json
 import re
@@ -17,26 +17,26 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, draw, templates, templates_of
 from webarena_gym.tasks.template import Template
-from webarena_gym.tools.audit.replays import Findings
+from webarena_gym.tools.audit.replays import AuditFindings
 
-_OTHERS = (2, 12)  # draws of a template that are looked at for one with another truth: few, then more
-
-
-def another(task: Task, variation: Variation = "content", application: Application | None = None) -> Task | None:
-    """Return another draw of the task's template in its world, with another truth; None when there is none."""
-    return next(others(task, variation, application), None)
+_OTHERS = (2, 12)  # draws searched for another truth: few first, then more
 
 
-def others(task: Task, variation: Variation = "content", application: Application | None = None) -> Iterator[Task]:
-    """Yield different draws of the task's template in its world, with other truths."""
-    place = variation, task.scale, application
+def alternative_draw(task: Task, variation: Variation = "content", application: Application | None = None) -> Task | None:
+    """Return another draw of the task's template in its world, with another truth; None if there is none."""
+    return next(alternative_draws(task, variation, application), None)
+
+
+def alternative_draws(task: Task, variation: Variation = "content", application: Application | None = None) -> Iterator[Task]:
+    """Yield other draws of the task's template in its world, each with another truth."""
+    settings = variation, task.scale, application
     if task.template not in _templates(application) or task.world_seed is None:
         return
-    known = [_truth(task)]
+    truths = [_truth(task)]
     for count in _OTHERS:
-        for other in _draws(task.template, task.world_seed, count, *place):
-            if _truth(other) not in known:
-                known.append(_truth(other))
+        for other in _draws(task.template, task.world_seed, count, *settings):
+            if _truth(other) not in truths:
+                truths.append(_truth(other))
                 yield other
 
 
@@ -46,8 +46,8 @@ def other_answers(task: Task, variation: Variation = "content", application: App
     if not is_drawn or not task.eval.get("reference_answers"):
         return []
     drawn = _draws(task.template, task.world_seed or 0, _OTHERS[-1], variation, task.scale, application)
-    found = [other.eval["reference_answers"].get("fuzzy_match") for other in drawn if other.eval.get("reference_answers")]
-    return [each for each in dict.fromkeys(found) if isinstance(each, str)]
+    answers = [other.eval["reference_answers"].get("fuzzy_match") for other in drawn if other.eval.get("reference_answers")]
+    return [answer for answer in dict.fromkeys(answers) if isinstance(answer, str)]
 
 
 @lru_cache(maxsize=512)
@@ -69,7 +69,7 @@ JOINTS = tuple(
     line.replace("\\n", "\n").replace("\\t", "\t")
     for line in (Path(__file__).parent / "joints.txt").read_text(encoding="utf-8").splitlines()
 )
-"""Ways in which an answer holds a right value a, alone or beside another b, and is not right, as templates of `string.Template`."""
+"""Wrong answers that contain a right value a, some with another value b, as templates of `string.Template`."""
 
 _SCALES = (
     "${a} k", "${a}k", "${a} thousand", "${a} million", "${a} hundred", "${a} dozen", "${a} percent", "${a}%", "half of ${a}", "twice ${a}",
@@ -80,12 +80,12 @@ _END_OF_NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+ ([A-Z][a-z]+ [A-Z][a-z]+)\
 
 
 def right_forms(answer: str) -> Iterator[str]:
-    """Yield a right answer in the forms that agents are told, each once.
+    """Yield each notation of a right answer that the prompt allows, without duplicates.
 
     >>> list(right_forms("5 min"))[-2:]
     ['**Answer:** 0 hours and 5 minutes', 'The answer is 0 hours and 5 minutes.']
     """
-    seen: set[str] = set()
+    yielded: set[str] = set()
     items = [item.strip() for item in answer.split(";")]
     if len(items) == 1:
         notations = list(_notations(answer))
@@ -104,8 +104,8 @@ def right_forms(answer: str) -> Iterator[str]:
                 f"The answer is {notation}.",
             ]  # fmt: skip
         for text in wrapped:
-            if text not in seen:
-                seen.add(text)
+            if text not in yielded:
+                yielded.add(text)
                 yield text
 
 
@@ -135,20 +135,20 @@ def _notations(answer: str) -> Iterator[str]:
 
 
 def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
-    """Yield answers that hold the right one or a wrong one and must not be rewarded."""
+    """Yield answers that contain the right one or a wrong one and must not be rewarded."""
     items = [item.strip() for item in right.split(";")]
     is_polar = right.lower() in ("yes", "no")
     for value in wrong:
         yield value
         for joint in JOINTS:
             if "${b}" in joint and value.lower() not in right.lower() and right.lower() not in value.lower():
-                yield _filled(joint, right, value)
-                yield _filled(joint, value, right)
+                yield _fill(joint, right, value)
+                yield _fill(joint, value, right)
     for joint in JOINTS:
         if "${b}" not in joint and not is_polar and not is_not_available(right):
-            yield _filled(joint, right, "")
+            yield _fill(joint, right, "")
     if re.fullmatch(r"\$?[\d,]+(?:\.\d+)?", right):
-        yield from (_filled(scale, right, "") for scale in _SCALES)
+        yield from (_fill(scale, right, "") for scale in _SCALES)
     if len(items) > 1 and not all(": " in item for item in items):
         others = [value for value in wrong if value.lower() not in right.lower() and ";" not in value]
         yield "; ".join(items[:-1])
@@ -161,18 +161,18 @@ def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
     yield f"{task.intent} {right}?"
 
 
-def _filled(joint: str, right: str, other: str) -> str:
+def _fill(joint: str, right: str, other: str) -> str:
     return Text(joint).substitute(a=right, b=other)
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text is as a whole, None for others."""
+    """Return the number that a whole text represents, None for other texts."""
     bare = text.replace("`", "").removeprefix("$")
     return float(bare) if re.fullmatch(r"\d{1,20}(\.\d{1,20})?", bare) else None
 
 
-def try_answers(task: Task, others: list[str], findings: Findings) -> None:
-    """Judge the right answer of a task in every form, and attacks made from it and from the answers of `others`, and count them."""
+def try_answers(task: Task, others: list[str], findings: AuditFindings) -> None:
+    """Judge the right answer in every notation, and attacks built from it and from the answers of `others`, and count the results."""
     references = (task.eval.get("reference_answers") or {}).get("fuzzy_match")
     if references is None:
         return
@@ -181,7 +181,7 @@ def try_answers(task: Task, others: list[str], findings: Findings) -> None:
         text for text in dict.fromkeys([*task.wrong_answers, *others]) if not is_right_answer(task.eval, task.intent, text)
     ]
     dice = Random(task.task_id)
-    # The end of a longer name of the goal, such as the street of an address, may be the answer of another draw.
+    # The end of a longer name in the goal, such as the street of an address, may be the answer of another draw.
     is_text = "text" in task.eval.get("asked", {}).get("type", "")
     pieces = _END_OF_NAME.findall(task.intent) if is_text and not is_not_available(right) else []
     pieces = [piece for piece in pieces if not is_right_answer(task.eval, task.intent, piece)]
@@ -190,7 +190,7 @@ def try_answers(task: Task, others: list[str], findings: Findings) -> None:
         if not is_right_answer(task.eval, task.intent, text):
             findings.right_refused.append(f"{task.task_id}: {text!r}")
     for text in attacks(task, right, dice.sample(wrong, min(_LIMIT, len(wrong))) + dice.sample(pieces, min(2, len(pieces)))):
-        if _number(text) is not None and _number(text) == _number(right):  # "0" and "1" run together are 1 again
+        if _number(text) is not None and _number(text) == _number(right):  # "0" and "1" concatenated are 1
             continue
         findings.attacks += 1
         if is_right_answer(task.eval, task.intent, text):

@@ -1,4 +1,4 @@
-"""Proof that no text tells what pictures show: worlds that differ in their pictures alone read the same, and other acts are right in them."""
+"""Proof that a task needs its pictures: worlds that differ only in pictures have the same texts and another correct solution."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,19 +14,21 @@ from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Expert, Task, templates
 from webarena_gym.tasks.template import Dice, Sampler
 
-_TRIES = 200  # worlds of other pictures; in most of them, what a goal is about is not there once
+_TRIES = 200  # worlds with other pictures; in most of them the subject of a goal does not occur exactly once
 _LINKS = {"a": "href", "img": "src", "form": "action", "iframe": "src", "link": "href", "script": "src"}
 _LEAVES = ("logout", "sign_out")
 
 
 def needs_eyes(task: Task) -> bool:
-    """Say whether a task claims that its truth stands in pictures alone."""
+    """Return True if a task declares that only pictures contain its truth."""
     template = templates().get(task.template)
-    return (template is not None and template.needs_eyes) or any(each.operation == "pictured" for each in task.grounds.values())
+    return (template is not None and template.needs_eyes) or any(
+        ground.operation == "pictured" for ground in task.grounds.values()
+    )
 
 
-def repainted(task: Task, variation: Variation = "content") -> Task | None:
-    """Return a task with the same goal and another truth, where nothing but the pictures differs; None where none is found."""
+def with_other_pictures(task: Task, variation: Variation = "content") -> Task | None:
+    """Return a task with the same goal and another truth in a world that differs only in its pictures; None if none is found."""
     if task.template not in templates() or task.world_seed is None:
         return None
     template, layout = templates()[task.template], layout_of(task.world_seed, variation)
@@ -45,53 +47,53 @@ def repainted(task: Task, variation: Variation = "content") -> Task | None:
     return None
 
 
-def told(task: Task, variation: Variation = "content") -> Iterator[str]:
-    """Yield what texts tell of the pictures of a task, and why its truth is not theirs.
+def picture_problems(task: Task, variation: Variation = "content") -> Iterator[str]:
+    """Yield the reasons why a task's truth does not depend on its pictures alone.
 
-    The solution is done beside the same acts among other pictures. All pages that it sees, and all that they link to, must be equal byte
-    by byte, pictures must differ, and the reward must be earned among its own pictures alone.
+    The solution is played in parallel with the same actions in a world with other pictures. All visited pages and all pages that they
+    link to must be equal byte by byte, pictures must differ, and only the task's own world may give the reward.
     """
-    other = repainted(task, variation)
+    other = with_other_pictures(task, variation)
     if other is None:
-        yield "other pictures give its goal no other truth"
+        yield "no other pictures change the truth of its goal"
         return
     with (
         WebArenaLite(tasks=[task], variation=variation, max_steps=60) as one,
         WebArenaLite(tasks=[other], variation=variation, max_steps=60) as two,
     ):
-        seen, expert = [one.reset(), two.reset()], Expert(task, one.dialect)
-        addresses: dict[str, None] = {}
+        results, expert = [one.reset(), two.reset()], Expert(task, one.dialect)
+        urls: dict[str, None] = {}
         done, rewards = False, [0.0, 0.0]
         while not done:
-            if seen[0] != seen[1] or tostring(one.page.root) != tostring(two.page.root):
-                yield f"{one.page.url} reads otherwise where the pictures are others"
+            if results[0] != results[1] or tostring(one.page.root) != tostring(two.page.root):
+                yield f"the text of {one.page.url} changes with the pictures"
                 return
-            addresses |= dict.fromkeys(_addresses(one.page))
+            urls |= dict.fromkeys(_linked_urls(one.page))
             reply = expert.reply(one.page, one.observation)
             steps = [env.step(reply) for env in (one, two)]
-            seen = [(text, info) for text, *_, info in steps]
+            results = [(text, info) for text, *_, info in steps]
             rewards = [float(step[1]) for step in steps]
             done = steps[0][2] or steps[0][3]
         if rewards != [1.0, 0.0]:
-            yield f"its solution earns {rewards[0]}, and among other pictures {rewards[1]}"
+            yield f"its solution earns {rewards[0]}, and with other pictures {rewards[1]}; expected 1.0 and 0.0"
         differing = 0
-        for address in addresses:
-            host = urlsplit(address).netloc
-            if host in one.network.hosts and not any(word in address for word in _LEAVES):
+        for url in urls:
+            host = urlsplit(url).netloc
+            if host in one.network.hosts and not any(word in url for word in _LEAVES):
                 cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in one.cookies.get(host, {}).items())}
-                first, second = (env.network.request("GET", address, cookies) for env in (one, two))
+                first, second = (env.network.request("GET", url, cookies) for env in (one, two))
                 if ("Content-Type", "image/png") in first.headers:
                     differing += first.body != second.body
                 elif first != second:
-                    yield f"{address} reads otherwise where the pictures are others"
+                    yield f"the text of {url} changes with the pictures"
         if not differing:
-            yield "its pages have no pictures that differ"
+            yield "none of the pictures on its pages differ"
 
 
-def _addresses(page: Page) -> Iterator[str]:
-    """Yield the address of a page, and those that it links to."""
+def _linked_urls(page: Page) -> Iterator[str]:
+    """Yield the URL of a page and the URLs that it links to."""
     yield page.url
     for element in page.root.iter(*_LINKS):
-        address = element.get(_LINKS[element.tag])
-        if address:
-            yield urljoin(page.url, address).partition("#")[0]
+        link = element.get(_LINKS[element.tag])
+        if link:
+            yield urljoin(page.url, link).partition("#")[0]

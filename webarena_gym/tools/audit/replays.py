@@ -1,4 +1,4 @@
-"""Plays solutions and cheap attempts in an env to the end of the episode; and the findings of an audit, and their union over processes."""
+"""Episodes of solutions and of cheap attempts, and the findings of an audit, which worker processes share."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -18,59 +18,57 @@ _COUNTED = ("steps", "pages")
 
 
 @dataclass
-class Findings:
-    """The findings of an audit; each list holds `task id: reason` lines."""
+class AuditFindings:
+    """The findings of an audit. The items of lists are `task id: reason`. The names of fields are the keys of `--json`."""
 
     tasks: int = 0
     solved: int = 0
     templates: set[str] = field(default_factory=set)
     worlds: set[int | None] = field(default_factory=set)
-    right_answers: int = 0  # in every form
+    right_answers: int = 0  # in every notation
     right_refused: list[str] = field(default_factory=list)
-    attacks: int = 0  # answers that hold a right or a wrong one and must not be rewarded
+    attacks: int = 0  # answers that contain a right or a wrong one and must not be rewarded
     attacks_rewarded: list[str] = field(default_factory=list)
     unsolved: list[str] = field(default_factory=list)
-    not_always: list[str] = field(default_factory=list)  # replays of a solution that failed, where others did not
+    not_always: list[str] = field(default_factory=list)  # some replays of the solution failed and others did not
     noop_rewarded: list[str] = field(default_factory=list)
     exit_rewarded: list[str] = field(default_factory=list)
     na_rewarded: list[str] = field(default_factory=list)
     wrong_rewarded: list[str] = field(default_factory=list)
-    other_rewarded: list[str] = field(default_factory=list)  # by the solution of another draw
-    groundless: list[str] = field(default_factory=list)  # answers that stand on no page and follow from nothing
-    told: list[str] = field(default_factory=list)  # by a text, what pictures alone should show
+    other_rewarded: list[str] = field(default_factory=list)  # for the solution of another draw
+    groundless: list[str] = field(default_factory=list)  # answers on no page and without a declared computation
+    told: list[str] = field(default_factory=list)  # a text contains what only pictures should show
     drawn_differently: list[str] = field(default_factory=list)  # the template draws another task from the same seed
-    changed: list[str] = field(default_factory=list)  # by a solution that has only to answer, on an application
-    side_effects_tried: int = 0  # solutions with something else done before or after them
+    changed: list[str] = field(default_factory=list)  # by a solution that only answers, on an application
+    side_effects_tried: int = 0  # solutions with other changes before or after them
     side_effects_rewarded: list[str] = field(default_factory=list)
     shown_before: int = (
-        0  # changes that a page of the task's sites shows, done before a solution whose other checks then passed
+        0  # changes visible on a page of the task's sites, made before a solution whose other checks then passed
     )
-    other_draws_before: int = 0  # other draws' solutions done before the right one
-    overwritten: list[str] = field(
-        default_factory=list
-    )  # other draws of which the right solution left nothing in the databases
-    detours_tried: int = 0  # solutions with visits, or with something done and taken back
+    other_draws_before: int = 0  # other draws' solutions played before the right one
+    overwritten: list[str] = field(default_factory=list)  # other draws whose changes the right solution reverted completely
+    detours_tried: int = 0  # solutions with page visits, or with a change that is reverted
     detours_refused: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)  # facts behind a truth that the solution was not shown
-    different: list[str] = field(default_factory=list)  # solutions that did not give the same on Chromium
+    unseen: list[str] = field(default_factory=list)  # facts behind a truth that no observation of the solution contains
+    different: list[str] = field(default_factory=list)  # solutions with other results in Chromium
     excused: list[str] = field(default_factory=list)  # rewards for another draw's solution that EXCEPTIONS allows
-    without_other: list[str] = field(default_factory=list)  # the template asks for nothing else in this world
-    steps: list[int] = field(default_factory=list)  # of the solutions, scrolling included
-    pages: list[int] = field(default_factory=list)  # different ones that they were shown
+    without_other: list[str] = field(default_factory=list)  # the template has no other truth in this world
+    steps: list[int] = field(default_factory=list)  # of the solutions, including scrolling
+    pages: list[int] = field(default_factory=list)  # number of different URLs of each solution
 
     @property
     def faults(self) -> dict[str, list[str]]:
-        """The findings that must be mended, by kind."""
+        """The findings that must be fixed, by kind."""
         lists = (item.name for item in fields(self) if item.type == list[str])
         return {name: getattr(self, name) for name in lists if name not in _NO_FAULTS}
 
     @property
     def is_clean(self) -> bool:
-        """True if every task is solved by its solution and by nothing else."""
+        """True if there are no faults: only the reference solution earns each task's reward."""
         return not any(self.faults.values())
 
     def count(self, task: Task, failure: str) -> None:
-        """Count a task whose solution was replayed, and failed for this reason, "" for none."""
+        """Count a task whose solution was replayed; `failure` is the reason why it failed, "" if it succeeded."""
         self.tasks += 1
         self.templates.add(task.template)
         self.worlds.add(task.world_seed)
@@ -85,14 +83,14 @@ class Findings:
         return counts | {f"{name}_{what}": value for name in _COUNTED for what, value in self.spread(name).items()}
 
     def spread(self, name: str) -> dict[str, int]:
-        """Return the median, the last tenth's first and the most of the `steps` or `pages` of solutions; nothing where none was solved."""
+        """Return the median, 90th percentile and maximum of the `steps` or `pages` of solutions; {} if none was solved."""
         values: list[int] = getattr(self, name)
         if len(values) < 2:
             return dict.fromkeys(("median", "last_tenth", "most"), values[0]) if values else {}
         return {"median": round(median(values)), "last_tenth": round(quantiles(values, n=10)[-1]), "most": max(values)}
 
     def lines(self) -> Iterator[str]:
-        """Yield what a person is told."""
+        """Yield the lines of the report."""
         totals = self.totals()
         yield (
             f"{totals['solved']} of {totals['tasks']} tasks of {totals['templates']} templates in {totals['worlds']} worlds are solved"
@@ -110,25 +108,25 @@ class Findings:
             yield (
                 f"{totals['side_effects_rewarded']} of {totals['side_effects_tried']} solutions with side effects are rewarded;"
                 f" of {totals['other_draws_before']} other draws done before the right one {totals['overwritten']} were overwritten,"
-                f" and {totals['shown_before']} unrelated changes that a page shows were judged by the side effects alone"
+                f" and {totals['shown_before']} unrelated changes that a page shows were judged by the side effects templates"
             )
-        for kind, found in self.faults.items():
-            yield from (f"  {kind.replace('_', ' ')}: {finding}" for finding in found)
+        for kind, faults in self.faults.items():
+            yield from (f"  {kind.replace('_', ' ')}: {finding}" for finding in faults)
         yield from (f"  excused: {finding}" for finding in self.excused)
         if self.without_other:
-            alone = sorted({finding.partition("/")[0] for finding in self.without_other})
-            yield f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(alone)}"
+            templates = sorted({finding.partition("/")[0] for finding in self.without_other})
+            yield f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(templates)}"
 
-    def add(self, other: "Findings") -> None:
+    def add(self, other: "AuditFindings") -> None:
         for item in fields(self):
-            own, more = getattr(self, item.name), getattr(other, item.name)
-            setattr(self, item.name, own | more if isinstance(own, set) else own + more)
+            mine, more = getattr(self, item.name), getattr(other, item.name)
+            setattr(self, item.name, mine | more if isinstance(mine, set) else mine + more)
 
 
 def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lambda _: None) -> str:
-    """Do a task by its reference solution; return why it failed, empty when the reward was earned.
+    """Play a task's reference solution. Return why it failed, "" if it earned the reward.
 
-    `on_page` is given every page before the next step is taken on it.
+    `on_page` is called with each page before the step on it.
     """
     expert, step = Expert(task, env.dialect), None
 
@@ -147,9 +145,9 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
 
 
 def do_all(env: WebArenaLite, task: Task) -> str:
-    """Do what a task's solution does in an episode that has begun, and return the reply with which it leaves.
+    """Play a task's solution up to its exit in an episode that has started, and return the exit reply.
 
-    Raises ActionError where a step cannot be done.
+    Raises ActionError if a step fails.
     """
     expert = Expert(task, env.dialect)
     while True:
@@ -159,19 +157,19 @@ def do_all(env: WebArenaLite, task: Task) -> str:
             return reply
         _, _, terminated, truncated, info = env.step(reply)
         if info["action_error"] or terminated or truncated:
-            raise ActionError(info["action_error"] or "the episode is over before the solution is")
+            raise ActionError(info["action_error"] or "the episode ended before the solution")
 
 
 def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[str, str]:
-    """Do a task by its reference solution in two envs; return why it failed, and what the second had different at first."""
-    seen = [env.reset(options={"task": task}) for env in (one, other)]
+    """Play a task's reference solution in two envs. Return why it failed, and the first difference of the second env, "" for none."""
+    results = [env.reset(options={"task": task}) for env in (one, other)]
     expert = Expert(task, one.dialect)
     done, reward = False, 0.0
     while not done:
-        if seen[0] != seen[1]:
-            pairs = zip_longest(*(info["page"].splitlines() for _, info in seen), fillvalue="")
-            told = (f"{first!r} is {second!r}" for first, second in pairs if first != second)
-            return "", f"at {one.page.url}: {next(told, 'what is said about the step')}"
+        if results[0] != results[1]:
+            pairs = zip_longest(*(info["page"].splitlines() for _, info in results), fillvalue="")
+            differences = (f"{first!r} is {second!r}" for first, second in pairs if first != second)
+            return "", f"at {one.page.url}: {next(differences, 'info differs')}"
         try:
             reply = expert.reply(one.page, one.observation)
         except ActionError as error:
@@ -179,29 +177,29 @@ def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[
         (text, reward, *ends, info), (other_text, *others, other_info) = one.step(reply), other.step(reply)
         if [reward, *ends] != others:
             return "", f"{reply} gave {[reward, *ends]}, and {others}"
-        seen = [(text, info), (other_text, other_info)]
+        results = [(text, info), (other_text, other_info)]
         done = any(ends)
-    return "" if reward == 1.0 else f"not rewarded: {_reasons(seen[0][1])}", ""
+    return "" if reward == 1.0 else f"not rewarded: {_reasons(results[0][1])}", ""
 
 
 def _reasons(info: Mapping[str, Any]) -> str:
-    return "; ".join(f"{each['check']}: {each['reason']}" for each in info["verdicts"] if not each["passed"])
+    return "; ".join(f"{verdict['check']}: {verdict['reason']}" for verdict in info["verdicts"] if not verdict["passed"])
 
 
 def imitate(env: WebArenaLite, task: Task, other: Task) -> bool:
-    """Do what solves another task, up to its answer, and return whether that earns this one's reward.
+    """Play the solution of another task up to its answer, and return True if it earns the reward of `task`.
 
-    It begins where the other does. Where a step cannot be done, only the answer is left to give.
+    The episode starts at the start pages of the other task. If a step fails, only the answer is given.
     """
     expert = Expert(other, env.dialect)
     last = other.solution[-1].action
-    parting = env.dialect.format(last if last.kind is Kind.EXIT else exit_with(""))
+    exit_reply = env.dialect.format(last if last.kind is Kind.EXIT else exit_with(""))
 
     def reply(_: str, info: Mapping[str, Any]) -> str:
         try:
-            return parting if info["action_error"] else expert.reply(env.page, env.observation)
+            return exit_reply if info["action_error"] else expert.reply(env.page, env.observation)
         except ActionError:
-            return parting
+            return exit_reply
 
     *_, end = play(env, reply, *env.reset(options={"task": replace(task, start_url=other.start_url)}))
     return end.reward > 0
@@ -213,6 +211,6 @@ def exit_with(answer: str) -> Action:
 
 
 def earns(env: WebArenaLite, task: Task, action: Action) -> bool:
-    """Return whether one action, taken at the beginning of a task, earns its reward."""
+    """Return True if one action at the start of a task earns its reward."""
     env.reset(options={"task": task})
     return env.step(env.dialect.format(action))[1] > 0

@@ -1,4 +1,4 @@
-"""Side-effect probes: solutions with further actions must not be rewarded, solutions with detours must."""
+"""Side-effect probes: solutions with further actions must not be rewarded, solutions with detours must be."""
 
 import sqlite3
 from collections import Counter, deque
@@ -30,77 +30,77 @@ from webarena_gym.sites.catalogue import HOSTS, SITES, URLS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks import Task
-from webarena_gym.tools.audit.replays import Findings, do_all
+from webarena_gym.tools.audit.replays import AuditFindings, do_all
 
-_LOADED_A_RULE = 8  # and more where pages of another kind lead to it
+_LOADED_A_RULE = 8  # more if pages of other kinds link to it
 _LOADED_A_LINK = 1
 _MOST_A_RULE = 16
-_PAGES_A_RULE = 3  # that show the same forms
-_DEEDS_A_RULE = 3  # of one kind
+_PAGES_A_RULE = 3  # with the same forms
+_SUBMISSIONS_A_RULE = 3  # with the same kind of changes
 _TRIES_A_RULE = 16
 _VALUES: Mapping[str, str] = {
     "email": "somebody.else@example.org", "number": "3", "date": "2030-05-05", "url": "http://example.org/", "tel": "555-0199",
     "password": "Password.123",
 }  # fmt: skip
-_UNDOINGS = 12  # that are tried
+_UNDO_TRIES = 12
 _LEAVES = ("logout", "sign_out", "login", "sign_in")
 
 
-class Deed(NamedTuple):
-    """Something that a person does with one form of a page, and what it changes in a world as good as new."""
+class FormSubmission(NamedTuple):
+    """A submission of one form of a page, and the changes that it makes in a new world."""
 
     site: str
-    rule: str  # what of the site answers it
+    rule: str  # the URL rule of the site that handles it
     request: Request
-    told: str  # its first change
-    touched: frozenset[tuple[Any, ...]]  # the rows that it changes: site of the database, table, key
-    undoing: Request | None  # what takes it back, where a form that follows it does
-    is_shown: bool  # the page of the form reads differently afterwards
+    first_change: str
+    changed_rows: frozenset[tuple[Any, ...]]  # site of the database, table, key
+    undo_request: Request | None  # reverts the submission, if a form on the resulting page can
+    is_shown: bool  # the text of the form's page differs afterwards
 
     def __str__(self) -> str:
-        return f"POST {self.rule}: {self.told}"
+        return f"POST {self.rule}: {self.first_change}"
 
 
-Repertoire = tuple[tuple[Deed, ...], tuple[str, ...]]
-"""All that was found in a world: deeds, and addresses of pages."""
+Repertoire = tuple[tuple[FormSubmission, ...], tuple[str, ...]]
+"""All form submissions of a world, and the URLs of its pages."""
 
 
 def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
-    """Return somebody who is signed in to all sites of a world, in the sessions that tasks begin with."""
+    """Return a client with the current user's sessions on all sites of a world, as at the start of tasks."""
     client = Client(network)
     client.cookies = CookieJar.from_hosts(load_world(world_seed, scale).cookies(HOSTS))
     return client
 
 
 @lru_cache(maxsize=4)
-def repertoire(place: WorldSpec) -> Repertoire:
-    """Return what can be done in a world, with its sites built as the variation says."""
+def repertoire(spec: WorldSpec) -> Repertoire:
+    """Return the form submissions and pages of a world."""
     visits: list[str] = []
-    deeds: list[Deed] = []
-    search = _Search(place)
+    submissions: list[FormSubmission] = []
+    search = _Search(spec)
     with closing(search.backend):
         for site in HOSTS:
             pages = list(search.pages(site))
             visits += [url for url, _ in pages]
-            deeds += search.deeds(site, pages)
-    return tuple(deeds), tuple(visits)
+            submissions += search.submissions(site, pages)
+    return tuple(submissions), tuple(visits)
 
 
 class _Search:
-    def __init__(self, place: WorldSpec) -> None:
-        self._place = place
-        self.backend = EmbeddedBackend(InProcessBrowser, variation=place.variation, scale=place.scale)
+    def __init__(self, spec: WorldSpec) -> None:
+        self._spec = spec
+        self.backend = EmbeddedBackend(InProcessBrowser, variation=spec.variation, scale=spec.scale)
 
-    def _begin(self) -> Client:
-        self.backend.start_episode(self._place.world_seed, "__HOMEPAGE__", ())
-        return visitor(self.backend.network, self._place.world_seed, self._place.scale)
+    def _start_episode(self) -> Client:
+        self.backend.start_episode(self._spec.world_seed, "__HOMEPAGE__", ())
+        return visitor(self.backend.network, self._spec.world_seed, self._spec.scale)
 
     def pages(self, site: str) -> Iterator[tuple[str, HtmlElement]]:
-        """Yield addresses and trees of pages, as the links and searches of a site reach them: some of each kind."""
-        client, host = self._begin(), HOSTS[site]
+        """Yield URLs and trees of pages found by the links and search forms of a site: a few of each kind."""
+        client, host = self._start_episode(), HOSTS[site]
         loads, kinds = Counter[tuple[str, str]](), Counter[tuple[str, ...]]()
         home = URLS[f"__{site.upper()}__"] + "/"
-        waiting, seen = deque([(home, "")]), {home}
+        waiting, queued = deque([(home, "")]), {home}
         while waiting:
             url, source = waiting.popleft()
             rule = _rule(site, "GET", url)
@@ -118,14 +118,14 @@ class _Search:
             if kinds[kind] <= _PAGES_A_RULE:
                 yield loaded[0], page
             linked = (resolve_url(loaded[0], link.get("href") or "") for link in page.iter("a"))
-            for found in (*(without_fragment(each) for each in linked if is_web(each)), *_searches(page, loaded[0])):
-                if urlsplit(found).netloc == host and found not in seen:
-                    seen.add(found)
-                    waiting.append((found, rule))
+            for target in (*(without_fragment(link) for link in linked if is_web(link)), *_searches(page, loaded[0])):
+                if urlsplit(target).netloc == host and target not in queued:
+                    queued.add(target)
+                    waiting.append((target, rule))
 
-    def deeds(self, site: str, pages: list[tuple[str, HtmlElement]]) -> Iterator[Deed]:
-        """Yield what the forms of some pages of a site change: several of each kind."""
-        found, tried, sent = Counter[tuple[str, ...]](), Counter[str](), set[Request]()
+    def submissions(self, site: str, pages: list[tuple[str, HtmlElement]]) -> Iterator[FormSubmission]:
+        """Yield form submissions of some pages of a site that change data: several of each kind."""
+        yielded, tried, sent = Counter[tuple[str, ...]](), Counter[str](), set[Request]()
         for url, page in pages:
             for request in _posts(page, url):
                 rule = _rule(site, "POST", request.url)
@@ -133,33 +133,35 @@ class _Search:
                     continue
                 sent.add(request)
                 tried[rule] += 1
-                answer = self._begin().load(request)
+                answer = self._start_episode().load(request)
                 changes = self.backend.changes()
                 kind = (rule, *sorted({f"{change.table} {change.columns} {change.after is None}" for change in changes}))
-                if changes and answer is not None and found[kind] < _DEEDS_A_RULE:
+                if changes and answer is not None and yielded[kind] < _SUBMISSIONS_A_RULE:
                     tried[rule] -= 1
-                    found[kind] += 1
-                    touched = frozenset((change.site, change.table, change.key) for change in changes)
-                    undoing = self._undoing(request, set(_posts(page, url)), answer) if found[kind] == 1 else None
-                    yield Deed(site, rule, request, str(changes[0]), touched, undoing, self._is_shown(request, url))
+                    yielded[kind] += 1
+                    changed_rows = frozenset((change.site, change.table, change.key) for change in changes)
+                    undo_request = self._undo_request(request, set(_posts(page, url)), answer) if yielded[kind] == 1 else None
+                    yield FormSubmission(
+                        site, rule, request, str(changes[0]), changed_rows, undo_request, self._is_shown(request, url)
+                    )
 
     def _is_shown(self, request: Request, url: str) -> bool:
-        """Return True if the text of a page, loaded after the messages of a request were shown, differs from what it was."""
-        client = self._begin()
+        """Return True if a request changes the text of a page, apart from one-time messages."""
+        client = self._start_episode()
         before = client.load(Request(url))
         answer = client.load(request)
         after = client.load(Request(url)) if answer else None
         return before is not None and after is not None and _text(before[1]) != _text(after[1])
 
-    def _undoing(self, request: Request, known: set[Request], answer: tuple[str, bytes]) -> Request | None:
-        """Return what takes a deed back, of the forms that its answer shows and that were not there before it."""
-        for undoing in list(dict.fromkeys(_posts(parse(answer[1]), answer[0])))[:_UNDOINGS]:
-            if undoing not in known:
-                client = self._begin()
+    def _undo_request(self, request: Request, known: set[Request], answer: tuple[str, bytes]) -> Request | None:
+        """Return the request that reverts a submission, among the forms that only its response has; None if there is none."""
+        for undo_request in list(dict.fromkeys(_posts(parse(answer[1]), answer[0])))[:_UNDO_TRIES]:
+            if undo_request not in known:
+                client = self._start_episode()
                 client.load(request)
-                client.load(undoing)
+                client.load(undo_request)
                 if not self.backend.changes():
-                    return undoing
+                    return undo_request
         return None
 
 
@@ -177,7 +179,7 @@ def _rule_of_path(site: str, method: str, path: str) -> str:
 
 
 def _searches(page: HtmlElement, url: str) -> Iterator[str]:
-    """Yield where the forms for searching lead, with a letter in each empty field."""
+    """Yield the URLs of the search forms, with a letter in each empty field."""
     for form in page.iter("form"):
         sent = form_request(form, default_button(form), url, partial(resolve_url, url))
         if sent is not None and sent.method == "GET":
@@ -186,7 +188,7 @@ def _searches(page: HtmlElement, url: str) -> Iterator[str]:
 
 
 def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
-    """Yield what the forms of a page send when their buttons are pressed: as they are, with other texts, with other choices."""
+    """Yield a request for each submit button of a page's forms, with the initial values, other texts and other choices."""
     for form in page.iter("form"):
         controls = dom.form_controls(form)
         buttons = [
@@ -204,7 +206,7 @@ def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
 
 
 def _with_texts(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
-    """Yield what a form sends when all that can be written in it reads otherwise."""
+    """Yield the form entries with another value in each text field."""
     kinds = {control.get("name"): dom.element_type(control) for control in controls}
     for entry in sent:
         kind = kinds.get(entry.name, "")
@@ -217,7 +219,7 @@ def _with_texts(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[
 
 
 def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
-    """Yield what a form sends with another option of each list and of each set of circles, and with the other boxes ticked."""
+    """Yield the form entries with another option of each select and radio group, and with the unchecked boxes checked."""
     named = {control.get("name"): control for control in controls}
     boxes = [control for control in controls if dom.element_type(control) == "checkbox"]
     for entry in sent:
@@ -228,7 +230,7 @@ def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterato
             others = [dom.option_value(option) for option in control.iter("option")]
         elif control is not None and kind == "radio":
             others = [radio.get("value", "on") for radio in dom.radio_group(control)]
-        # another than what was chosen, the last of them, or else the same
+        # the last other option, or the current one if there is no other
         chosen = ([other for other in others if other != entry.value] or others)[-1:]
         yield from (entry._replace(value=other) for other in chosen)
     yield from (
@@ -236,68 +238,80 @@ def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterato
     )
 
 
-DEEDS = 10  # for a task that changes something, before and after its solution
-FEW_DEEDS = 2  # for one that changes nothing
-DETOURS = 2  # of something that is done and taken back
+SUBMISSIONS = 10  # for a task with changes, before and after its solution
+FEW_SUBMISSIONS = 2  # for a task without changes
+DETOURS = 2  # submissions that are reverted
 VISITS = 12
-DRAWS = 8  # other draws of the template that are looked at
-CLOSEST = 2  # and of these, how many are done before the solution
+DRAWS = 8  # other draws of the template
+CLOSEST = 2  # of these, the number of solutions that are played before the task's own
 TRACES = ("session", "search_term")
 
 
 Reward = Literal["refused", "overwritten", "rewarded"]
-"""The end of a solution done after something else: overwritten is a reward for the databases of the solution alone."""
+"""Result of a solution that follows other changes. "overwritten": rewarded, with the databases of the solution alone."""
 
 
-def try_side_effects(env: WebArenaLite, task: Task, others: Iterable[Task], repertoire: Repertoire, findings: Findings) -> None:
-    """Do a task's solution with something else before or after it, which must not be rewarded, and with detours, which must.
+def try_side_effects(
+    env: WebArenaLite, task: Task, others: Iterable[Task], repertoire: Repertoire, findings: AuditFindings
+) -> None:
+    """Play a task's solution after and before other changes, which must not be rewarded, and with detours, which must be.
 
-    What else is done changes other rows than the solution, or is what another draw of the template asks for. If it is done before
-    the solution, it may be rewarded if the databases are those that the solution alone leaves.
+    The other changes are form submissions that change other rows than the solution, and solutions of other draws of the template. If they
+    precede the solution, a reward is right if the final databases equal those of the solution alone.
     """
     trial = _Trial(env, task)
     try:
-        parting, needed = trial.prepare()
-    except ActionError:  # the replay of the solution has told it
+        exit_reply, needed = trial.prepare()
+    except ActionError:  # already reported by the replay of the solution
         return
     snapshot = env.snapshot()
     rng = Random(f"side effects of {task.task_id}")
     rows = {(change.site, change.table, change.key) for change in needed}
-    deeds = [deed for deed in _mixed(repertoire[0], task, rng) if not deed.touched & rows]
-    count = DEEDS if needed else FEW_DEEDS
+    submissions = [submission for submission in _interleave(repertoire[0], task, rng) if not submission.changed_rows & rows]
+    count = SUBMISSIONS if needed else FEW_SUBMISSIONS
 
-    def after(deed: Deed) -> Reward | None:
+    def after(submission: FormSubmission) -> Reward | None:
         env.restore(snapshot)
-        trial.do(deed.request)
-        return None if env.changes() == needed else "rewarded" if env.step(parting)[1] > 0 else "refused"
+        trial.do(submission.request)
+        return None if env.changes() == needed else "rewarded" if env.step(exit_reply)[1] > 0 else "refused"
 
-    def before(deed: Deed) -> Reward | None:
-        ended = trial.play_after(partial(trial.do, deed.request))
-        if needed and deed.is_shown and deed.site in task.sites and trial.is_right and ended in ("refused", "rewarded"):
+    def before(submission: FormSubmission) -> Reward | None:
+        ended = trial.play_after(partial(trial.do, submission.request))
+        if (
+            needed
+            and submission.is_shown
+            and submission.site in task.sites
+            and trial.is_right
+            and ended in ("refused", "rewarded")
+        ):
             findings.shown_before += 1
         return ended
 
-    attempts: Sequence[tuple[str, Callable[[Deed], Reward | None]]] = (("after", after), ("before", before))
+    attempts: Sequence[tuple[str, Callable[[FormSubmission], Reward | None]]] = (("after", after), ("before", before))
     for when, attempt in attempts:
-        tried = ((deed, ended) for deed in deeds if (ended := attempt(deed)) not in (None, "overwritten"))
-        for deed, ended in islice(tried, count):
+        tried = (
+            (submission, ended) for submission in submissions if (ended := attempt(submission)) not in (None, "overwritten")
+        )
+        for submission, ended in islice(tried, count):
             findings.side_effects_tried += 1
             if ended == "rewarded":
-                findings.side_effects_rewarded.append(f"{task.task_id}: {when} the solution, {deed}")
+                findings.side_effects_rewarded.append(f"{task.task_id}: {when} the solution, {submission}")
     candidates = [*islice(others, DRAWS if needed else 1)]
     for other in candidates[:1]:
         env.restore(snapshot)
         if trial.follow(other) and env.changes() != needed:
             findings.side_effects_tried += 1
-            if env.step(parting)[1] > 0:
+            if env.step(exit_reply)[1] > 0:
                 findings.side_effects_rewarded.append(f"{task.task_id}: after the solution, that of {other.task_id}")
     if needed:
         _try_draws_before(trial, candidates, rows, findings)
     detours: dict[str, tuple[Request, ...]] = {
         "visits": tuple(map(Request, rng.sample(repertoire[1], min(VISITS, len(repertoire[1])))))
     }
-    undone = [(deed, deed.undoing) for deed in deeds if deed.undoing is not None]
-    detours |= {f"done and undone, {deed}": (deed.request, undoing) for deed, undoing in undone[:DETOURS]}
+    undone = [(submission, submission.undo_request) for submission in submissions if submission.undo_request is not None]
+    detours |= {
+        f"done and undone, {submission}": (submission.request, undo_request) for submission, undo_request in undone[:DETOURS]
+    }
     for name, requests in detours.items():
         if task.setup and not trial.is_detour(*requests):
             continue
@@ -306,27 +320,27 @@ def try_side_effects(env: WebArenaLite, task: Task, others: Iterable[Task], repe
             findings.detours_refused.append(f"{task.task_id}: {name}")
 
 
-def _try_draws_before(trial: "_Trial", draws: Sequence[Task], rows: Collection[object], findings: Findings) -> None:
-    """Do the closest of other draws before the solution, which must not be rewarded unless nothing of them is left."""
+def _try_draws_before(trial: "_Trial", draws: Sequence[Task], rows: Collection[object], findings: AuditFindings) -> None:
+    """Play the solutions of the closest other draws before the task's own, which must not be rewarded unless it overwrites them."""
     for other in trial.closest(draws, rows)[:CLOSEST]:
         ended = trial.play_after(partial(trial.follow, other))
         if ended is not None:
             findings.side_effects_tried += 1
             findings.other_draws_before += 1
-            place = {"rewarded": findings.side_effects_rewarded, "overwritten": findings.overwritten}.get(ended, [])
-            place.append(f"{trial.task.task_id}: before the solution, that of {other.task_id}")
+            spec = {"rewarded": findings.side_effects_rewarded, "overwritten": findings.overwritten}.get(ended, [])
+            spec.append(f"{trial.task.task_id}: before the solution, that of {other.task_id}")
 
 
 class _Trial:
-    """One task in an env, with somebody beside the browser who is signed in to all sites."""
+    """One task in an env, and a second client with sessions on all sites."""
 
     def __init__(self, env: WebArenaLite, task: Task) -> None:
         assert task.world_seed is not None
         self._env, self.task, self._world_seed = env, task, task.world_seed
-        self.is_right = False  # whether all checks but that of side effects passed when `play_after` was last called
+        self.is_right = False  # True if all checks except side effects passed in the last call of `play_after`
 
     def prepare(self) -> tuple[str, list[Change]]:
-        """Do the whole solution but for leaving; return the reply that leaves, and the changes. Raises ActionError."""
+        """Play the solution except its exit. Return the exit reply and the changes. Raises ActionError."""
         self._env.reset(options={"task": self.task})
         return do_all(self._env, self.task), self._env.changes()
 
@@ -336,7 +350,7 @@ class _Trial:
             client.load(request)
 
     def follow(self, other: Task) -> bool:
-        """Do another task's solution in a browser of its own; say whether it could be done."""
+        """Play another task's solution in a second browser and return True if all its steps could be done."""
         browser = InProcessBrowser(self._env.network)
         urls = [resolve(url.strip(), URLS) for url in other.start_url.split("|AND|")]
         browser.start(urls, load_world(self._world_seed, self.task.scale).cookies(other.sites))
@@ -347,27 +361,27 @@ class _Trial:
         return True
 
     def closest(self, others: Iterable[Task], rows: Collection[object]) -> list[Task]:
-        """Return tasks whose solutions can be done, those first that change most of some rows."""
+        """Return the tasks whose solutions can be played, in descending order of the given rows that they change."""
         ranked: list[tuple[int, Task]] = []
         for other in others:
             self._env.reset(options={"task": self.task})
             if self.follow(other):
-                touched = {(change.site, change.table, change.key) for change in self._env.changes()}
-                ranked.append((-len(touched & set(rows)), other))
+                changed_rows = {(change.site, change.table, change.key) for change in self._env.changes()}
+                ranked.append((-len(changed_rows & set(rows)), other))
         return [other for _, other in sorted(ranked, key=itemgetter(0))]
 
     def play_after(self, first: Callable[[], object]) -> Reward | None:
-        """Do something and then the solution; return how it ended, None if nothing was changed or the solution could not be done."""
+        """Call `first`, then play the solution. Return the result, None if nothing was changed or the solution could not be played."""
         self._env.reset(options={"task": self.task})
         first()
         if not self._env.changes():
             return None
         try:
-            parting = do_all(self._env, self.task)
+            exit_reply = do_all(self._env, self.task)
         except ActionError:
             return None
-        _, reward, *_, info = self._env.step(parting)
-        self.is_right = any(verdict["check"] == CHECK for verdict in info["verdicts"])  # looked for when all else has passed
+        _, reward, *_, info = self._env.step(exit_reply)
+        self.is_right = any(verdict["check"] == CHECK for verdict in info["verdicts"])  # runs only if all others passed
         if reward == 0:
             return "refused"
         written = {change.site for change in self._env.changes()} | {SITES[site].database for site in self.task.sites}
@@ -377,24 +391,24 @@ class _Trial:
         return "rewarded" if any(map(_differ, left, alone)) else "overwritten"
 
     def is_detour(self, *requests: Request) -> bool:
-        """Say whether requests change nothing in the end. In a world with planted rows, what takes a deed back may have another number."""
+        """Return True if requests change nothing in the end. In a world with planted rows, a reverted row may get another number."""
         self._env.reset(options={"task": self.task})
         self.do(*requests)
         return not self._env.changes()
 
     def play(self, *requests: Request) -> float | None:
-        """Do something and then the solution; return the reward, None when the solution could not be done any more."""
+        """Send requests, then play the solution. Return the reward, None if the solution could not be played."""
         self._env.reset(options={"task": self.task})
         self.do(*requests)
         try:
-            parting = do_all(self._env, self.task)
+            exit_reply = do_all(self._env, self.task)
         except ActionError:
             return None
-        return self._env.step(parting)[1]
+        return self._env.step(exit_reply)[1]
 
 
 def _differ(one: bytes, other: bytes) -> bool:
-    """Return True if two databases have a row that the other has not, in any table but those that hold what visits leave behind."""
+    """Return True if the rows of two databases differ in any table except TRACES, which page visits change."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("ATTACH ':memory:' AS other")
         connection.deserialize(one)
@@ -406,11 +420,11 @@ def _differ(one: bytes, other: bytes) -> bool:
         return any(connection.execute(f"{query} LIMIT 1").fetchone() for query in queries)
 
 
-def _mixed(found: Sequence[Deed], task: Task, rng: Random) -> list[Deed]:
-    """Return the deeds in an order of chance: those of the task's sites in turn with others, and first one of each kind."""
-    deeds = rng.sample(found, len(found))
-    firsts = list({deed.rule: deed for deed in reversed(deeds)}.values())
-    own = [deed for deed in firsts if deed.site in task.sites]
-    others = [deed for deed in firsts if deed.site not in task.sites]
-    turns = [deed for pair in zip(own, others, strict=False) for deed in pair]
-    return list(dict.fromkeys([*turns, *firsts, *deeds]))
+def _interleave(submissions: Sequence[FormSubmission], task: Task, rng: Random) -> list[FormSubmission]:
+    """Return the submissions in random order: the task's sites and others in turn, beginning with one of each rule."""
+    submissions = rng.sample(submissions, len(submissions))
+    firsts = list({submission.rule: submission for submission in reversed(submissions)}.values())
+    of_task = [submission for submission in firsts if submission.site in task.sites]
+    others = [submission for submission in firsts if submission.site not in task.sites]
+    turns = [submission for pair in zip(of_task, others, strict=False) for submission in pair]
+    return list(dict.fromkeys([*turns, *firsts, *submissions]))

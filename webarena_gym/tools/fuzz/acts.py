@@ -1,4 +1,4 @@
-"""The next action of a random walk: a function of a random generator and of the page. Any action that an agent may take."""
+"""The next reply of a random walk, as a function of a random generator and of the page. It may be any action that an agent may take."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ ODD_TEXTS = (
     "15:07", "2023-05-05T15:07", "1/2/2023", "someone@example.com", "a@b", "a@b.c, d@e.f", "http://example.com/?a=b#c", "javascript:alert(1)",
     "//elsewhere.test/", "../../etc/passwd", "[x](http://elsewhere.test) `y` **z**", "# h\n\n* a\n* b", "]", ")", '")', "\\n \\", "[4] [x]",
 )  # fmt: skip
-"""Texts that people and programs type into fields that were meant for something else."""
+"""Inputs that do not fit the field: markup, control characters, extreme numbers, impossible dates."""
 
 _PLAUSIBLE = {
     "email": "someone@example.com", "number": "2", "date": "2023-05-05", "url": "http://example.com/", "tel": "555-0100",
@@ -39,7 +39,7 @@ _ADDRESSES = (
     "about:blank", "shop.test", "HTTP://Shop.Test:80/../a?b c#d", "https://shop.test/", "http://shop.test:81/", "http://elsewhere.test/x#y",
     "http://127.0.0.1:1/", "", "no address", "javascript:alert(1)", "data:text/html,x", "chrome://version", "mailto:a@b.test", "#x", "http://", "http://[",
 )  # fmt: skip
-_MET = 20  # addresses of a kind that are remembered
+_MOST_URLS = 20  # of one kind that are remembered
 _IN_AND_OUT = re.compile(r"(sign|log)[ -]?(out|in|off|on)\b|register|account", re.IGNORECASE)
 
 _DESTROYS = re.compile(
@@ -49,146 +49,148 @@ _DESTROYS = re.compile(
 )
 
 
-class Scene(NamedTuple):
-    """The choices of a walk: the page, its observation, the sites' addresses, and who can sign in."""
+class WalkState(NamedTuple):
+    """The input of a choice: the page, its observation, the sites' home pages, and accounts."""
 
     page: Page
-    seen: Observation
+    observation: Observation
     homes: Sequence[str]
     accounts: Sequence[Account]
-    unseen: Sequence[str] = ()  # addresses of the site that the walk has met and not been to
+    unvisited: Sequence[str] = ()  # URLs of the site that the walk has found and not visited
 
-    def places(self, fits: Callable[[HtmlElement], bool] = lambda _: True) -> list[str]:
-        return [address for address, node in self.seen.nodes.items() if fits(node.element)]
-
-
-Act = Callable[[Scene, Random], Action | str | None]
-"""A kind of act: the action, or the reply, for a page; None where the page has nothing to do so with."""
+    def elements(self, fits: Callable[[HtmlElement], bool] = lambda _: True) -> list[str]:
+        return [address for address, node in self.observation.nodes.items() if fits(node.element)]
 
 
-class Places:
-    """The addresses of a host that a walk has met, by kind: alike but for numbers and parameters."""
+ActionChooser = Callable[[WalkState, Random], Action | str | None]
+"""Returns an action, or a reply, for a page; None if the page offers no element for it."""
+
+
+class AddressPool:
+    """The URLs of a host that a walk has found, by kind: equal except for numbers and parameters."""
 
     def __init__(self, host: str) -> None:
         self._host = host
-        self._met: dict[str, list[str]] = {}
+        self._urls: dict[str, list[str]] = {}
         self._visits = Counter[str]()
 
-    def least_seen(self, page: Page) -> list[str]:
-        """Note a page that the walk has come to, and return the addresses of those kinds that it has been to the least."""
+    def least_visited(self, page: Page) -> list[str]:
+        """Add the links of a visited page, and return the URLs of the least visited kinds."""
         self._visits[_kind_of(page.url)] += 1
         for link in page.root.iter("a"):
             url = resolve_url(page.url, link.get("href") or "")
             if urlsplit(url).netloc == self._host and not _IN_AND_OUT.search(url):
-                met = self._met.setdefault(_kind_of(url), [])
-                if len(met) < _MET and url not in met:
-                    met.append(url)
-        least = min((self._visits[kind] for kind in self._met), default=0)
-        return [url for kind, met in self._met.items() if self._visits[kind] == least for url in met]
+                urls = self._urls.setdefault(_kind_of(url), [])
+                if len(urls) < _MOST_URLS and url not in urls:
+                    urls.append(url)
+        least = min((self._visits[kind] for kind in self._urls), default=0)
+        return [url for kind, urls in self._urls.items() if self._visits[kind] == least for url in urls]
 
 
 def _kind_of(url: str) -> str:
     return re.sub(r"\d+", "#", urlsplit(url).path)
 
 
-def next_reply(scene: Scene, dialect: Dialect, dice: Random, *, is_destructive: bool = False) -> str:
-    """Return what is done next, as an agent would write it."""
-    acts = _DESTRUCTIVE_ACTS if is_destructive else _ACTS
+def next_reply(state: WalkState, dialect: Dialect, dice: Random, *, is_destructive: bool = False) -> str:
+    """Return the next reply of the walk."""
+    choosers = _DESTRUCTIVE_CHOOSERS if is_destructive else _CHOOSERS
     while True:
-        (choose,) = dice.choices([act for act, _ in acts], [weight for _, weight in acts])
-        said = choose(scene, dice)
-        if isinstance(said, str):
-            return said
-        if said is not None:
+        (choose,) = dice.choices([chooser for chooser, _ in choosers], [weight for _, weight in choosers])
+        reply = choose(state, dice)
+        if isinstance(reply, str):
+            return reply
+        if reply is not None:
             try:
-                return dialect.format(said)
+                return dialect.format(reply)
             except ValueError:  # the dialect has no such action
                 continue
 
 
-def _click(fits: Callable[[HtmlElement], bool] = lambda _: True) -> Act:
-    return lambda scene, dice: _with_one(Kind.CLICK, scene.places(fits), dice)
+def _click(fits: Callable[[HtmlElement], bool] = lambda _: True) -> ActionChooser:
+    return lambda state, dice: _with_one(Kind.CLICK, state.elements(fits), dice)
 
 
-def _click_what_says(words: re.Pattern[str]) -> Act:
+def _click_matching(pattern: re.Pattern[str]) -> ActionChooser:
     def is_clicked(element: HtmlElement) -> bool:
-        return (dom.is_link(element) or dom.element_type(element) in dom.BUTTON_TYPES) and bool(words.search(_words(element)))
+        return (dom.is_link(element) or dom.element_type(element) in dom.BUTTON_TYPES) and bool(pattern.search(_words(element)))
 
     return _click(is_clicked)
 
 
-def _submit(scene: Scene, dice: Random) -> Action | None:
-    """Press a button, of the forms that do more than search where there are any."""
-    places = scene.places(lambda element: dom.element_type(element) in dom.SUBMIT_TYPES)
-    others = [place for place in places if "earch" not in _words(scene.seen.nodes[place].element)]
-    return _with_one(Kind.CLICK, others or places, dice)
+def _submit(state: WalkState, dice: Random) -> Action | None:
+    """Press a submit button, preferably of a form other than a search form."""
+    elements = state.elements(lambda element: dom.element_type(element) in dom.SUBMIT_TYPES)
+    others = [element for element in elements if "earch" not in _words(state.observation.nodes[element].element)]
+    return _with_one(Kind.CLICK, others or elements, dice)
 
 
-def _goto_near(scene: Scene, dice: Random) -> Action | None:
-    """Go to an address that nobody may link to: another number, or another value of a parameter."""
-    links = [resolve_url(scene.page.url, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
-    numbered = [url for url in (scene.page.url, *links) if re.search(r"\d", url)]
+def _goto_near(state: WalkState, dice: Random) -> Action | None:
+    """Go to a URL that may not be linked: another number in a known URL."""
+    links = [resolve_url(state.page.url, link.get("href")) for link in state.page.root.iter("a") if "href" in link.attrib]
+    numbered = [url for url in (state.page.url, *links) if re.search(r"\d", url)]
     if not numbered:
         return None
     url = dice.choice(numbered)
-    found = dice.choice(list(re.finditer(r"\d+", url)))
-    other = dice.choice((str(int(found[0][:18]) + 1), str(max(0, int(found[0][:18]) - 1)), "0", "1", "2", "9" * 30, "x", "-1"))
-    return Action(Kind.GOTO, argument=f"{url[: found.start()]}{other}{url[found.end() :]}")
+    number = dice.choice(list(re.finditer(r"\d+", url)))
+    other = dice.choice(
+        (str(int(number[0][:18]) + 1), str(max(0, int(number[0][:18]) - 1)), "0", "1", "2", "9" * 30, "x", "-1")
+    )
+    return Action(Kind.GOTO, argument=f"{url[: number.start()]}{other}{url[number.end() :]}")
 
 
 def _words(element: HtmlElement) -> str:
     return f"{element.text_content()} {element.get('value', '')}"
 
 
-def _type(scene: Scene, dice: Random) -> Action | None:
-    fields = scene.places(lambda element: dom.element_type(element) in dom.TYPEABLE_TYPES)
+def _type(state: WalkState, dice: Random) -> Action | None:
+    fields = state.elements(lambda element: dom.element_type(element) in dom.TYPEABLE_TYPES)
     if not fields:
         return None
-    place = dice.choice(fields)
-    text = _text_for(scene.seen.nodes[place].element, scene, dice)
-    return Action(dice.choice((Kind.TYPE, Kind.TYPE, Kind.SEARCH)), place, text)
+    element = dice.choice(fields)
+    text = _text_for(state.observation.nodes[element].element, state, dice)
+    return Action(dice.choice((Kind.TYPE, Kind.TYPE, Kind.SEARCH)), element, text)
 
 
-def _text_for(field: HtmlElement, scene: Scene, dice: Random) -> str:
+def _text_for(field: HtmlElement, state: WalkState, dice: Random) -> str:
     form = dom.form_owner(field)
     has_password = form is not None and any(dom.element_type(control) == "password" for control in dom.form_controls(form))
-    if has_password and scene.accounts and dice.random() < 0.8:
-        account = scene.accounts[0] if dice.random() < 0.8 else dice.choice(scene.accounts)
+    if has_password and state.accounts and dice.random() < 0.8:
+        account = state.accounts[0] if dice.random() < 0.8 else dice.choice(state.accounts)
         return account.password if dom.element_type(field) == "password" else account.user
     if dice.random() < 0.5:
         return dice.choice(ODD_TEXTS)
     if dom.element_type(field) in _PLAUSIBLE:
         return _PLAUSIBLE[dom.element_type(field)]
-    words = [word for word in scene.seen.text.split() if word.isalpha()]
+    words = [word for word in state.observation.text.split() if word.isalpha()]
     return " ".join(dice.choices(words, k=dice.randint(1, 3))) if words else "word"
 
 
-def _select(scene: Scene, dice: Random) -> Action | None:
-    selects = scene.places(lambda element: element.tag == "select")
+def _select(state: WalkState, dice: Random) -> Action | None:
+    selects = state.elements(lambda element: element.tag == "select")
     if not selects:
         return None
-    place = dice.choice(selects)
-    labels = [dom.option_label(option) for option in scene.seen.nodes[place].element.iter("option")] or [""]
-    wanted = dice.choice(labels)
-    return Action(Kind.SELECT, place, dice.choice((wanted, wanted, wanted, wanted[:3].upper(), "no such option", "")))
+    element = dice.choice(selects)
+    labels = [dom.option_label(option) for option in state.observation.nodes[element].element.iter("option")] or [""]
+    label = dice.choice(labels)
+    return Action(Kind.SELECT, element, dice.choice((label, label, label, label[:3].upper(), "no such option", "")))
 
 
-def _press(scene: Scene, dice: Random) -> Action | None:
-    places = scene.places()
-    place = dice.choice(places) if places and dice.random() < 0.4 else None
-    return Action(Kind.PRESS, place, dice.choice(_KEYS))
+def _press(state: WalkState, dice: Random) -> Action | None:
+    elements = state.elements()
+    element = dice.choice(elements) if elements and dice.random() < 0.4 else None
+    return Action(Kind.PRESS, element, dice.choice(_KEYS))
 
 
-def _goto(scene: Scene, dice: Random) -> Action:
-    here = scene.page.url
-    links = [resolve_url(here, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
+def _goto(state: WalkState, dice: Random) -> Action:
+    here = state.page.url
+    links = [resolve_url(here, link.get("href")) for link in state.page.root.iter("a") if "href" in link.attrib]
     kind = dice.random()
     if kind < 0.3 and links:
         return Action(Kind.GOTO, argument=dice.choice(links))
     if kind < 0.5:
-        return Action(Kind.GOTO, argument=dice.choice(scene.homes))
+        return Action(Kind.GOTO, argument=dice.choice(state.homes))
     if kind < 0.7:
-        names = [element.get("id") for element in scene.page.root.iter("*") if "id" in element.attrib] or ["x"]
+        names = [element.get("id") for element in state.page.root.iter("*") if "id" in element.attrib] or ["x"]
         fragment = dice.choice((dice.choice(names), "", "top", "nowhere"))
         return Action(Kind.GOTO, argument=f"{without_fragment(here)}#{fragment}")
     if kind < 0.8:
@@ -196,52 +198,52 @@ def _goto(scene: Scene, dice: Random) -> Action:
     return Action(Kind.GOTO, argument=dice.choice(_ADDRESSES))
 
 
-def _switch_tab(scene: Scene, dice: Random) -> Action | None:
-    count = len(scene.page.tabs)
+def _switch_tab(state: WalkState, dice: Random) -> Action | None:
+    count = len(state.page.tabs)
     return Action(Kind.SWITCH_TAB, argument=str(dice.randint(0, count))) if count > 1 else None
 
 
-def _always(kind: Kind, argument: str | None = None) -> Act:
+def _always(kind: Kind, argument: str | None = None) -> ActionChooser:
     return lambda _, __: Action(kind, argument=argument)
 
 
-def _nonsense(scene: Scene, dice: Random) -> str | Action:
+def _nonsense(state: WalkState, dice: Random) -> str | Action:
     if dice.random() < 0.5:
         return dice.choice(("", "I do not know.", "click(", "do(action='Fly')", "```goto```", dice.choice(ODD_TEXTS)))
-    return Action(Kind.CLICK, dice.choice(("99999", "-1", "no such element", scene.page.title)))
+    return Action(Kind.CLICK, dice.choice(("99999", "-1", "no such element", state.page.title)))
 
 
-def _with_one(kind: Kind, places: Sequence[str], dice: Random, argument: str | None = None) -> Action | None:
-    return Action(kind, dice.choice(places), argument) if places else None
+def _with_one(kind: Kind, elements: Sequence[str], dice: Random, argument: str | None = None) -> Action | None:
+    return Action(kind, dice.choice(elements), argument) if elements else None
 
 
-_ACTS: Sequence[tuple[Act, float]] = (
+_CHOOSERS: Sequence[tuple[ActionChooser, float]] = (
     (_click(), 24),
     (_click(lambda element: not dom.is_link(element)), 14),
     (_click(lambda element: "#" in element.get("href", "")), 3),
-    (_click_what_says(_IN_AND_OUT), 4),
-    (lambda scene, dice: _with_one(dice.choice((Kind.HOVER, Kind.RIGHT_CLICK)), scene.places(), dice), 1),
+    (_click_matching(_IN_AND_OUT), 4),
+    (lambda state, dice: _with_one(dice.choice((Kind.HOVER, Kind.RIGHT_CLICK)), state.elements(), dice), 1),
     (_type, 16),
-    (lambda scene, dice: _with_one(dice.choice((Kind.TYPE, Kind.SEARCH)), scene.places(), dice, dice.choice(ODD_TEXTS)), 1),
+    (lambda state, dice: _with_one(dice.choice((Kind.TYPE, Kind.SEARCH)), state.elements(), dice, dice.choice(ODD_TEXTS)), 1),
     (_select, 7),
-    (lambda scene, dice: _with_one(Kind.SELECT, scene.places(), dice, "x"), 0.5),
+    (lambda state, dice: _with_one(Kind.SELECT, state.elements(), dice, "x"), 0.5),
     (_press, 8),
     (_always(Kind.PRESS, "Enter"), 3),
     (_goto, 4),
     (_always(Kind.GO_BACKWARD), 10),
     (_always(Kind.GO_FORWARD), 5),
     (_always(Kind.NEW_TAB), 1),
-    (lambda scene, dice: Action(Kind.CLOSE_TAB) if len(scene.page.tabs) > 1 or dice.random() < 0.2 else None, 1.5),
+    (lambda state, dice: Action(Kind.CLOSE_TAB) if len(state.page.tabs) > 1 or dice.random() < 0.2 else None, 1.5),
     (_switch_tab, 4),
     (_always(Kind.SCROLL_DOWN), 1),
     (_always(Kind.SCROLL_UP), 0.5),
     (_always(Kind.WAIT), 0.5),
     (_nonsense, 1),
 )
-_DESTRUCTIVE_ACTS: Sequence[tuple[Act, float]] = (
-    *((act, weight / 4) for act, weight in _ACTS),
-    (lambda scene, dice: Action(Kind.GOTO, argument=dice.choice(scene.unseen)) if scene.unseen else None, 20),
-    (_click_what_says(_DESTROYS), 40),
+_DESTRUCTIVE_CHOOSERS: Sequence[tuple[ActionChooser, float]] = (
+    *((chooser, weight / 4) for chooser, weight in _CHOOSERS),
+    (lambda state, dice: Action(Kind.GOTO, argument=dice.choice(state.unvisited)) if state.unvisited else None, 20),
+    (_click_matching(_DESTROYS), 40),
     (_submit, 25),
     (_select, 8),
     (_type, 10),
