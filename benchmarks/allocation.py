@@ -1,11 +1,11 @@
-"""Best switch from cloning to reinforcement at a fixed budget: `python -m benchmarks.allocation [--quick] --json`.
+"""Best switch from behaviour cloning to reinforcement learning at a fixed budget: `python -m benchmarks.allocation [--quick] --json`.
 
-After "How to Train Your LLM Web Agent" (Vattikonda et al., arXiv 2507.04103): clones of different lengths are reinforced with
-hyperparameters drawn at random, everything is charged in CPU minutes (the expert's play, cloning and reinforcement), and a bootstrap over the
-runs estimates what the best configuration of a switch point attains. A run is measured at each budget that it passes. Runs are numbered and
-kept: a stopped benchmark goes on, and more `--runs` add to those that there are. A run ends with the update that passes its budget.
-Configurations are chosen on validation tasks, and what is
-reported is their success on test tasks. The last line is one JSON object, which `python -m benchmarks.plots` draws.
+After "How to Train Your LLM Web Agent" (Vattikonda et al., arXiv 2507.04103): BC agents of different training lengths are fine-tuned with
+randomly drawn hyperparameters, all work is charged in CPU minutes (the expert's episodes, BC and RL), and a bootstrap over the runs
+estimates the success of the best configuration of each switch point. A run is evaluated at each budget that it reaches, and ends with the
+update that exceeds its budget. Runs are numbered and stored: a stopped benchmark is resumed, and a larger `--runs` adds to the existing
+runs. Configurations are selected on validation tasks, and their success on test tasks is reported. The last line is one JSON object,
+from which `python -m benchmarks.plots` draws.
 """
 
 import json
@@ -29,7 +29,7 @@ from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
 from agents.training.settings import PointerBCSettings
 from benchmarks.learning import demonstration_worlds
-from benchmarks.playing import TrainingSettings, claim, hand_over, play, rewards, side_by_side, some
+from benchmarks.playing import TrainingSettings, claim_folder, play, rewards, run_parallel, save_result, subsample
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -38,7 +38,7 @@ DRAWN: dict[str, tuple[Any, ...]] = {
     "learning_rate": (1e-4, 2.5e-4, 5e-4, 1e-3, 2e-3), "group_size": (4, 8, 16), "temperature": (0.5, 0.75, 1.0),
     "advantages": ("state", "trajectory", "gigpo"), "seek_mixed": (True, False),
 }  # fmt: skip
-"""Hyperparameters of reinforcement, and the values that they are drawn from, beside the number of groups in an update."""
+"""Hyperparameters of RL and their values; the number of groups in an update is drawn as well."""
 QUICK: dict[str, Any] = {
     "runs": 3, "seeds": (0,), "cloning_updates": (0, 15, 45), "budgets": (0.12, 0.2), "groups": (1, 2), "limit": 8,
     "templates": ("reddit.subscription", "gitlab.star_count"), "worlds": (41,), "max_steps": 6, "training_steps": 6,
@@ -48,37 +48,39 @@ QUICK: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationSettings(TrainingSettings):
-    """Reinforce clones of different lengths with hyperparameters drawn at random, and estimate the best switch point."""
+    """Fine-tune BC agents of different training lengths with random hyperparameters, and estimate the best switch point."""
 
     out: NewFolder = Path("runs/allocation")
-    """folder of all clones and runs"""
+    """folder of all agents and runs"""
     runs: int = 150
-    """how many runs of reinforcement; the first of them are those that a smaller number has"""
+    """number of RL runs; a larger number extends a smaller one"""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """clones of each length, each with demonstrations in worlds of its own"""
+    """seeds of the BC agents of each length, each with demonstrations in other worlds"""
     cloning_updates: tuple[int, ...] = (0, 100, 300, 600, 1200, 2400)
-    """lengths of cloning after which there is a switch point; 0: reinforcement alone, of a network that knows words and nothing else"""
+    """updates of BC at the switch points; 0: only RL, from a network with a vocabulary and untrained weights"""
     budgets: tuple[float, ...] = (2.0, 4.0, 8.0)
-    """CPU minutes at which runs are measured, all in all"""
+    """total CPU minutes at which runs are evaluated"""
     groups: tuple[int, ...] = (8, 16, 32)
-    """numbers of groups in an update that are drawn from"""
+    """possible numbers of groups in an update"""
     templates: Templates = ()
-    """only tasks of these templates; by default the training split's to train on, those of the other splits to evaluate on"""
+    """only tasks of these templates; by default those of the training split for training and of the other splits for evaluation"""
     validation_world: int = 1104
-    """world of the tasks that configurations are chosen on"""
+    """world of the tasks for selecting configurations"""
     test_world: int = 1907
-    """world of the tasks whose success is reported"""
+    """world of the tasks for reporting success"""
     training_steps: int = 15
-    """steps of an episode in reinforcement"""
+    """maximum of steps of an episode in RL"""
     resamples: int = 2000
-    """of the bootstrap"""
+    """resamples of the bootstrap"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if list(self.budgets) != sorted(set(self.budgets)) or not self.budgets or min(self.budgets) <= 0:
-            raise ValueError(f"budgets are {self.budgets}; expected one or more rising ones above 0")
+            raise ValueError(f"budgets are {self.budgets}; expected one or more rising numbers above 0")
         if 0 not in self.cloning_updates or len(set(self.cloning_updates)) < 2:
-            raise ValueError(f"cloning_updates are {self.cloning_updates}; expected 0, for reinforcement alone, and others")
+            raise ValueError(
+                f"cloning_updates are {self.cloning_updates}; expected 0, for RL only, and at least one other number"
+            )
 
 
 class Point(NamedTuple):
@@ -90,7 +92,7 @@ class Point(NamedTuple):
 
 
 class Clone(NamedTuple):
-    """A clone, what it cost in CPU minutes, and its success."""
+    """A BC agent, its cost in CPU minutes, and its success."""
 
     seed: int
     updates: int
@@ -100,7 +102,7 @@ class Clone(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run of reinforcement: the length of its clone, its hyperparameters, and what it has attained."""
+    """An RL run: the updates of its BC agent, its hyperparameters, and its success at each budget."""
 
     updates: int
     options: Mapping[str, Any]
@@ -108,86 +110,86 @@ class Run(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The test success that the configuration which is best on validation tasks is expected to have, and its interval of 95 %."""
+    """The expected test success of the configuration that is best on validation tasks, with its 95 % interval."""
 
     test: float
     low: float
     high: float
-    validation: float  # of that configuration, by which switch points are compared
-    n: int  # configurations
+    validation: float  # success of that configuration, for comparing switch points
+    n: int  # number of configurations
 
 
 def run(settings: AllocationSettings) -> dict[str, Any]:
-    """Train what is not trained yet, evaluate, and return the figures."""
+    """Train missing agents, evaluate, and return the figures."""
     pairs = list(product(settings.seeds, settings.cloning_updates))
     clones = {
         (clone.seed, clone.updates): clone
-        for clone in side_by_side(clone_and_measure, [(settings, *pair) for pair in pairs], settings.jobs)
+        for clone in run_parallel(clone_and_measure, [(settings, *pair) for pair in pairs], settings.jobs)
     }
     calls = []
     for number in range(settings.runs):
         seed, updates, options = configuration(settings, number)
         calls.append((settings, number, clones[seed, updates], options))
-    return summary(settings, list(clones.values()), side_by_side(train_and_measure, calls, settings.jobs))
+    return summary(settings, list(clones.values()), run_parallel(train_and_measure, calls, settings.jobs))
 
 
 def configuration(settings: AllocationSettings, number: int) -> tuple[int, int, dict[str, Any]]:
-    """Return the clone's seed and length, in turn, and the hyperparameters, at random, of the run with a number."""
-    turn, place = divmod(number, len(settings.cloning_updates))
+    """Return the seed and updates of the BC agent, in turn, and the random hyperparameters of the run with a number."""
+    turn, index = divmod(number, len(settings.cloning_updates))
     rng = Random(f"allocation/{number}")
-    options = {name: rng.choice(values) for name, values in _drawn(settings).items()}
-    return settings.seeds[turn % len(settings.seeds)], settings.cloning_updates[place], options
+    options = {name: rng.choice(values) for name, values in _hyperparameters(settings).items()}
+    return settings.seeds[turn % len(settings.seeds)], settings.cloning_updates[index], options
 
 
-def _drawn(settings: AllocationSettings) -> dict[str, tuple[Any, ...]]:
+def _hyperparameters(settings: AllocationSettings) -> dict[str, tuple[Any, ...]]:
     return {**DRAWN, "tasks_per_update": settings.groups}
 
 
 def clone_and_measure(settings: AllocationSettings, seed: int, updates: int) -> Clone:
-    """Return a clone of some length, which is trained first where it is not there. One that was killed begins anew."""
+    """Return a BC agent with a number of updates, training it if necessary. A training that was killed is repeated from the start."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = _clone_folder(settings, seed, updates)
-    kept = folder / "cost.json"
+    cost_file = folder / "cost.json"
     worlds = demonstration_worlds(1, seed)
     options: dict[str, Any] = {"updates": updates, "seed": seed, "worlds": worlds, "templates": settings.templates}
-    claim(folder, **options)
-    if not kept.exists():
+    claim_folder(folder, **options)
+    if not cost_file.exists():
         shutil.rmtree(folder / "run", ignore_errors=True)
         began_s = time.process_time()
         pointer_cloning.train_pointer(
             PointerBCSettings(out=folder / "run", threads=settings.threads, one_world_each=not settings.templates, **options)
         )
-        kept.write_text(json.dumps((time.process_time() - began_s) / 60), encoding="utf-8")
-    minutes = json.loads(kept.read_text(encoding="utf-8"))
+        cost_file.write_text(json.dumps((time.process_time() - began_s) / 60), encoding="utf-8")
+    minutes = json.loads(cost_file.read_text(encoding="utf-8"))
     return Clone(seed, updates, minutes, *_measure(settings, folder / "run", folder / "episodes"))
 
 
 def train_and_measure(settings: AllocationSettings, number: int, clone: Clone, options: Mapping[str, Any]) -> Run:
-    """Return what a run has attained at each budget that is more than its clone cost."""
+    """Return the success of a run at each budget that exceeds the cost of its BC agent."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / "runs" / f"{number:04}"
     cloned = _clone_folder(settings, clone.seed, clone.updates) / "run"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": number}
-    claim(folder, cloned=cloned, **common, **options)
+    claim_folder(folder, cloned=cloned, **common, **options)
     points = []
     for budget in settings.budgets:
         if budget <= clone.cpu_minutes:
             continue
         episodes = folder / f"episodes_{budget:g}"
         if not (episodes / "test.jsonl").exists():
-            own = {**agent_record(cloned), **common, **options, "model": str(cloned), "out": folder / "run"}
-            reinforce(make_settings("grpo", cpu_minutes=budget - clone.cpu_minutes, **own))
+            training = {**agent_record(cloned), **common, **options, "model": str(cloned), "out": folder / "run"}
+            reinforce(make_settings("grpo", cpu_minutes=budget - clone.cpu_minutes, **training))
         points.append(Point(budget, *_measure(settings, folder / "run", episodes)))
     return Run(clone.updates, dict(options), points)
 
 
 def summary(settings: AllocationSettings, clones: Sequence[Clone], runs: Sequence[Run]) -> dict[str, Any]:
-    """Return the figures of clones and runs: for each budget the estimates of cloning alone, of reinforcement alone and of both.
+    """Return the figures: for each budget the estimates of BC only, of RL only and of both.
 
-    What is compared has equally many configurations in each resample, as the best of more is better by chance.
+    All resamples have equally many configurations, because the best of more configurations is better by chance.
     """
-    found: dict[str, Any] = {"bc_only": [], "rl_only": [], "mixed": [], "best_switch": []}
+    figures: dict[str, Any] = {"bc_only": [], "rl_only": [], "mixed": [], "best_switch": []}
     intervals: dict[str, list[Any]] = {"bc_only": [], "rl_only": [], "mixed": []}
     by_switch: list[dict[str, Any]] = []
     for budget in settings.budgets:
@@ -197,17 +199,19 @@ def summary(settings: AllocationSettings, clones: Sequence[Clone], runs: Sequenc
         }
         draws = min((len(points) for points in of_switch.values() if points), default=0)
         estimates = {updates: expected_best(points, draws, settings.resamples) for updates, points in of_switch.items()}
-        # Of each seed the clone that is best on validation tasks among those that cost no more: one run of cloning passes them all.
+        # For each seed, the affordable BC agent that is best on validation tasks: one BC run passes all of them.
         affordable = [clone for clone in clones if clone.updates and clone.cpu_minutes <= budget]
         of_seed = {clone.seed: [item for item in affordable if item.seed == clone.seed] for clone in affordable}
-        points = [_best([Point(budget, item.validation, item.test) for item in own]) for own in of_seed.values()]
+        points = [
+            _best([Point(budget, item.validation, item.test) for item in clones_of_seed]) for clones_of_seed in of_seed.values()
+        ]
         cloned = expected_best(points, draws, settings.resamples)
         mixed = {updates: estimate for updates, estimate in estimates.items() if updates and estimate}
         best = max(mixed, key=lambda updates: mixed[updates].validation, default=None)
-        found["best_switch"].append(best)
+        figures["best_switch"].append(best)
         chosen = {"bc_only": cloned, "rl_only": estimates[0], "mixed": mixed[best] if best is not None else None}
         for name, estimate in chosen.items():
-            found[name].append(round(estimate.test, 4) if estimate else None)
+            figures[name].append(round(estimate.test, 4) if estimate else None)
             intervals[name].append([round(estimate.low, 4), round(estimate.high, 4)] if estimate else None)
         for updates, estimate in estimates.items():
             if estimate:
@@ -215,14 +219,14 @@ def summary(settings: AllocationSettings, clones: Sequence[Clone], runs: Sequenc
                 by_switch.append({"budget": budget, "updates": updates, "cloning_cpu_minutes": cost, **estimate._asdict()})
     last = [(item, point) for item in runs for point in item.points if point.budget == settings.budgets[-1]]
     return {
-        "runs": len(runs), "budgets": list(settings.budgets), **found, "ci95": intervals, "by_switch": by_switch,
-        "options": {name: _by_value(name, values, last, settings.resamples) for name, values in _drawn(settings).items()},
+        "runs": len(runs), "budgets": list(settings.budgets), **figures, "ci95": intervals, "by_switch": by_switch,
+        "options": {name: _by_value(name, values, last, settings.resamples) for name, values in _hyperparameters(settings).items()},
         "clones": [clone._asdict() for clone in clones], "n": len(held_out(settings)["test"]),
     }  # fmt: skip
 
 
 def expected_best(points: Sequence[Point], draws: int, resamples: int) -> Estimate | None:
-    """Return the bootstrap's estimate for the best of `draws` configurations, drawn from these with replacement; None without any.
+    """Return the bootstrap estimate for the best of `draws` configurations, drawn from these with replacement; None without any.
 
     >>> expected_best([Point(1.0, 0.5, 0.4)], 3, 10).test
     0.4
@@ -241,7 +245,7 @@ def _best(points: Sequence[Point]) -> Point:
 
 
 def _by_value(name: str, values: Sequence[Any], last: Sequence[tuple[Run, Point]], resamples: int) -> list[dict[str, Any]]:
-    """Return for each value of a hyperparameter the estimate of its best configuration, and how often it is the best of all values."""
+    """Return for each value of a hyperparameter the estimate of its best configuration, and how often it is the best value."""
     of_value = {value: [point for item, point in last if item.options[name] == value] for value in values}
     present = {value: points for value, points in of_value.items() if points}
     draws = min(map(len, present.values()), default=0)
@@ -254,7 +258,7 @@ def _by_value(name: str, values: Sequence[Any], last: Sequence[tuple[Run, Point]
     rows = []
     for value, points in present.items():
         estimate = expected_best(points, draws, resamples)
-        assert estimate is not None  # there are points
+        assert estimate is not None  # points is not empty
         rows.append({"value": value, "wins": round(wins[value] / resamples, 4), **estimate._asdict()})
     return rows
 
@@ -264,19 +268,19 @@ def _clone_folder(settings: AllocationSettings, seed: int, updates: int) -> Path
 
 
 def held_out(settings: AllocationSettings) -> dict[str, list[Task]]:
-    """Return the tasks to choose by and those to report."""
+    """Return the tasks for selecting and those for reporting."""
     worlds = {"validation": settings.validation_world, "test": settings.test_world}
-    found = {
+    tasks_of_split = {
         split: draw_tasks([world], 4, templates=settings.templates)
         if settings.templates
         else list(task_suite.load(split, world))
         for split, world in worlds.items()
     }
-    return {split: some(tasks, settings.limit) for split, tasks in found.items()}
+    return {split: subsample(tasks, settings.limit) for split, tasks in tasks_of_split.items()}
 
 
 def _measure(settings: AllocationSettings, policy: Path, folder: Path) -> tuple[float, float]:
-    """Return the greedy success on validation tasks and on test tasks; episodes that were played are read again."""
+    """Return the greedy success on validation and test tasks; stored episodes are read instead of played."""
     validation, test = (
         fmean(rewards(play(str(policy), tasks, folder / f"{split}.jsonl", max_steps=settings.max_steps)))
         for split, tasks in held_out(settings).items()
@@ -285,7 +289,7 @@ def _measure(settings: AllocationSettings, policy: Path, folder: Path) -> tuple[
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the benchmark and print what it measured."""
+    """Run the benchmark and print the results."""
     settings = parse_settings(
         AllocationSettings, arguments, QUICK if "--quick" in arguments else {}, program="benchmarks.allocation"
     )
@@ -295,7 +299,7 @@ def main(arguments: Sequence[str]) -> None:
             f"{row['budget']:6.2f} CPU minutes, {row['updates']:5} updates of cloning   {100 * row['test']:5.1f} %   "
             f"({100 * row['low']:.1f} to {100 * row['high']:.1f})   n = {row['n']}"
         )
-    hand_over("allocation", result, settings)
+    save_result("allocation", result, settings)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Tests of the episode server: all reference solutions in every way to play, a crowd of browsers at once, and its speed beside the env's.
+"""Benchmark of the episode server: all reference solutions with each client, many open episodes at once, and its speed compared with the env.
 
     python -m benchmarks.arena --cores 2 --episodes 200
 
-The server is the command `webarena-gym serve`, in a process of its own; it and the clients share the cores.
+The server is the command `webarena-gym serve` in a separate process; the server and the clients share the cores.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.machine import cores, held_by, origin, use_cores
+from benchmarks.machine import cores, origin, resources_of, use_cores
 from benchmarks.recording import path_of, record
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
@@ -39,7 +39,7 @@ from webarena_gym.tools.cli import main as command
 
 
 class Client:
-    """Asks an arena in JSON."""
+    """A JSON client of the episode server."""
 
     def __init__(self, url: str, token: str = "", name: str = "") -> None:
         self.url = url
@@ -49,7 +49,7 @@ class Client:
     def ask(
         self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """The status and the value of an answer."""
+        """Return the status and the body of a response."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         answer = request(method, self.url + path, self.headers | dict(headers or {}), content)
         kind = answer.header("Content-Type")
@@ -60,7 +60,7 @@ class Client:
         assert status in (200, 201), (status, value)
         return value
 
-    def begin(self, **settings: Any) -> Any:
+    def create_episode(self, **settings: Any) -> Any:
         return self.well("POST", "/episodes", settings)
 
     def answer(self, episode: Any, answer: str = "", url: str | None = None) -> Any:
@@ -71,47 +71,47 @@ class Client:
 
 
 def request(method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
-    """Send one request and return the answer; redirects are the caller's business."""
+    """Send one request and return the response; redirects are not followed."""
     parts = urlsplit(url)
     with contextlib.closing(HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as connection:
         connection.request(method, path_of(url), body or None, dict(headers or {}))
-        found = connection.getresponse()
-        return Response(found.status, found.getheaders(), found.read())
+        response = connection.getresponse()
+        return Response(response.status, response.getheaders(), response.read())
 
 
 class Sockets:
-    """A network of real ports, for the in-process browser."""
+    """A network of local ports, for the in-process browser."""
 
-    files: Mapping[str, bytes] = MappingProxyType({})  # for file fields
+    files: Mapping[str, bytes] = MappingProxyType({})  # for file inputs
 
     def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
-        """Send one request. Raises HostUnknownError for one that leads elsewhere."""
+        """Send one request. Raises HostUnknownError for another host."""
         if urlsplit(url).hostname != "127.0.0.1":
             raise HostUnknownError(url)
         return request(method, url, headers, body)
 
 
 def follow_solution(episode: Any, task: Task, browser: Browser | None = None) -> tuple[str, str]:
-    """Do what a reference solution does on the episode's ports; returns the answer and where the browser has ended."""
+    """Play a reference solution on the ports of an episode. Return the answer and the final URL of the browser."""
     browser = browser or InProcessBrowser(Sockets())
     browser.start(episode["start_urls"], {})
-    given = []  # the steps, with the addresses that the player was given in them
+    steps = []  # with the URLs of this episode
     for step in task.solution:
         argument = step.action.argument
-        for site, address in episode["addresses"].items() if argument else ():
-            argument = argument.replace(f"http://{HOSTS[site]}", address)
-        given.append(Step(replace(step.action, argument=argument), step.thought))
-    execute_solution(browser, given)
+        for site, url in episode["addresses"].items() if argument else ():
+            argument = argument.replace(f"http://{HOSTS[site]}", url)
+        steps.append(Step(replace(step.action, argument=argument), step.thought))
+    execute_solution(browser, steps)
     last = task.solution[-1].action
     return (last.argument or "") if last.kind is Kind.EXIT else "", browser.page().url
 
 
 BIOGRAPHY = "reddit.biography/1000/0"
-"""A task that says what one writes on one's own page."""
+"""A task to write the biography of the current user's profile."""
 
 
 def write_biography(episode: Any, text: str) -> None:
-    """Do what the task BIOGRAPHY asks for, with another text."""
+    """Do the task BIOGRAPHY with another text."""
     browser = InProcessBrowser(Sockets())
     browser.start(episode["start_urls"], {})
     for label, typed in (("nfischer27", None), ("Edit biography", None), ("Biography", text), ("Save", None)):
@@ -123,49 +123,49 @@ def write_biography(episode: Any, text: str) -> None:
 
 
 def read_biographies(episode: Any) -> set[str]:
-    """All words after "Writer" on the page that shows what was written."""
+    """Return all words after "Writer" on the current user's profile."""
     page = request("GET", f"{episode['addresses']['reddit']}/user/nfischer27").body.decode()
     return set(re.findall(r"Writer (\w+)", page))
 
 
 _CLIENTS = 8
 _STEPS = 100
-_ROUNDS = 3  # of which the fastest counts, since others may use the machine
+_ROUNDS = 3  # the fastest counts, since others may use the machine
 
 
 @contextmanager
 def serving(*options: str) -> Iterator[tuple[str, int]]:
-    """Run `webarena-gym serve`; gives the arena's URL and the process."""
+    """Run `webarena-gym serve` and yield the URL of the episode server and the process id."""
     arguments = [sys.executable, "-m", "webarena_gym", "serve", "--port", "0", "--idle", "600", *options]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - of our own making
         try:
             assert process.stdout is not None
             lines = iter(process.stdout.readline, "")
-            yield next(found[1] for line in lines if (found := re.match(r"arena +(http://.*)/docs", line))), process.pid
+            yield next(match[1] for line in lines if (match := re.match(r"arena +(http://.*)/docs", line))), process.pid
         finally:
             process.terminate()
 
 
-class Line(Client):
-    """A client that keeps its connection, as those in earnest do."""
+class PersistentClient(Client):
+    """A client that keeps its connection open, as real clients do."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        place = urlsplit(url)
-        self._connection = HTTPConnection(place.hostname or "", place.port, timeout=600)
+        address = urlsplit(url)
+        self._connection = HTTPConnection(address.hostname or "", address.port, timeout=600)
         self.close = self._connection.close
 
     def well(self, method: str, path: str, body: Any = None) -> Any:
         self._connection.request(method, path, json.dumps(body) if body is not None else None, self.headers)
-        found = self._connection.getresponse()
-        value = json.loads(found.read())
-        assert found.status in (200, 201), (found.status, value)
+        response = self._connection.getresponse()
+        value = json.loads(response.read())
+        assert response.status in (200, 201), (response.status, value)
         return value
 
 
 def browse(client: Client, task: Task, browser: Browser | None = None) -> bool:
     """Play a reference solution on the ports of an episode."""
-    episode = client.begin(task=task.task_id)
+    episode = client.create_episode(task=task.task_id)
     answer, url = follow_solution(episode, task, browser)
     result = client.answer(episode, answer, url)
     client.delete(episode)
@@ -174,7 +174,7 @@ def browse(client: Client, task: Task, browser: Browser | None = None) -> bool:
 
 def step(client: Client, task: Task, replies: list[str]) -> bool:
     """Play a reference solution step by step."""
-    episode = client.begin(task=task.task_id, mode="step", max_steps=_STEPS)
+    episode = client.create_episode(task=task.task_id, mode="step", max_steps=_STEPS)
     for reply in replies:
         last = client.well("POST", f"/episodes/{episode['id']}/step", {"action": reply})
     client.delete(episode)
@@ -182,22 +182,22 @@ def step(client: Client, task: Task, replies: list[str]) -> bool:
 
 
 def session(task: Task, replies: list[str]) -> bool:
-    """Play a reference solution by `play --session`, one command a step."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
-        begin = ["play", "--session", str(Path(folder) / "episode.json")]
-        statuses = [command([*begin, "start", task.task_id])]
+    """Play a reference solution with `play --session`, one command a step."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
+        prefix = ["play", "--session", str(Path(folder) / "episode.json")]
+        statuses = [command([*prefix, "start", task.task_id])]
         for reply in replies:
             action = DIALECTS["webrl"].parse(reply)
             words = ["submit", action.argument or ""] if action.kind is Kind.EXIT else ["act", "--", reply]
-            statuses.append(command([*begin, *words]))
-    return not any(statuses) and "\nreward 1\nSolved." in said.getvalue()
+            statuses.append(command([*prefix, *words]))
+    return not any(statuses) and "\nreward 1\nSolved." in output.getvalue()
 
 
 def solutions(tasks: list[Task], replies: dict[str, list[str]], *, in_chromium: bool) -> dict[str, Any]:
-    """Return how many tasks each way of playing solves."""
+    """Return the number of tasks that each client solves."""
     with serving() as (url, _):
         client = Client(url)
-        found = {
+        result = {
             "tasks": len(tasks),
             "browse_solved": sum(browse(client, task) for task in tasks),
             "step_solved": sum(step(client, task, replies[task.task_id]) for task in tasks),
@@ -207,27 +207,27 @@ def solutions(tasks: list[Task], replies: dict[str, list[str]], *, in_chromium: 
             from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
             with contextlib.closing(ChromiumBrowser(None, hosts=frozenset({"127.0.0.1"}), strict=True)) as browser:
-                found["browse_solved_in_chromium"] = sum(browse(client, task, browser) for task in tasks)
-        return found
+                result["browse_solved_in_chromium"] = sum(browse(client, task, browser) for task in tasks)
+        return result
 
 
 def crowd(count: int) -> dict[str, Any]:
-    """Let many browse episodes be open at once; each writes, then reads what all of them should not have mixed up."""
+    """Keep many browse episodes open at once; each writes a text, then checks that it reads only its own."""
     with serving("--episodes", str(count)) as (url, pid), ThreadPoolExecutor(32) as pool:
         client = Client(url)
         start = time.perf_counter()
-        episodes = list(pool.map(lambda _: client.begin(task=BIOGRAPHY), range(count)))
+        episodes = list(pool.map(lambda _: client.create_episode(task=BIOGRAPHY), range(count)))
         begun = time.perf_counter()
-        list(pool.map(lambda place: write_biography(episodes[place], f"Writer {place}"), range(count)))
-        seen = list(pool.map(read_biographies, episodes))
+        list(pool.map(lambda index: write_biography(episodes[index], f"Writer {index}"), range(count)))
+        texts = list(pool.map(read_biographies, episodes))
         written = time.perf_counter()
         results = list(pool.map(client.answer, episodes))
-        held = held_by(pid)
+        held = resources_of(pid)
         reasons = [result["verdicts"][0]["reason"] for result in results]
         return {
             "episodes": count,
-            "saw_their_own_alone": sum(found == {str(place)} for place, found in enumerate(seen)),
-            "judged_by_their_own": sum(f"'Writer {place}'" in reason for place, reason in enumerate(reasons)),
+            "saw_their_own_alone": sum(words == {str(index)} for index, words in enumerate(texts)),
+            "judged_by_their_own": sum(f"'Writer {index}'" in reason for index, reason in enumerate(reasons)),
             "server_mb": round(held.mb) if held else None,
             "begin_s": round(begun - start, 2),
             "write_and_read_s": round(written - begun, 2),
@@ -235,7 +235,7 @@ def crowd(count: int) -> dict[str, Any]:
 
 
 def timed_ms(work: Callable[[], Any], times: int) -> float:
-    """Return the milliseconds that some work takes, on the average."""
+    """Return the average milliseconds of a function."""
     start = time.perf_counter()
     for _ in range(times):
         work()
@@ -243,7 +243,7 @@ def timed_ms(work: Callable[[], Any], times: int) -> float:
 
 
 def speed(tasks: list[Task], replies: dict[str, list[str]]) -> dict[str, Any]:
-    """Return how fast episodes and steps are: over HTTP, by one client and by several, and in this process."""
+    """Return the speed of episodes and steps: over HTTP with one client and with several, and in this process."""
     total = sum(len(replies[task.task_id]) for task in tasks)
     env = WebArenaLite(tasks=tasks, max_steps=_STEPS)
 
@@ -254,42 +254,42 @@ def speed(tasks: list[Task], replies: dict[str, list[str]]) -> dict[str, Any]:
 
     def rates(play: Callable[[Task], Any], clients: int = 1) -> dict[str, float]:
         with ThreadPoolExecutor(clients) as pool:
-            list(pool.map(play, tasks))  # worlds are read and pages are known afterwards, in each of the ways
+            list(pool.map(play, tasks))  # loads worlds and fills the page cache in each mode
             seconds = min(timed_ms(lambda: list(pool.map(play, tasks)), 1) for _ in range(_ROUNDS)) / 1000
         return {"episodes_per_s": round(len(tasks) / seconds, 1), "steps_per_s": round(total / seconds, 1)}
 
-    found: dict[str, Any] = {"in_process": rates(in_process)}
-    with serving() as (url, _), contextlib.closing(Line(url)) as line:
+    result: dict[str, Any] = {"in_process": rates(in_process)}
+    with serving() as (url, _), contextlib.closing(PersistentClient(url)) as line:
 
         def step_on_a_line(task: Task) -> None:
-            with contextlib.closing(Line(url)) as own:
-                step(own, task, replies[task.task_id])
+            with contextlib.closing(PersistentClient(url)) as client:
+                step(client, task, replies[task.task_id])
 
-        found["step_1_client"] = rates(lambda task: step(line, task, replies[task.task_id]))
-        found[f"step_{_CLIENTS}_clients"] = rates(step_on_a_line, _CLIENTS)
-        found["browse_1_client"] = rates(lambda task: browse(line, task))
-        episode = line.begin(task=tasks[0].task_id, mode="step", max_steps=10_000, history="none")
-        place = urlsplit(line.begin(task=tasks[0].task_id)["start_urls"][0])
-        with contextlib.closing(HTTPConnection(place.hostname or "", place.port)) as visitor:
+        result["step_1_client"] = rates(lambda task: step(line, task, replies[task.task_id]))
+        result[f"step_{_CLIENTS}_clients"] = rates(step_on_a_line, _CLIENTS)
+        result["browse_1_client"] = rates(lambda task: browse(line, task))
+        episode = line.create_episode(task=tasks[0].task_id, mode="step", max_steps=10_000, history="none")
+        address = urlsplit(line.create_episode(task=tasks[0].task_id)["start_urls"][0])
+        with contextlib.closing(HTTPConnection(address.hostname or "", address.port)) as visitor:
 
             def visit() -> None:
                 visitor.request("GET", "/")
                 visitor.getresponse().read()
 
             page_ms = timed_ms(visit, 500)
-        found["ms"] = {
-            "begin_and_delete": timed_ms(lambda: line.delete(line.begin(task=tasks[0].task_id)), 200),
+        result["ms"] = {
+            "begin_and_delete": timed_ms(lambda: line.delete(line.create_episode(task=tasks[0].task_id)), 200),
             "state": timed_ms(lambda: line.well("GET", f"/episodes/{episode['id']}"), 500),
             "step": timed_ms(
                 lambda: line.well("POST", f"/episodes/{episode['id']}/step", {"action": 'do(action="Scroll Down")'}), 500
             ),
             "page": page_ms,
         }
-    return found
+    return result
 
 
 def main() -> None:
-    """Measure and print one JSON object."""
+    """Run the benchmark and print one JSON object."""
     parser = console.Parser(prog="python -m benchmarks.arena", description=__doc__)
     add = parser.add_argument
     add("--cores", type=console.whole(1), default=2, help="cores that the server and its clients share (default: 2)")
@@ -300,12 +300,12 @@ def main() -> None:
     use_cores(cores()[: options.cores])
     tasks = list(load("test"))[: options.tasks]
     with contextlib.closing(WebArenaLite(tasks=tasks, max_steps=_STEPS)) as env:
-        replies = {each.task_id: [step.reply for step in each.steps] for each in record(env, tasks)}
-    found = {
+        replies = {recording.task_id: [step.reply for step in recording.steps] for recording in record(env, tasks)}
+    result = {
         "solutions": solutions(tasks, replies, in_chromium=options.chromium), "crowd": crowd(options.episodes),
         "speed": speed(tasks, replies), **origin("arena"), "cores": options.cores,
     }  # fmt: skip
-    print(json.dumps(found, indent=1))
+    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

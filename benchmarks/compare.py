@@ -1,21 +1,21 @@
 """Agents compared on the same tasks: `python -m benchmarks.compare ensembles --agents RUN_A RUN_B --json`.
 
-A recipe trains agents with the commands of `agents`, or takes those of `--agents`, and plays them all on the same tasks. Its numbers are
-in recipes.toml; `--set NAME=VALUE` changes one. What was trained or played before is not done again. The last line is one JSON object with a
-row for each agent: success, and the lift over the first row; a recipe that plays in several ways has rows for each of them.
+A recipe trains agents with the commands of `agents`, or uses those of `--agents`, and evaluates them on the same tasks. Its numbers are
+in recipes.toml; `--set NAME=VALUE` changes one. Stored agents and episodes are reused. The last line is one JSON object with a row for each
+agent: success, and the improvement over the first row; a recipe with several evaluations has rows for each of them.
 
-- adaptation: clones of all sites but one, fine-tuned with few demonstrations of it, after AdaptAgent (arXiv 2411.13451).
+- adaptation: BC agents of all sites except one, fine-tuned with few demonstrations of it, after AdaptAgent (arXiv 2411.13451).
 - agent_q: `--agents`, one for each seed, before and after each iteration of `agents.agent_q`.
-- carrying: clones without some templates or a site, trained on alone or with DAgger, on templates and the site of no training; and one agent
-  of `--agents` on rebuilt sites, by words, by meaning, and after walks of these sites.
-- ensembles: `--agents` one by one, and joined with weights that are fitted on validation tasks, after LLM-Ens (arXiv 2505.15306).
+- carrying: BC agents without some templates or without a site, trained further by BC or DAgger, on held-out templates and the held-out
+  site; and one agent of `--agents` on rebuilt sites, with label matching by words, with semantic label matching, and after exploration.
+- ensembles: `--agents` one by one, and combined with weights that are fitted on validation tasks, after LLM-Ens (arXiv 2505.15306).
 - interactions: one agent with several step limits; the paper has limits of up to 30.
-- long_tasks: clones from whole demonstrations of long tasks or from overlapping pieces, then M-GRPO with fixed or growing step limits, after
+- long_tasks: BC agents from whole demonstrations of long tasks or from overlapping pieces, then M-GRPO with fixed or growing step limits, after
   KLong (arXiv 2602.17547).
-- recovery: clones from equally many demonstrations with wrong steps that are undone and without, after WebCoT (arXiv 2505.20013): alone by
-  step limit, after some of the expert's first steps, and after those and a wrong one, from where the expert still earns the reward.
+- recovery: BC agents from equally many demonstrations with and without wrong steps that are undone, after WebCoT (arXiv 2505.20013): from
+  the start by step limit, after some of the expert's first steps, and after those and a wrong one from which the expert still succeeds.
 - searches: one agent by greedy decoding and with searches at equal numbers of env steps.
-- unseen_states: `--agents`, one for each seed, on tasks that begin signed out, before and after filtered behaviour cloning or M-GRPO.
+- unseen_states: `--agents`, one for each seed, on tasks that start signed out, before and after filtered behaviour cloning or M-GRPO.
 - workflows: one agent on a stream of tasks, with a memory of workflows and without, after Agent Workflow Memory (arXiv 2409.07429).
 """
 
@@ -58,26 +58,26 @@ from webarena_gym.tasks.suite import PARTS
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings(playing.ResultSettings):
-    """Compare agents as a recipe says."""
+    """Settings of a comparison of agents with a recipe."""
 
     recipe: str
-    """one of those above"""
+    """name of the recipe, see above"""
     agents: tuple[str, ...] = ()
-    """runs or model folders that are compared or improved, for recipes that train none of their own"""
+    """runs or model folders to compare or fine-tune, for recipes that do not train their agents"""
     out: NewFolder = Path("runs/compare")
-    """folder of all runs and episodes, in one for each recipe"""
+    """folder with a folder of runs and episodes for each recipe"""
     seeds: tuple[int, ...] = ()
-    """by default those of the recipe"""
+    """training seeds; by default those of the recipe"""
     split: str = "test"
-    """part of the suite to measure on"""
+    """split of the evaluation tasks"""
     test_worlds: tuple[int, ...] = ()
-    """worlds in which the split's templates are measured as well; by default those of the recipe"""
+    """further worlds for the split's templates; by default those of the recipe"""
     limit: int | None = None
-    """measure on so many tasks only"""
+    """evaluate on at most this number of tasks"""
     set: tuple[str, ...] = ()
-    """NAME=VALUE: numbers of the recipe that differ, as JSON or plain text"""
+    """NAME=VALUE: changed numbers of the recipe, as JSON or plain text"""
     jobs: int = 1
-    """seeds at the same time"""
+    """seeds in parallel"""
 
 
 class Comparison(NamedTuple):
@@ -96,25 +96,25 @@ class Comparison(NamedTuple):
         return self.settings.test_worlds or self.options.get("test_worlds", ())
 
     def tasks(self) -> list[Task]:
-        """Return the tasks that all its agents play: those of the suite, of one site, or of the recipe's own worlds."""
+        """Return the evaluation tasks: those of the suite, of one site, or of the recipe's worlds."""
         settings, options = self.settings, self.options
         if "per_test_template" in options:
-            found = draw_tasks(self.test_worlds, options["per_test_template"], templates=options["templates"])
+            tasks = draw_tasks(self.test_worlds, options["per_test_template"], templates=options["templates"])
         else:
-            found = playing.suite_tasks(settings.split, self.test_worlds, None)
+            tasks = playing.suite_tasks(settings.split, self.test_worlds, None)
         if settings.recipe == "unseen_states":
-            found = list(map(signed_out, found))
+            tasks = list(map(signed_out, tasks))
         if "site" in options:
-            found = [task for task in found if task.template.startswith(f"{options['site']}.")]
-        return playing.some(found, settings.limit)
+            tasks = [task for task in tasks if task.template.startswith(f"{options['site']}.")]
+        return playing.subsample(tasks, settings.limit)
 
     def episodes(self, policy: str) -> Path:
-        """Return the folder of the episodes of an agent that is played in several ways."""
+        """Return the folder of the episodes of an agent with several evaluations."""
         return self.folder / policy.strip("/").replace("/", "_")
 
 
 def command(module: str, **options: Any) -> str:
-    """Run a command of `agents` with options by name, and return what it prints."""
+    """Run a command of `agents` with options by name, and return its output."""
     words: list[str] = []
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
@@ -129,20 +129,20 @@ def command(module: str, **options: Any) -> str:
     return printed.getvalue()
 
 
-def adaptation(run: Comparison, seed: int) -> Iterator[playing.Measured]:
-    """Clone on all sites but one, and fine-tune with demonstrations of it; fewer are the first of more."""
+def adaptation(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
+    """Train by BC on all sites except one, and fine-tune with demonstrations of it; a smaller number is a prefix of a larger one."""
     options, site = run.options, run.options["site"]
     names = [name for part in PARTS.values() for name in part.names("train")]
-    own = [name for name in names if name.startswith(f"{site}.")]
-    if not own:
+    site_templates = [name for name in names if name.startswith(f"{site}.")]
+    if not site_templates:
         raise ValueError(f"site is {site!r}; expected one of {', '.join(sorted({name.partition('.')[0] for name in names}))}")
     out = run.folder / f"{site}_{seed}"
     shared = {"model": "pointer", "seed": seed, "threads": 1}
     command(
-        "agents.train_bc", **shared, out=out / "clone", updates=options["cloning_updates"], templates=others(site),
+        "agents.train_bc", **shared, out=out / "clone", updates=options["cloning_updates"], templates=templates_without(site),
         worlds=options["worlds"], one_world_each=True,
     )  # fmt: skip
-    chosen = Random(seed).sample(own, min(max(options["demonstrations"]), len(own)))
+    chosen = Random(seed).sample(site_templates, min(max(options["demonstrations"]), len(site_templates)))
     for count in options["demonstrations"]:
         policy = out / (f"tuned_{count}" if count else "clone")
         if count:
@@ -152,18 +152,18 @@ def adaptation(run: Comparison, seed: int) -> Iterator[playing.Measured]:
                 learning_rate=options["learning_rate"], decisions_per_update=16,
             )  # fmt: skip
         played = playing.play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=playing.MAX_STEPS)
-        yield playing.Measured(f"after {count} demonstrations", [playing.rewards(played)])
+        yield playing.AgentResult(f"after {count} demonstrations", [playing.rewards(played)])
 
 
-def others(site: str) -> tuple[str, ...]:
-    """Return the training templates that need nothing of a site."""
+def templates_without(site: str) -> tuple[str, ...]:
+    """Return the training templates that do not involve a site."""
     needing = {task.template for task in task_suite.load("train") if site in task.sites}
     names = (name for part in PARTS.values() for name in part.names("train"))
     return tuple(name for name in names if name not in needing and not name.startswith(f"{site}."))
 
 
-def agent_q(run: Comparison, seed: int) -> Iterator[playing.Measured]:
-    """Improve the agent of a seed, and play each of its checkpoints."""
+def agent_q(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
+    """Improve the agent of a seed, and evaluate each of its checkpoints."""
     out, model = run.folder / f"seed_{seed}", run.settings.agents[seed]
     command("agents.agent_q", model=model, out=out / "run", seed=seed, threads=1, **run.options)
     policies = [model, *(str(item.path) for item in checkpoints(out / "run") if item.update)]
@@ -171,26 +171,28 @@ def agent_q(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         played = playing.play(policy, run.tasks(), out / f"{number}.jsonl", max_steps=playing.MAX_STEPS)
         names = ("env_steps", "pairs", "cpu_minutes")
         title = f"after {number} iterations" if number else "before"
-        yield playing.Measured(title, [playing.rewards(played)], {name: spent.get(name, 0.0) for name in names})
+        yield playing.AgentResult(title, [playing.rewards(played)], {name: spent.get(name, 0.0) for name in names})
 
 
-def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
-    """Clone without some templates, and without a site; play what was in no training, and an agent on rebuilt sites with walks and without.
+def carrying(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
+    """Train by BC without some templates and without a site, evaluate on the held-out ones, and evaluate an agent on rebuilt sites.
 
-    In the sham, the labels that a kind of control has on a site are dealt at random among the walks' effects.
+    The sham is a control: the labels of each kind of control on a site are shuffled among the effects that exploration has found.
     """
     options, out, (starter,) = run.options, run.folder / f"seed_{seed}", run.settings.agents
     tasks, site = run.tasks(), options["left_out_site"]
     names = [name for part in PARTS.values() for name in part.names("train")]
-    kept = {name for name in names if sha256(name.encode()).digest()[0] % options["one_held_out_of"]}
+    trained = {name for name in names if sha256(name.encode()).digest()[0] % options["one_held_out_of"]}
     cloning = {"model": "pointer", "seed": seed, "threads": 1, "one_world_each": True, "worlds": options["worlds"]}
     targets = {
-        "trained_templates": ("clone", [task for task in tasks if task.template in kept]),
-        "templates_of_no_training": ("clone", [task for task in tasks if task.template not in kept]),
+        "trained_templates": ("clone", [task for task in tasks if task.template in trained]),
+        "templates_of_no_training": ("clone", [task for task in tasks if task.template not in trained]),
         "site_of_no_training": (f"without_{site}", [task for task in tasks if site in task.sites]),
     }
-    for part, (name, own) in targets.items():
-        shared = cloning | {"templates": others(site) if name != "clone" else [each for each in names if each in kept]}
+    for part, (name, part_tasks) in targets.items():
+        shared = cloning | {
+            "templates": templates_without(site) if name != "clone" else [template for template in names if template in trained]
+        }
         command("agents.train_bc", **shared, out=out / name, updates=options["cloning_updates"])
         more = {"begin_with": out / name, "updates": options["more_updates"]}
         for way, plays in (("longer", 0), ("dagger", options["plays"])):
@@ -203,10 +205,10 @@ def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         }
         for policy, title in titles.items():
             file = out / "episodes" / f"{part}_{policy}.jsonl"
-            played = playing.play(policy if policy == "random" else str(out / policy), own, file)
-            yield playing.Measured(title, [playing.rewards(played)], part=part, tasks=own)
+            played = playing.play(policy if policy == "random" else str(out / policy), part_tasks, file)
+            yield playing.AgentResult(title, [playing.rewards(played)], part=part, tasks=part_tasks)
     rebuilt = [task for world in run.test_worlds for task in task_suite.load(run.settings.split, world, "layout")]
-    rebuilt = playing.some(rebuilt, run.settings.limit)
+    rebuilt = playing.subsample(rebuilt, run.settings.limit)
     walked, sham = out / "walked", out / "sham"
     walk = {"walk": options["walk"], "worlds": run.test_worlds, "variation": "layout"}
     if not sham.is_dir():
@@ -215,25 +217,25 @@ def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         for labels in (network.labels or {}).values():
             effects, rng = labels.get("effect", {}), Random(seed)
             for tag in sorted({effect.partition(" ")[0] for effect in effects}):
-                own = [effect for effect in effects if effect.partition(" ")[0] == tag]
-                dealt = iter(rng.sample(pool := [label for effect in own for label in effects[effect]], len(pool)))
-                effects.update({effect: [next(dealt) for _ in effects[effect]] for effect in own})
+                of_tag = [effect for effect in effects if effect.partition(" ")[0] == tag]
+                dealt = iter(rng.sample(pool := [label for effect in of_tag for label in effects[effect]], len(pool)))
+                effects.update({effect: [next(dealt) for _ in effects[effect]] for effect in of_tag})
         save_agent(sham, network, vocabulary, agent_record(walked))
     ways = {
         "one agent": (starter, "words"), "reading by meaning": (starter, "meaning"), "and after walks": (walked, "meaning"),
         "sham": (sham, "meaning"), "random actions": ("random", "words"),
     }  # fmt: skip
     for number, (title, (agent, reads)) in enumerate(ways.items()):
-        found = []
-        if title == "sham" or seed == run.seeds[0]:  # the others are alike with all seeds
+        results = []
+        if title == "sham" or seed == run.seeds[0]:  # the results of the others do not depend on the seed
             reading = {"variation": "layout", "reads": reads}
             played = playing.play(str(agent), rebuilt, out / "episodes" / f"layouts_{number}.jsonl", **reading)
-            found = [playing.rewards(played)]
-        yield playing.Measured(title, found, part="held_out_layouts", tasks=rebuilt)
+            results = [playing.rewards(played)]
+        yield playing.AgentResult(title, results, part="held_out_layouts", tasks=rebuilt)
 
 
-def ensembles(run: Comparison, _: int) -> Iterator[playing.Measured]:
-    """Play the agents one by one, and joined with equal weights, with weights by site, and with the best of each site alone."""
+def ensembles(run: Comparison, _: int) -> Iterator[playing.AgentResult]:
+    """Evaluate the agents one by one, and combined with equal weights, with weights by site, and as the best agent of each site."""
     titles = {"uniform": "all, with equal weights", "fitted": "all, with weights by site", "switched": "the best of each site"}
     policies = {f"agent {number}": policy for number, policy in enumerate(run.settings.agents, 1)}
     for weights, title in titles.items():
@@ -243,11 +245,13 @@ def ensembles(run: Comparison, _: int) -> Iterator[playing.Measured]:
         policies[title] = str(folder)
     for title, policy in policies.items():
         file = run.folder / "episodes" / f"{policy.strip('/').replace('/', '_')}.jsonl"
-        yield playing.Measured(title, [playing.rewards(playing.play(policy, run.tasks(), file, max_steps=playing.MAX_STEPS))])
+        yield playing.AgentResult(
+            title, [playing.rewards(playing.play(policy, run.tasks(), file, max_steps=playing.MAX_STEPS))]
+        )
 
 
-def interactions(run: Comparison, _: int) -> Iterator[playing.Measured]:
-    """Play with each step limit."""
+def interactions(run: Comparison, _: int) -> Iterator[playing.AgentResult]:
+    """Evaluate with each step limit."""
     (policy,) = run.settings.agents
     for limit in run.options["limits"]:
         played = playing.play(policy, run.tasks(), run.episodes(policy) / f"{limit}.jsonl", max_steps=limit)
@@ -255,11 +259,11 @@ def interactions(run: Comparison, _: int) -> Iterator[playing.Measured]:
             "steps": mean(len(item.steps) for item in played),
             "cut_off": mean(item.ending == "truncated" for item in played),
         }
-        yield playing.Measured(f"{limit} interactions", [playing.rewards(played)], spent)
+        yield playing.AgentResult(f"{limit} interactions", [playing.rewards(played)], spent)
 
 
-def long_tasks(run: Comparison, seed: int) -> Iterator[playing.Measured]:
-    """Clone from whole demonstrations and from pieces of them, and go on by M-GRPO with fixed or growing step limits."""
+def long_tasks(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
+    """Train by BC on whole demonstrations and on pieces of them, and fine-tune by M-GRPO with fixed or growing step limits."""
     options, folder = run.options, run.folder / f"seed_{seed}"
     limits = options["step_limits"]
     pieces = {name: options[name] for name in ("piece_steps", "shared_steps", "early_steps")}
@@ -279,26 +283,31 @@ def long_tasks(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         if steps:
             title += ", then M-GRPO" + (" with growing step limits" if len(steps) > 1 else "")
             policy = folder / title.replace(" ", "_").replace(",", "")
-            asked = {each: options[each] for each in ("env_steps", "tasks_per_update", "group_size", "learning_rate")}
+            sizes = {name: options[name] for name in ("env_steps", "tasks_per_update", "group_size", "learning_rate")}
             growing = {"step_limits": steps} if len(steps) > 1 else {}
-            own = {"model": clone, "out": policy, "per_template": 1, "worlds": options["rl_worlds"]}
-            command("agents.train_grpo", **shared, **own, **asked, **growing)
-            spent = {each: read_metrics(policy)[-1][each] for each in ("env_steps", "cpu_minutes")}
+            training = {"model": clone, "out": policy, "per_template": 1, "worlds": options["rl_worlds"]}
+            command("agents.train_grpo", **shared, **training, **sizes, **growing)
+            spent = {name: read_metrics(policy)[-1][name] for name in ("env_steps", "cpu_minutes")}
         played = playing.play(str(policy), run.tasks(), folder / "episodes" / f"{policy.name}.jsonl", max_steps=max(limits))
-        yield playing.Measured(title, [playing.rewards(played)], spent)
+        yield playing.AgentResult(title, [playing.rewards(played)], spent)
 
 
-def recovery(run: Comparison, seed: int) -> Iterator[playing.Measured]:
-    """Clone without and with demonstrations of recovery, and play both alone by step limit, and after forced first steps."""
+def recovery(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
+    """Train by BC without and with demonstrations of recovery, and evaluate both from the start by step limit, and after forced first steps."""
     options, tasks, folder = run.options, run.tasks(), run.folder / f"seed_{seed}"
     worlds, one_world_each = demonstration_worlds(options["demonstrations"], seed), options["demonstrations"] == 1
     shared = {"model": "pointer", "seed": seed, "threads": 1, "templates": options["templates"], "worlds": worlds}
     ways = {"the plain clone": 0.0, "the clone from demonstrations of recovery": options["mistakes"]}
     clones = {title: folder / ("recovering" if mistakes else "plain") for title, mistakes in ways.items()}
     for title, clone in clones.items():
-        own = {"out": clone, "mistakes": ways[title], "updates": options["cloning_updates"], "one_world_each": one_world_each}
-        command("agents.train_bc", **shared, **own)
-    forced = beginnings(tasks, agent_record(clones["the plain clone"]))
+        training = {
+            "out": clone,
+            "mistakes": ways[title],
+            "updates": options["cloning_updates"],
+            "one_world_each": one_world_each,
+        }
+        command("agents.train_bc", **shared, **training)
+    forced = forced_first_steps(tasks, agent_record(clones["the plain clone"]))
     led = {task_id: steps[:-1] for task_id, steps in forced.items()}
     begun_tasks = [task for task in tasks if task.task_id in forced]
     for title, clone in clones.items():
@@ -306,50 +315,50 @@ def recovery(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         for limit in (playing.MAX_STEPS, *options["limits"]):
             played = playing.play(str(clone), tasks, episodes / f"alone_{limit}.jsonl", max_steps=limit)
             part = "rows" if limit == playing.MAX_STEPS else f"within_{limit}"
-            yield playing.Measured(title, [playing.rewards(played)], part=part)
+            yield playing.AgentResult(title, [playing.rewards(played)], part=part)
         for part, begun in (("led", led), ("forced", forced)):
-            leading = partial(LedPolicy, begun=begun)
-            played = playing.play(str(clone), begun_tasks, episodes / f"{part}.jsonl", led=leading)
-            yield playing.Measured(title, [playing.rewards(played)], part=part, tasks=begun_tasks)
+            leading = partial(ReplayThenPolicy, first_steps=begun)
+            played = playing.play(str(clone), begun_tasks, episodes / f"{part}.jsonl", wrap=leading)
+            yield playing.AgentResult(title, [playing.rewards(played)], part=part, tasks=begun_tasks)
 
 
-def beginnings(tasks: Sequence[Task], agent: Mapping[str, Any]) -> dict[str, list[Step]]:
+def forced_first_steps(tasks: Sequence[Task], agent: Mapping[str, Any]) -> dict[str, list[Step]]:
     """Return for each task some of the expert's steps and a wrong one, as steps of a pointing network.
 
-    Tasks without a wrong step that can be undone are left out, and those that a pointing network cannot begin so. Equal tasks have equal
-    beginnings.
+    Tasks without a wrong step that can be undone are omitted, and tasks in which a pointing network cannot take these steps. Equal tasks
+    have equal steps.
     """
-    found, dialect = {}, DIALECTS["webrl"].naming_by("id")
+    first_steps, dialect = {}, DIALECTS["webrl"].naming_by("id")
     for env, task in envs_with_tasks(tasks, quiet=True, **{**agent, "max_steps": 2 * playing.MAX_STEPS}):
         forced = force_mistake(env, task, Random(f"forced/{task.task_id}"))
         made = choices(*forced) if forced else None
         if forced and made:
             errors = ["refused" if after.has_error else "" for after in forced[1][1:]] + [""]
-            found[task.task_id] = [
+            first_steps[task.task_id] = [
                 Step(shown.page, dialect.format(shown.action), error, response_ids=ids)
                 for shown, error, ids in zip(forced[1], errors, made, strict=True)
             ]
-    return found
+    return first_steps
 
 
 @dataclass
-class LedPolicy:
-    """A policy that goes on from given first steps, which are taken in its place."""
+class ReplayThenPolicy:
+    """A policy that continues after given first steps, which it replays."""
 
     inner: Policy
-    begun: Mapping[str, Sequence[Step]]  # by task id
+    first_steps: Mapping[str, Sequence[Step]]  # by task id
     _ready: list[tuple[int, Reply]] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Reply with a first step, or ask the policy; its first request tells it of the steps before."""
+        """Reply with a first step, or ask the policy; its first request has the replayed steps as history."""
         for request in requests:
             task_id, number = request.env.task.task_id, request.info["step"]
-            begun = self.begun[task_id]
+            begun = self.first_steps[task_id]
             if number >= len(begun):
                 self.inner.ask([request._replace(history=begun) if number == len(begun) else request])
                 continue
             if request.info["page"] != begun[number].page:
-                raise ValueError(f"step {number} of {task_id} is on another page than its beginning")
+                raise ValueError(f"step {number} of {task_id} is on another page than its recorded first steps")
             self._ready.append((request.slot, Reply(begun[number].reply, response_ids=begun[number].response_ids)))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
@@ -360,9 +369,9 @@ class LedPolicy:
         self.inner.close()
 
 
-def searches(run: Comparison, seed: int) -> Iterator[playing.Measured]:
+def searches(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
     """Search with each method within the same number of env steps."""
-    ways: dict[str, dict[str, Any]] = {
+    methods: dict[str, dict[str, Any]] = {
         "one episode, greedy": {"method": "greedy"},
         "best of N, by confidence": {"method": "best_of_n", "value": "confidence"},
         "best of N, by the commonest answer": {"method": "best_of_n", "value": "majority"},
@@ -372,22 +381,22 @@ def searches(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     (policy,) = run.settings.agents
     options = {"policy": policy, "split": run.settings.split, "seed": seed, "threads": 1, "json": True, **run.options}
     options |= {"limit": run.settings.limit} if run.settings.limit else {}
-    for title, own in ways.items():
-        file = run.episodes(policy) / f"{'_'.join(own.values())}_{seed}.jsonl"
+    for title, method in methods.items():
+        file = run.episodes(policy) / f"{'_'.join(method.values())}_{seed}.jsonl"
         record = file.with_suffix(".json")
         if not record.exists():
-            printed = command("agents.search", **options, **own, save=file)
+            printed = command("agents.search", **options, **method, save=file)
             record.write_text(printed.splitlines()[-1], encoding="utf-8")
-        found = json.loads(record.read_text(encoding="utf-8"))
-        spent = {name: found[name] for name in ("episodes", "env_steps", "generated_tokens")}
-        spent["any_episode"] = found["oracle_any"]["success"]
-        yield playing.Measured(title, [playing.rewards(read_trajectories(file))], spent)
+        result = json.loads(record.read_text(encoding="utf-8"))
+        spent = {name: result[name] for name in ("episodes", "env_steps", "generated_tokens")}
+        spent["any_episode"] = result["oracle_any"]["success"]
+        yield playing.AgentResult(title, [playing.rewards(read_trajectories(file))], spent)
 
 
-def workflows(run: Comparison, seed: int) -> Iterator[playing.Measured]:
-    """Play a stream of tasks with no memory, with workflows of its own successes, and with those of the expert.
+def workflows(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
+    """Play a stream of tasks without memory, with workflows of the agent's successes, and with those of the expert.
 
-    The memory is induced from what was solved, as the env says, and given back from the next part of the stream on.
+    Workflows are induced from episodes with reward 1, and used from the next part of the stream on.
     """
     titles = {
         "none": "without memory",
@@ -398,16 +407,16 @@ def workflows(run: Comparison, seed: int) -> Iterator[playing.Measured]:
 
     def episodes(player: str, part: Sequence[Task], memory: Path | None, draw: int) -> list[Any]:
         temperature = None if options["temperature"] < 0 else options["temperature"]
-        own = {"temperature": temperature, "seed": draw, "memory": memory}
-        own |= {"max_steps": playing.MAX_STEPS, "threads": 1, "elements": "id"}
-        evaluated = EvaluationSettings(**{**policy_defaults(policy), **own, "policy": player})
+        settings = {"temperature": temperature, "seed": draw, "memory": memory}
+        settings |= {"max_steps": playing.MAX_STEPS, "threads": 1, "elements": "id"}
+        evaluated = EvaluationSettings(**{**policy_defaults(policy), **settings, "policy": player})
         evaluation = evaluate_policy(evaluated, part, quiet=True)
         if evaluation.failed:
-            raise RuntimeError(f"{evaluation.failed} episodes of {player} were lost; run the command once more")
+            raise RuntimeError(f"{evaluation.failed} episodes of {player} failed; run the command again")
         return evaluation.trajectories
 
     for way in options["ways"]:
-        stream, found = Random(seed).sample(tasks, len(tasks)), dict[str, float]()
+        stream, rewards = Random(seed).sample(tasks, len(tasks)), dict[str, float]()
         memory, file = WorkflowMemory(), run.folder / f"{way}_{seed}.json"
         if way == "offline":
             memory.add(episodes("expert", draw_tasks(options["offline_worlds"], 1), None, seed))
@@ -415,24 +424,24 @@ def workflows(run: Comparison, seed: int) -> Iterator[playing.Measured]:
             part = stream[start : start + options["part"]]
             memory.save(file)
             played = episodes(policy, part, None if way == "none" else file, seed + start)
-            found |= zip([task.task_id for task in part], playing.rewards(played), strict=True)
+            rewards |= zip([task.task_id for task in part], playing.rewards(played), strict=True)
             if way == "online":
                 memory.add(played)
-        values = list(found.values())
+        values = list(rewards.values())
         parts = {
             f"part_{start // options['part'] + 1}": mean(values[start : start + options["part"]])
             for start in range(0, len(values), options["part"])
         }
-        yield playing.Measured(titles[way], [[found[task.task_id] for task in tasks]], parts)
+        yield playing.AgentResult(titles[way], [[rewards[task.task_id] for task in tasks]], parts)
 
 
 class Recipe(NamedTuple):
-    """A function that plays the agents of one seed, its seeds, and how many agents it takes (None: several)."""
+    """A function that yields the results of one seed, the default seeds, and the number of `--agents` (None: one or more)."""
 
-    play: Callable[[Comparison, int], Iterator[playing.Measured]]
+    play: Callable[[Comparison, int], Iterator[playing.AgentResult]]
     seeds: tuple[int, ...]
     agents: int | None
-    mean: str = ""  # title of a first row: the mean of the agents one by one
+    mean: str = ""  # title of an additional first row with the mean of the agents
 
 
 with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
@@ -446,7 +455,7 @@ RECIPES = {
 
 
 def compare(settings: CompareSettings) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Any]]:
-    """Train and play what is not there yet, and return the rows by part of the result, and what they were measured with.
+    """Run a recipe and return the rows by part of the result, and the settings of the run.
 
     Raises ValueError for settings that do not fit the recipe.
     """
@@ -462,34 +471,34 @@ def compare(settings: CompareSettings) -> tuple[dict[str, list[dict[str, Any]]],
     seeds = settings.seeds or recipe.seeds or tuple(range(count))
     run = Comparison(settings, {**numbers, **read_pairs(settings.set, "set")}, seeds)
     tasks = run.tasks()
-    begun_at = playing.claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
-    found = playing.side_by_side(_play_all, [(run, seed) for seed in seeds], settings.jobs)
-    parts: dict[str, list[playing.Measured]] = {}
-    for items in zip(*found, strict=True):
+    begun_at = playing.claim_folder(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
+    results = playing.run_parallel(_play_all, [(run, seed) for seed in seeds], settings.jobs)
+    parts: dict[str, list[playing.AgentResult]] = {}
+    for items in zip(*results, strict=True):
         spent = {name: mean(item.spent[name] for item in items) for name in items[0].spent}
-        own = items[0]._replace(rewards=[each for item in items for each in item.rewards], spent=spent)
-        parts.setdefault(own.part, []).append(own)
+        result = items[0]._replace(rewards=[values for item in items for values in item.rewards], spent=spent)
+        parts.setdefault(result.part, []).append(result)
     if recipe.mean:
-        parts["rows"].insert(0, playing.Measured(recipe.mean, [item.rewards[0] for item in parts["rows"][:count]]))
+        parts["rows"].insert(0, playing.AgentResult(recipe.mean, [item.rewards[0] for item in parts["rows"][:count]]))
     chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": run.test_worlds}
     rows = {part: playing.rows(measured, measured[0].tasks or tasks) for part, measured in parts.items()}
     return rows, {"recipe": settings.recipe, "begun_at": [begun_at], **run.options, **chosen}
 
 
-def _play_all(run: Comparison, seed: int) -> list[playing.Measured]:
+def _play_all(run: Comparison, seed: int) -> list[playing.AgentResult]:
     return list(RECIPES[run.settings.recipe].play(run, seed))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run a recipe and print what it measured."""
+    """Run a recipe and print the results."""
     named = ["--recipe", *arguments] if arguments and not arguments[0].startswith("-") else arguments
     settings = parse_settings(CompareSettings, named, program="benchmarks.compare")
-    parts, told = compare(settings)
+    parts, provenance = compare(settings)
     for part, rows in parts.items():
         if len(parts) > 1:
             print(f"{part}:")
         playing.print_rows(rows)
-    playing.hand_over("compare", parts | told, settings)
+    playing.save_result("compare", parts | provenance, settings)
 
 
 if __name__ == "__main__":

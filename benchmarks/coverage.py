@@ -30,7 +30,7 @@ class CoverageSettings(EnvSettings):
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Measure as the command line says."""
+    """Measure with the options of the command line."""
     settings = parse_settings(
         CoverageSettings, arguments, {"elements": "id", "window": 20_000, "max_steps": 30}, program="benchmarks.coverage"
     )
@@ -50,14 +50,14 @@ def main(arguments: Sequence[str]) -> None:
             name: {
                 "covered": counts[name] - count,
                 "tasks": counts[name],
-                "missing": next(reply for each, reply in missing if each == name),
+                "missing": next(reply for template, reply in missing if template == name),
             }
             for name, count in Counter(name for name, _ in missing).items()
         }
         covered = 1 - len(missing) / len(tasks)
         print(f"{split:<12} {100 * covered:5.1f} %   n = {len(tasks)}")
-        for name, found in by_template.items():
-            print(f"  {name:<40} {found['covered']} of {found['tasks']}   {found['missing'][:80]!r}")
+        for name, row in by_template.items():
+            print(f"  {name:<40} {row['covered']} of {row['tasks']}   {row['missing'][:80]!r}")
         record[split] = {"covered": covered, "tasks": len(tasks), "incomplete": by_template}
     if settings.json:
         print(json.dumps(record))

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from benchmarks import plots, scaling
-from benchmarks.machine import cores, middle, say, tell, use_cores
-from benchmarks.peers.contender import PEERS_PYTHON, Measured, contenders, megabytes_per_env, play_round
+from benchmarks.machine import cores, log_progress, report, rounded_median, use_cores
+from benchmarks.peers.contender import PEERS_PYTHON, RoundTimes, contenders, megabytes_per_env, play_round
 from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
 from webarena_gym import console
@@ -41,8 +41,8 @@ from webarena_gym.tasks import load
 from webarena_gym.tools.serve import WorldSites
 
 
-class Served(WorldSites):
-    """One world behind a port; `renew` makes it as good as new."""
+class RenewableSites(WorldSites):
+    """One world served at a port; `renew` restores its initial state."""
 
     def __init__(self, port: int, world_seed: int) -> None:
         self.port, self.renew = port, partial(super().__init__, port, world_seed)
@@ -50,12 +50,12 @@ class Served(WorldSites):
 
 
 @contextmanager
-def serving(world_seed: int) -> Iterator[Served]:
+def serving(world_seed: int) -> Iterator[RenewableSites]:
     """Serve a world on a free port until the block ends."""
-    opened: list[Served] = []
+    opened: list[RenewableSites] = []
 
-    def open_at(port: int) -> Served:
-        opened.append(Served(port, world_seed))
+    def open_at(port: int) -> RenewableSites:
+        opened.append(RenewableSites(port, world_seed))
         return opened[0]
 
     with run_server(sites=open_at):
@@ -109,7 +109,7 @@ def main() -> None:
     result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick}
     if options.plot:
         plots.draw(result, plots.PICTURE)
-    tell("env_speed", result, as_json=options.json, out=options.out)
+    report("env_speed", result, as_json=options.json, out=options.out)
 
 
 def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
@@ -119,45 +119,45 @@ def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
     whole_pages = WebArenaLite(split="test", window=WHOLE, max_steps=60)
     shop = [task for task in whole_pages.tasks if task.sites == ("shopping",)]
     with serving(WORLD) as served:
-        result = side_by_side(effort, names, [walk_only(recording) for recording in record(whole_pages, shop)], served)
+        result = run_parallel(effort, names, [walk_only(recording) for recording in record(whole_pages, shop)], served)
     make_env = partial(WebArenaLite, split="test", max_steps=60)
     usual = make_env()
     recordings = record(usual, usual.tasks[:: effort.suite_part])
-    say("the test split")
+    log_progress("the test split")
     result |= suite(effort, make_env, recordings)
     if effort.large:
-        say("the test split's templates in a large world")
+        log_progress("the test split's templates in a large world")
         in_large = partial(WebArenaLite, tasks=load("test", WORLD, scale="large"), max_steps=60)
         large = in_large()
         result |= suite(effort, in_large, record(large, large.tasks[:: effort.suite_part]), name="large")
-    say("growth")
+    log_progress("growth")
     result |= growth(effort.growth)
     result |= {"step_parts_ms": step_parts(make_env, recordings)}
     if "chromium" in names:
         result |= seeing(recordings[:: max(1, len(recordings) // (5 * effort.episodes))])
     script = "import time; start = time.perf_counter(); import webarena_gym; print(time.perf_counter() - start)"
     command = [sys.executable, "-c", script]
-    taken = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(effort.starts)]  # noqa: S603
-    result |= {"import_s": middle(map(float, taken))}
+    durations = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(effort.starts)]  # noqa: S603
+    result |= {"import_s": rounded_median(map(float, durations))}
     use_cores(every_core)
     return result | together(effort, every_core)
 
 
-def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording], served: Served) -> dict[str, Any]:
+def run_parallel(effort: Effort, names: Sequence[str], walks: Sequence[Recording], served: RenewableSites) -> dict[str, Any]:
     """Return the figures of all contenders on the same pages; None for those that are not installed."""
     present = [contender for contender in contenders(find_executable()) if contender.name in names]
     tell_absent(names, [contender.name for contender in present])
     chosen = list(walks[:: len(walks) // effort.episodes][: effort.episodes])
     others = [walk for walk in walks if walk not in chosen]
-    rounds: dict[str, list[Measured]] = {contender.name: [] for contender in present}
+    rounds: dict[str, list[RoundTimes]] = {contender.name: [] for contender in present}
     for number in range(effort.rounds):
         for contender in present:
-            say(f"round {number + 1} of {effort.rounds}: {contender.name}")
+            log_progress(f"round {number + 1} of {effort.rounds}: {contender.name}")
             rounds[contender.name].append(play_round(contender, chosen, others, served))
     sizes: dict[str, float | None] = {}
     for contender in present:
         if contender.name != "browsergym_nowait":  # the same as with its waits
-            say(f"memory: {contender.name}")
+            log_progress(f"memory: {contender.name}")
             size = megabytes_per_env(contender, walks, served)
             sizes[contender.name] = None if size is None else round(size, 2)
     result: dict[str, Any] = {"episodes": [walk.task_id for walk in chosen]}
@@ -169,15 +169,15 @@ def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording
     return result | ratios(result)
 
 
-def figures(rounds: Sequence[Measured]) -> dict[str, Any]:
+def figures(rounds: Sequence[RoundTimes]) -> dict[str, Any]:
     """Return the medians over rounds, steps and resets, and their numbers."""
     steps = [ms for measured in rounds for ms in measured.step_ms]
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
     return {
-        "steps_per_s": middle(rates), "steps_per_s_of_rounds": [round(rate, 2) for rate in rates],
-        "step_ms": middle(steps), "steps": len(steps), "reset_ms": middle(resets), "resets": len(resets),
-        "first_observation_s": middle([measured.first_s for measured in rounds]),
+        "steps_per_s": rounded_median(rates), "steps_per_s_of_rounds": [round(rate, 2) for rate in rates],
+        "step_ms": rounded_median(steps), "steps": len(steps), "reset_ms": rounded_median(resets), "resets": len(resets),
+        "first_observation_s": rounded_median([measured.first_s for measured in rounds]),
         "failures": [failure for measured in rounds for failure in measured.failures],
     }  # fmt: skip
 
@@ -200,7 +200,7 @@ def suite(
     """Return the figures of whole episodes on all sites, in-process, observation and judgement included.
 
     Each is played twice in a row: first with nothing in memory but the pages of other tasks, then again, as the next episode of
-    a group is, for which equal pages are neither rendered nor written anew.
+    a group is, for which equal pages are neither rendered nor serialised again.
     """
     steps: dict[str, list[float]] = {"first": [], "again": []}
     rates: dict[str, list[float]] = {"first": [], "again": []}
@@ -210,24 +210,28 @@ def suite(
         env = make_env()
         before = len(steps["first"])
         for recording in recordings:
-            for time_of, taken in steps.items():
+            for time_of, times in steps.items():
                 watch = Watch()
                 env.reset(options={"task": recording.task_id})
                 resets += [watch.ms()] if time_of == "again" else []
                 for step in recording.steps:
                     watch = Watch()
                     env.step(step.reply)
-                    taken.append(watch.ms())
-        for time_of, taken in steps.items():
-            rates[time_of].append(1000 / mean(taken[before:]))
+                    times.append(watch.ms())
+        for time_of, times in steps.items():
+            rates[time_of].append(1000 / mean(times[before:]))
     result: dict[str, Any] = {}
-    for time_of, taken in steps.items():
+    for time_of, times in steps.items():
         result |= {
-            f"{name}_{time_of}_steps_per_s": middle(rates[time_of]),
-            f"{name}_{time_of}_step_ms": middle(taken),
-            f"{name}_{time_of}_step_ms_p95": round(sorted(taken)[int(0.95 * len(taken))], 3),
+            f"{name}_{time_of}_steps_per_s": rounded_median(rates[time_of]),
+            f"{name}_{time_of}_step_ms": rounded_median(times),
+            f"{name}_{time_of}_step_ms_p95": round(sorted(times)[int(0.95 * len(times))], 3),
         }
-    return result | {f"{name}_steps": len(steps["first"]), f"{name}_reset_ms": middle(resets), f"{name}_resets": len(resets)}
+    return result | {
+        f"{name}_steps": len(steps["first"]),
+        f"{name}_reset_ms": rounded_median(resets),
+        f"{name}_resets": len(resets),
+    }
 
 
 def growth(times: int) -> dict[str, float]:
@@ -270,7 +274,7 @@ def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:
     """Return the figures of whole episodes with pictures, which only Chromium draws; none where there is no Chromium."""
     result: dict[str, Any] = {}
     for kind in ("jpeg", "png") if find_executable() else ():
-        say(f"pictures: {kind}")
+        log_progress(f"pictures: {kind}")
         env = WebArenaLite(split="test", browser="chromium", observation="pixels", picture_format=kind, max_steps=60)
         env.reset()  # starts Chromium
         steps, resets = [], []
@@ -285,8 +289,8 @@ def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:
         env.close()
         result |= {
             f"{kind}_steps_per_s": round(1000 / mean(steps), 1),
-            f"{kind}_step_ms": middle(steps),
-            f"{kind}_reset_ms": middle(resets),
+            f"{kind}_step_ms": rounded_median(steps),
+            f"{kind}_reset_ms": rounded_median(resets),
         }
     return result
 
@@ -301,7 +305,7 @@ def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
     """Return the figures of many envs in the vector env."""
     curve = []
     for envs in effort.envs:
-        say(f"{envs} envs on {len(use)} cores")
+        log_progress(f"{envs} envs on {len(use)} cores")
         run = {"envs": envs, "workers": min(envs, len(use)), "seconds": effort.seconds}
         ready_first, all_of_them = (scaling.rate(use, batch=batch, **run) for batch in (max(1, envs // 4), envs))
         point = {"envs": envs, "steps_per_s": ready_first.steps_per_s, "lockstep_steps_per_s": all_of_them.steps_per_s}
@@ -309,15 +313,15 @@ def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
     waiting = {"envs": 16, "workers": 16, "seconds": effort.seconds, "wait_ms": 20, "site": "shopping", "warm_up": 20}
     tails, spread = [], []
     for number in range(effort.pairs):
-        say(f"pair {number + 1} of {effort.pairs}: asynchronous and lock-step, two cores and one")
+        log_progress(f"pair {number + 1} of {effort.pairs}: asynchronous and lock-step, two cores and one")
         tails.append([scaling.rate(use, batch=batch, **waiting).steps_per_s for batch in (4, 16)])
         pair = (scaling.rate(use[-n:], envs=64, workers=n, batch=16, seconds=effort.seconds) for n in (2, 1))
         spread.append([rate.steps_per_s for rate in pair] if len(use) > 1 else [0.0, 1.0])
     return {
         "scaling": curve,
-        "async_over_lockstep": middle([ready_first / all_of_them for ready_first, all_of_them in tails]),
+        "async_over_lockstep": rounded_median([ready_first / all_of_them for ready_first, all_of_them in tails]),
         "async_and_lockstep_steps_per_s": tails,
-        "two_core_scaling": middle([two / one for two, one in spread]) if len(use) > 1 else None,
+        "two_core_scaling": rounded_median([two / one for two, one in spread]) if len(use) > 1 else None,
         "two_and_one_core_steps_per_s": spread if len(use) > 1 else None,
     }
 
@@ -326,9 +330,9 @@ def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
     """Print which contenders are not measured, and what is missing."""
     absent = [name for name in names if name not in present]
     if "floor" in absent or "chromium" in absent:
-        say(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
+        log_progress(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
     elif absent and not PEERS_PYTHON.exists():
-        say(f"left out: {', '.join(absent)}; `make peers` installs them")
+        log_progress(f"left out: {', '.join(absent)}; `make peers` installs them")
 
 
 PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
@@ -338,7 +342,7 @@ PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
     "history": ((env_module, "compress"), (env_module, "as_text")),
     "evaluate": ((WebArenaLite, "_evaluate"),),
 }
-"""The functions that a step is made of. What is left is `act`: the reply's parsing, links and forms, cookies, the env itself."""
+"""The functions of each part of a step. The rest is `act`: parsing replies, links and forms, cookies, the env itself."""
 
 
 class Stopwatch:
@@ -363,11 +367,11 @@ class Stopwatch:
     def around(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function with its time added to a part."""
 
-        def timed(*positional: Any, **named: Any) -> Any:
+        def measure_time(*positional: Any, **named: Any) -> Any:
             with self.timing(part):
                 return function(*positional, **named)
 
-        return timed
+        return measure_time
 
     def _turn(self) -> None:
         now = time.perf_counter()

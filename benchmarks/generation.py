@@ -60,7 +60,7 @@ def prompts_of(scene: str, count: int, seed: int = 0) -> list[Ids]:
     return [ids(470)] * count
 
 
-def ours(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
+def engine_contender(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
     """Return a contender: the number of tokens that the engine generates for prompts."""
     engine = InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS)
 
@@ -71,7 +71,7 @@ def ours(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
     return run
 
 
-def padded(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
+def padded_contender(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
     """Return a contender: `model.generate` on one batch, padded on the left."""
     make: Any = model.generate
 
@@ -86,7 +86,7 @@ def padded(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
     return run
 
 
-CONTENDERS = {"ours": ours, "padded": padded}
+CONTENDERS = {"ours": engine_contender, "padded": padded_contender}
 
 
 def measure(model: PreTrainedModel, prompts: Sequence[Ids], rounds: int) -> dict[str, float]:
@@ -122,8 +122,8 @@ def main() -> None:
             for count in counts:
                 rates = measure(model, prompts_of(scene, count), rounds)
                 results.append({"model": name, "scene": scene, "prompts": count, "tokens_per_cpu_s": rates})
-                told = f"{rates} new tokens per CPU second; ours / padded {rates['ours'] / rates['padded']:.2f}"
-                print(f"{name:7}{scene:7}{count:3} prompts  {told}", flush=True)
+                summary = f"{rates} new tokens per CPU second; ours / padded {rates['ours'] / rates['padded']:.2f}"
+                print(f"{name:7}{scene:7}{count:3} prompts  {summary}", flush=True)
     if arguments.json:
         print(json.dumps({"results": results, "rounds": rounds, **origin("generation")}))
 

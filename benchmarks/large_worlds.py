@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from benchmarks.machine import cores, held_by, tell, use_cores
+from benchmarks.machine import cores, report, resources_of, use_cores
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     use_cores(cores()[-1:])
-    tell("large_worlds", measure(), as_json=options.json)
+    report("large_worlds", measure(), as_json=options.json)
 
 
 def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
                     raise RuntimeError(f"the page of http://{host}/{path} was not shown, but {env.page.url}")
         made.append(env)
         gc.collect()
-        holding = held_by(os.getpid())
+        holding = resources_of(os.getpid())
         held.append(holding.mb if holding else None)
     for _ in range(resets):
         # is counted among the searches

@@ -19,7 +19,7 @@ PACKAGES = ("webarena-gym", "gymnasium", "lxml", "jinja2", "playwright", "numpy"
 
 
 def origin(name: str) -> dict[str, Any]:
-    """Return what identifies a run of the benchmark with that name."""
+    """Return the provenance of a run of the benchmark with that name: commit, machine, versions and command."""
     return {
         "commit": COMMIT,
         "machine": f"{processor()}, {platform.machine()}, {os.cpu_count()} cores",
@@ -28,8 +28,8 @@ def origin(name: str) -> dict[str, Any]:
     }
 
 
-def tell(name: str, result: dict[str, Any], *, as_json: bool, out: Path | None = None) -> None:
-    """Print the result of the benchmark with that name, with its origin, a figure a line and as JSON; and write it to benchmarks/results."""
+def report(name: str, result: dict[str, Any], *, as_json: bool, out: Path | None = None) -> None:
+    """Add the provenance to the result of a benchmark, print it, and write it to benchmarks/results/`out`. With `as_json` also as one JSON line."""
     result |= origin(name)
     for key, value in result.items():
         print(f"{key:<36}{json.dumps(value)}")
@@ -53,7 +53,7 @@ def cores() -> list[int]:
 
 
 def use_cores(chosen: list[int]) -> None:
-    """Keep this process, and all that it starts, on these cores, if the system supports it."""
+    """Pin this process and its future children to these cores, if the system supports it."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, chosen)
 
@@ -67,31 +67,31 @@ def _version(package: str) -> str | None:
 
 _described = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)  # noqa: S607
 COMMIT = _described.stdout.strip() or "unknown"
-"""the commit that is measured: asked when the code is loaded, as a long run may see others made"""
+"""The commit that is measured, read at import because later commits may follow during a long run."""
 
 
-def timed(work: Callable[[], Any]) -> dict[str, float]:
-    """Do the work and return how long it took, in seconds of the processor and of the clock."""
+def measure_time(work: Callable[[], Any]) -> dict[str, float]:
+    """Call a function and return its duration in seconds of CPU time and of wall time."""
     cpu_s, wall_s = time.process_time(), time.perf_counter()
     work()
     return {"cpu_s": time.process_time() - cpu_s, "wall_s": time.perf_counter() - wall_s}
 
 
-def middle(values: Iterable[float]) -> float | None:
-    """Return the median, rounded; None of nothing."""
+def rounded_median(values: Iterable[float]) -> float | None:
+    """Return the median, rounded to three decimals; None for no values."""
     known = list(values)
     return round(median(known), 3) if known else None
 
 
-def say(what: str) -> None:
-    """Tell how far the run is, beside the result."""
-    print(what, file=sys.stderr, flush=True)
+def log_progress(message: str) -> None:
+    """Print the progress of a benchmark to the standard error."""
+    print(message, file=sys.stderr, flush=True)
 
 
 _PROC = Path("/proc")
 
 
-class Holding(NamedTuple):
+class ResourceUse(NamedTuple):
     """Memory of a process and all its descendants. `mb` is the proportional set size: shared memory counts by its part."""
 
     mb: float
@@ -99,22 +99,22 @@ class Holding(NamedTuple):
     processes: int
 
 
-def held_by(pid: int) -> Holding | None:
-    """Return what a process and its descendants hold; None where /proc does not tell."""
+def resources_of(pid: int) -> ResourceUse | None:
+    """Return memory, files and processes of a process and its descendants; None without /proc."""
     if not (_PROC / "self/smaps_rollup").exists():
         return None
     tree = family(pid)
     mb, files = 0.0, 0
     for member in tree:
-        with suppress(OSError):  # it may end at any time
+        with suppress(OSError):  # the process may end at any time
             lines = (_PROC / f"{member}/smaps_rollup").read_text().splitlines()
             mb += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
             files += len(os.listdir(_PROC / f"{member}/fd"))
-    return Holding(mb, files, len(tree))
+    return ResourceUse(mb, files, len(tree))
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and its descendants; the process alone where there is no /proc."""
+    """Return a process and its descendants; only the process without /proc."""
     children: dict[int, list[int]] = defaultdict(list)
     for entry in _PROC.iterdir() if _PROC.exists() else ():
         if entry.name.isdigit():
@@ -122,6 +122,6 @@ def family(pid: int) -> list[int]:
                 stat = (entry / "stat").read_text()
                 children[int(stat.rpartition(")")[2].split()[1])].append(int(entry.name))
     members = [pid]
-    for member in members:  # grows while it is walked
+    for member in members:  # grows during the iteration
         members += children[member]
     return members

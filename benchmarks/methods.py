@@ -1,9 +1,9 @@
 """All training methods compared at an equal budget: `python -m benchmarks.methods [--quick] --json`.
 
-Each method reinforces the same clones for the same time, on the same tasks of training worlds, and is then evaluated on tasks in
-worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
-(Zero, thoughts) train that one first, for the cloning minutes, and the agents of Stable-Baselines3 begin untrained. The cost of a run is given in env steps, tokens and CPU minutes. A run
-that was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
+Each method fine-tunes the same BC agents for the same time, on the same tasks of training worlds, and is then evaluated on tasks in held-out
+worlds, greedily and sampled. The variants of the paper that start from another BC agent (Zero, thoughts) train it first, for the cloning
+minutes, and the agents of Stable-Baselines3 start untrained. The cost of a run is reported in env steps, tokens and CPU minutes. A run that
+was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
 import tomllib
@@ -24,7 +24,7 @@ from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
 from agents.training.metrics import read_metrics
 from agents.training.settings import METHODS, BCSettings, RememberSettings, SB3Settings
-from benchmarks.playing import TrainingSettings, claim, hand_over, measure, side_by_side, some, suite_tasks
+from benchmarks.playing import TrainingSettings, claim_folder, measure, run_parallel, save_result, subsample, suite_tasks
 from webarena_gym import console
 from webarena_gym.evaluation.statistics import paired_difference, pooled_score
 from webarena_gym.tasks import Task
@@ -32,17 +32,17 @@ from webarena_gym.tasks import Task
 _KINDS = """account_place category_place search_place product_place reviews_place cart_add cart_show wish_list_add newsletter_switch
 latest_total latest_number order_status product_price product_sku"""
 TEMPLATES = tuple(f"shopping.{kind}" for kind in _KINDS.split())
-"""Tasks of the shop that take two to six steps, which a language model of a million parameters can learn in minutes."""
+"""Tasks of the shop with two to six steps, which a language model of a million parameters can learn in minutes."""
 
 
 class Recipe(NamedTuple):
-    """The options of a method's trainer, and of its clone if it has one of its own."""
+    """The options of a method's trainer, and of its BC agent if it does not use the common one."""
 
     title: str
     options: Mapping[str, Any] = {}
-    cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
+    cloning: Mapping[str, Any] | None = None  # options of the method's BC agent; None: the common one
     trainer: str = "grpo"  # a method of agents.train_rl, or sb3
-    memory: Mapping[str, Any] | None = None  # options of agents.remember, whose memory the clone is given within the budget
+    memory: Mapping[str, Any] | None = None  # options of agents.remember, which fills the agent's memory within the budget
 
 
 _TASKS = ("templates", "worlds", "per_template")
@@ -52,11 +52,11 @@ with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
     RECIPES = {name: Recipe(**recipe) for name, recipe in tomllib.load(_file)["methods"].items()}
 
 CURVES = ("success", "reward_deviation", "reply_entropy", "grad_norm")
-"""what tells of an echo trap over a run (RAGEN, arXiv 2504.20073), by the names of its metrics"""
-_POINTS = 60  # of a curve, at most
+"""metrics that indicate an echo trap (RAGEN, arXiv 2504.20073)"""
+_POINTS = 60  # maximum of points of a curve
 
 SPENT = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minutes")
-"""what a run spent, by the names of its metrics"""
+"""metrics of the cost of a run"""
 
 QUICK: dict[str, Any] = {
     "minutes": 0.5, "cloning_minutes": 1.0, "methods": ("mgrpo", "filtered_bc"), "limit": 20, "out": Path("runs/methods_quick")
@@ -65,69 +65,73 @@ QUICK: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class MethodsSettings(TrainingSettings):
-    """Train every method for the same time, and evaluate it."""
+    """Train with each method for the same time, and evaluate."""
 
     out: NewFolder = Path("runs/methods")
     """folder of all runs"""
     methods: tuple[str, ...] = tuple(RECIPES)
-    """which methods"""
+    """names of the methods"""
     cloned: tuple[PresentFolder, ...] = ()
-    """the clones that methods reinforce, seed after seed in turn; by default one is trained for the cloning minutes"""
+    """BC agents to fine-tune, one for each seed in turn; by default one is trained for the cloning minutes"""
     seeds: tuple[int, ...] = (0,)
-    """a run of each method for each"""
+    """training seeds of each method"""
     templates: tuple[str, ...] = TEMPLATES
-    """templates to train and evaluate on; none: train on the training split's, evaluate on the test split and on its templates in the test worlds"""
+    """templates for training and evaluation; none: train on the training split's, evaluate on the test split and on its templates in the test worlds"""
     worlds: tuple[int, ...] = tuple(range(11, 59))
     per_template: int = 1
     test_worlds: tuple[int, ...] = (1701, 1702, 1703)
-    """seeds of the worlds to evaluate in, never trained in"""
+    """seeds of the held-out worlds for evaluation"""
     per_test_template: int = 4
     """tasks of each template in each of these worlds"""
     training_steps: int | None = None
-    """steps of an episode in training; by default as the clone was used"""
+    """maximum of steps of an episode in training; by default that of the BC agent"""
     cloning_minutes: float = 3.0
-    """time for each clone"""
+    """training time of each BC agent"""
     minutes: float = 4.0
-    """time for each method"""
+    """training time of each method"""
     cpu_minutes: float = 0.0
-    """CPU time for each method, in place of minutes, so that other work on the machine does not matter; not for Stable-Baselines3"""
+    """CPU time of each method instead of minutes, which does not depend on the load of the machine; not for Stable-Baselines3"""
     env_steps: int = 0
-    """env steps for each method, in place of minutes; not for Stable-Baselines3"""
+    """env steps of each method instead of minutes; not for Stable-Baselines3"""
     tasks_per_update: int = 16
     """groups in an update of M-GRPO; other methods play as many episodes"""
     group_size: int = 8
     """rollouts of each task in a group of M-GRPO"""
     learning_rate: float = 3e-4
-    """of every method but those of Stable-Baselines3, which have their own"""
+    """learning rate of each method except those of Stable-Baselines3"""
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
-    """Train what is not trained yet, evaluate, and return a row for each method."""
+    """Train missing agents, evaluate, and return a row for each method."""
     unknown = sorted(set(settings.methods) - set(RECIPES))
     if unknown:
-        raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
+        raise ValueError(f"method is {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
     timed = [name for name in settings.methods if RECIPES[name].trainer == "sb3"]
     for budget in _BUDGETS:
         if timed and getattr(settings, budget):
-            raise ValueError(f"{budget} is {getattr(settings, budget)}; expected 0 with {timed[0]}, which counts minutes")
+            raise ValueError(
+                f"{budget} is {getattr(settings, budget)}; expected 0 with {timed[0]}, which is limited by minutes"
+            )
     if any(RECIPES[name].cloning is None for name in settings.methods):
-        for seed in settings.seeds if settings.cloned else settings.seeds[:1]:  # before many runs ask for it
+        for seed in settings.seeds if settings.cloned else settings.seeds[:1]:  # before parallel runs use it
             folder, cloned = _common_clone(settings, seed)
-            own = {"minutes": settings.cloning_minutes, "seed": seed}
-            claim(folder, cloned=cloned if settings.cloned else own)
+            cloning = {"minutes": settings.cloning_minutes, "seed": seed}
+            claim_folder(folder, cloned=cloned if settings.cloned else cloning)
             if not settings.cloned:
                 train_bc(_cloning(settings, cloned, seed, {}))
             measure(cloned, held_out(settings), folder / "episodes", settings.max_steps)
     calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
-    runs = side_by_side(train_and_measure, calls, settings.jobs)
-    of_method = {name: [found for found in runs if found["method"] == name] for name in settings.methods}
+    runs = run_parallel(train_and_measure, calls, settings.jobs)
+    of_method = {name: [result for result in runs if result["method"] == name] for name in settings.methods}
     first = of_method[settings.methods[0]]
     kinds = [task.template for task in held_out(settings)]
     return {
-        "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first, kinds) for name, own in of_method.items()],
-        "curves": {name: {str(found["seed"]): found["curves"] for found in own} for name, own in of_method.items()},
+        "rows": [
+            {"method": name, "title": RECIPES[name].title} | _row(results, first, kinds) for name, results in of_method.items()
+        ],
+        "curves": {name: {str(result["seed"]): result["curves"] for result in results} for name, results in of_method.items()},
         "n": len(kinds),
-        "begun_at": sorted({found["begun_at"] for found in runs}),
+        "begun_at": sorted({result["begun_at"] for result in runs}),
         **{name: getattr(settings, name) for name in ("seeds", "minutes", "cloning_minutes", "learning_rate", *_BUDGETS)},
         "clones": len(settings.cloned),
         "templates": len(settings.templates),
@@ -136,23 +140,23 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
 
 
 def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[str, Any]:
-    """Return the rewards by task of a clone and of the model that a method trained from it with a seed, and the cost.
+    """Return the rewards by task of a BC agent and of the model that a method trained from it with a seed, and the cost.
 
-    The common clone must be there.
+    The common BC agent must exist.
     """
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     recipe = RECIPES[name]
     folder = settings.out / f"{name}_{seed}"
     common, cloned = _common_clone(settings, seed)
     is_given = settings.cloned and recipe.cloning is None
-    begun_at = claim(
+    begun_at = claim_folder(
         folder,
         cloned=cloned if is_given else None,
         options=recipe.options,
         cloning=recipe.cloning,
         cloning_minutes=None if is_given else settings.cloning_minutes,
         **{key: getattr(settings, key) for key in _CLAIMED},
-        **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of before have none
+        **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of earlier versions have none
         **({"memory": recipe.memory} if recipe.memory is not None else {}),
     )
     episodes = common / "episodes"
@@ -166,12 +170,12 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     if recipe.trainer == "sb3":
         _train_sb3(settings, folder / "run", seed, recipe.options)
     else:
-        begin_with = cloned
+        start = cloned
         if recipe.memory is not None:
-            begin_with = folder / "memory"
-            own: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
-            spent = remember(RememberSettings(model=cloned, out=begin_with, seed=seed, **own))
-        _train(settings, recipe, begin_with, folder / "run", seed, spent)
+            start = folder / "memory"
+            remembering: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
+            spent = remember(RememberSettings(model=cloned, out=start, seed=seed, **remembering))
+        _train(settings, recipe, start, folder / "run", seed, spent)
     tasks, metrics = held_out(settings), read_metrics(folder / "run")
     return {
         "method": name, "clone": str(cloned), "before": measure(cloned, tasks, episodes, settings.max_steps),
@@ -182,27 +186,28 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
 
 
 def curves(records: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
-    """Return points of CPU minutes and a metric for each of CURVES, at equal distances; updates that trained on nothing have no gradient."""
-    found = {}
+    """Return points of CPU minutes and a metric for each of CURVES, evenly spaced; updates without training have no gradient norm."""
+    points_of = {}
     for name in CURVES:
         points = [(round(record["cpu_minutes"], 2), round(record[name], 4)) for record in records if name in record]
         step = max(1, -(-len(points) // _POINTS))
-        found[name] = points[::step]
-    return found
+        points_of[name] = points[::step]
+    return points_of
 
 
 def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:
-    """Return the figures of a method's runs, seeds pooled, and its lift over the first method; costs are means.
+    """Return the figures of a method's runs, seeds pooled, and its improvement over the first method; costs are means.
 
     `kinds` are the templates of the tasks.
     """
     row: dict[str, Any] = {}
-    clones = [found["clone"] for found in runs]
-    for way in ("greedy", "sampled"):
+    clones = [result["clone"] for result in runs]
+    for decoding in ("greedy", "sampled"):
         before, after, others = (
-            [found[part][way] for found in each] for each, part in ((runs, "before"), (runs, "after"), (first, "after"))
+            [result[part][decoding] for result in results]
+            for results, part in ((runs, "before"), (runs, "after"), (first, "after"))
         )
-        row[way] = {
+        row[decoding] = {
             "clone": pooled_score(before)._asdict(),
             "after": pooled_score(after)._asdict(),
             "lift": paired_difference(before, after, templates=kinds, seed_groups=clones)._asdict(),
@@ -210,15 +215,15 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
             "above_first": paired_difference(others, after, templates=kinds, seed_groups=clones)._asdict(),
         }
-    if any(found["steps_remembered"] for found in runs):
-        row["steps_remembered"] = round(mean(found["steps_remembered"] for found in runs), 1)
-    return row | {key: round(mean(found["spent"][key] for found in runs), 1) for key in SPENT}
+    if any(result["steps_remembered"] for result in runs):
+        row["steps_remembered"] = round(mean(result["steps_remembered"] for result in runs), 1)
+    return row | {key: round(mean(result["spent"][key] for result in runs), 1) for key in SPENT}
 
 
 def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Return the template with the largest lift over all seeds, and the lift on all others, if there are others.
+    """Return the template with the largest improvement over all seeds, and the improvement on the other templates, if any.
 
-    `before` and `after` are rewards, seed by seed, of tasks of these kinds.
+    `before` and `after` are the rewards of each seed on tasks of these templates.
     """
     gains = dict.fromkeys(kinds, 0.0)
     for old, new in zip(before, after, strict=True):
@@ -228,19 +233,19 @@ def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after:
     others = [index for index, kind in enumerate(kinds) if kind != best]
     if not others:
         return {"kind": best}
-    kept = ([[rewards[index] for index in others] for rewards in part] for part in (before, after))
-    return {"kind": best} | paired_difference(*kept)._asdict()
+    remaining = ([[rewards[index] for index in others] for rewards in part] for part in (before, after))
+    return {"kind": best} | paired_difference(*remaining)._asdict()
 
 
 def held_out(settings: MethodsSettings) -> list[Task]:
-    """Return the tasks to evaluate on."""
+    """Return the evaluation tasks."""
     if not settings.templates:
         return suite_tasks("test", settings.test_worlds, settings.limit)
-    return some(draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates), settings.limit)
+    return subsample(draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates), settings.limit)
 
 
 def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
-    """Return the folder and the model of the clone that most methods begin with, with this seed."""
+    """Return the folder and the model of the common BC agent of this seed."""
     if not settings.cloned:
         return settings.out / "clone", settings.out / "clone" / "run"
     number = settings.seeds.index(seed) % len(settings.cloned)
@@ -253,7 +258,7 @@ def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[s
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:
-    """Reinforce the clone as the recipe says, for the budget less what was spent before."""
+    """Fine-tune the BC agent with the recipe, for the budget less the cost so far."""
     names = (*_TASKS, "minutes", "cpu_minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if settings.env_steps:
@@ -280,14 +285,14 @@ def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the benchmark and print what it measured."""
+    """Run the benchmark and print the results."""
     settings = parse_settings(MethodsSettings, arguments, QUICK if "--quick" in arguments else {}, program="benchmarks.methods")
     result = run(settings) | {"quick": settings.quick}
     for item in result["rows"]:
         greedy, sampled = (100 * item[way]["after"]["success"] for way in ("greedy", "sampled"))
         lifts = "{:+.1f}, {:+.1f}".format(*(100 * item[way]["lift"]["lift"] for way in ("greedy", "sampled")))
         print(f"{item['method']:<14}   greedy {greedy:5.1f} %   sampled {sampled:5.1f} %   above its clone {lifts}")
-    hand_over("methods", result, settings)
+    save_result("methods", result, settings)
 
 
 if __name__ == "__main__":

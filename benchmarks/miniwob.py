@@ -1,8 +1,8 @@
 """Every task of MiniWoB++ with this package's observations and actions: `python -m benchmarks.miniwob --json`.
 
-Each task is played with a few random valid actions, twice with one seed: both runs must give equal observations. For each task the command
-prints the number of elements that can be used on its first page, and the outcome of the steps. The last line is one JSON object. The
-rewards show that the pages give them; random actions mostly get those for a part of a task.
+Each task is played with a few random valid actions, twice with the same seed: both episodes must give equal observations. The command prints
+for each task the number of elements on its first page that an action can name, and the outcome. The last line is one JSON object. Random
+actions mostly earn partial rewards.
 """
 
 import json
@@ -21,7 +21,7 @@ from webarena_gym.pages.reading import options
 
 
 def main() -> None:
-    """Run the benchmark, print what it measured, and fail when a task did."""
+    """Run the benchmark, print the results, and exit with status 1 if a task failed."""
     parser = console.Parser(prog="python -m benchmarks.miniwob", description=__doc__)
     parser.add_argument("tasks", nargs="*", help="names of tasks (default: all)")
     parser.add_argument("--steps", type=console.whole(0), default=4, help="random actions in each (default: 4)")
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
     env = MiniWobText(max_steps=arguments.steps)
-    rows = {name: played(env, name, arguments.seed) for name in arguments.tasks or task_names()}
+    rows = {name: play_twice(env, name, arguments.seed) for name in arguments.tasks or task_names()}
     env.close()
     failed = [name for name, row in rows.items() if row["error"]]
     summary = {
@@ -50,13 +50,13 @@ def main() -> None:
     sys.exit(bool(failed))
 
 
-def played(env: MiniWobText, name: str, seed: int) -> dict[str, Any]:
-    """Return what two equal episodes of a task came to; `error` says which exception was raised."""
+def play_twice(env: MiniWobText, name: str, seed: int) -> dict[str, Any]:
+    """Return the results of two equal episodes of a task; `error` describes an exception."""
     try:
         first, second = (episode(env, f"{name}/{seed}") for _ in range(2))
         row = first | {"same": first["texts"] == second["texts"], "error": first["error"] or second["error"]}
         del row["texts"]
-    except Exception as error:  # noqa: BLE001 - whatever a page brings about is told, and the others are played
+    except Exception as error:  # noqa: BLE001 - any error is reported, and the other tasks are played
         row = {"error": f"{type(error).__name__}: {error}", "same": False, "controls": 0, "steps": 0, "raw_reward": 0.0}
         row |= {"reward": 0.0, "reset_s": 0.0, "step_s": 0.0}
     print(
@@ -68,7 +68,7 @@ def played(env: MiniWobText, name: str, seed: int) -> dict[str, Any]:
 
 
 def episode(env: MiniWobText, task: str) -> dict[str, Any]:
-    """Play one episode with random actions that its name draws."""
+    """Play one episode with random actions, seeded by the task's name."""
     rng = Random(task)
     started = time.perf_counter()
     text, info = env.reset(options={"task": task})
@@ -86,7 +86,7 @@ def episode(env: MiniWobText, task: str) -> dict[str, Any]:
 
 
 def random_reply(observation: Observation, rng: Random) -> str:
-    """Return a random action that the page offers: typing into fields, choosing in lists, clicking on everything else."""
+    """Return a random valid action: typing into fields, selecting options, clicking other elements."""
     dialect = DIALECTS["webrl"]
     if not observation.nodes:
         return dialect.format(Action(Kind.WAIT))

@@ -13,7 +13,7 @@ from statistics import fmean, median, quantiles
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from benchmarks.playing import ResultSettings, hand_over
+from benchmarks.playing import ResultSettings, save_result
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import Style, observe
@@ -57,13 +57,13 @@ def main() -> None:
         for site, row in result.items():
             counts = (f"{row.get(key, '-'):>{width}}" for key, width in COLUMNS)
             print(f"{site:<16}{''.join(counts)}")
-    told = {name: getattr(options, name) for name in ("split", "elements", "variation")}
-    result = {"observations": observations, **told, "vocabulary": VOCABULARY if encoding else None}
-    hand_over("page_sizes", result, ResultSettings(save=options.save, json=options.json))
+    setting = {name: getattr(options, name) for name in ("split", "elements", "variation")}
+    result = {"observations": observations, **setting, "vocabulary": VOCABULARY if encoding else None}
+    save_result("page_sizes", result, ResultSettings(save=options.save, json=options.json))
 
 
 def measure(options: argparse.Namespace, encoding: Any) -> dict[Style, dict[str, dict[str, float]]]:
-    """Return the figures of each site, and of all together, for each way to show the pages."""
+    """Return the figures of each site, and of all sites together, for each observation style."""
     env = WebArenaLite(split=options.split, elements=options.elements, variation=options.variation, window=WHOLE, max_steps=60)
     sizes: dict[tuple[Style, str], list[tuple[int, int]]] = defaultdict(list)
     sites = {host: site for site, host in HOSTS.items()}
@@ -79,7 +79,7 @@ def measure(options: argparse.Namespace, encoding: Any) -> dict[Style, dict[str,
 
 
 def met_pages(env: WebArenaLite) -> Iterator[Page]:
-    """Yield every page that the reference solutions meet, as often as they meet it anew."""
+    """Yield the pages of the reference solutions, without immediate repetitions."""
     for task in env.tasks:
         env.reset(options={"task": task})
         expert, done, last = Expert(task, env.dialect), False, ""

@@ -20,7 +20,7 @@ from webarena_gym.processes import workers
 from webarena_gym.tasks import Task
 
 MAX_STEPS = 30
-"""steps of an episode in an evaluation, as in the paper"""
+"""maximum of steps of an episode in an evaluation, as in the paper"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +28,9 @@ class ResultSettings:
     """Destination of the result."""
 
     save: str = ""
-    """keep it under this name in benchmarks/results, from where `python -m benchmarks.tables` writes it into the documents"""
+    """save the result under this name in benchmarks/results, from where `python -m benchmarks.tables` writes it into the documents"""
     json: bool = False
-    """print it as one JSON object on the last line"""
+    """print one JSON object on the last line"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,26 +38,26 @@ class TrainingSettings(ResultSettings):
     """Extent of a benchmark that trains."""
 
     worlds: tuple[int, ...] = tuple(range(41, 47))
-    """seeds of the worlds to reinforce in"""
+    """seeds of the worlds for reinforcement learning"""
     per_template: int = 3
-    """tasks of each template in each world to reinforce on"""
+    """tasks of each template in each world for reinforcement learning"""
     limit: int | None = None
-    """evaluate on so many tasks only"""
+    """evaluate on at most this number of tasks"""
     max_steps: int = MAX_STEPS
-    """steps of an episode in an evaluation"""
+    """maximum of steps of an episode in an evaluation"""
     jobs: int = 1
-    """runs at the same time"""
+    """parallel runs"""
     threads: int = 1
     """CPU threads of each run; 0: torch's default"""
     quick: bool = False
-    """a small run to check that everything works; its figures are rough"""
+    """a small run to check the installation; its figures are rough"""
 
     def __post_init__(self) -> None:
         TrainingWorlds().expect_training_worlds("worlds", self.worlds)
 
 
-def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> None:
-    """Print and save the result of the benchmark with that name, with its provenance, as the settings say."""
+def save_result(name: str, result: dict[str, Any], settings: ResultSettings) -> None:
+    """Add the provenance to the result of the benchmark with that name, and save and print it according to the settings."""
     result |= origin(name)
     if settings.save:
         RESULTS.mkdir(exist_ok=True)
@@ -66,10 +66,10 @@ def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> No
         print(json.dumps(result))
 
 
-def claim(folder: Path, **settings: Any) -> str:
-    """Record the settings that a folder is started with, and return the commit at which it was started.
+def claim_folder(folder: Path, **settings: Any) -> str:
+    """Record the settings of a folder and return the commit with which it was started.
 
-    Raises ValueError if it holds what was made with others.
+    Raises ValueError if the folder was started with other settings.
     """
     is_resumed = folder.is_dir() and any(folder.iterdir())
     checkpoints.record_settings(folder, settings, is_resumed=is_resumed)
@@ -79,8 +79,8 @@ def claim(folder: Path, **settings: Any) -> str:
     return file.read_text(encoding="utf-8") if file.exists() else "unknown"
 
 
-def some(tasks: list[Task], limit: int | None) -> list[Task]:
-    """Return at most `limit` of the tasks, at equal distances."""
+def subsample(tasks: list[Task], limit: int | None) -> list[Task]:
+    """Return at most `limit` of the tasks, evenly spaced."""
     if limit is None or limit >= len(tasks):
         return tasks
     return [tasks[number * len(tasks) // limit] for number in range(limit)]
@@ -88,25 +88,25 @@ def some(tasks: list[Task], limit: int | None) -> list[Task]:
 
 def play(
     policy: str, tasks: Sequence[Task], file: Path, *, temperature: float = 0.0, max_steps: int = MAX_STEPS,
-    led: Callable[[Policy], Policy] | None = None, **options: Any,
+    wrap: Callable[[Policy], Policy] | None = None, **options: Any,
 ) -> list[Trajectory]:  # fmt: skip
-    """Return an episode of each task; those that were played before are read from the file.
+    """Return an episode of each task. Episodes are played once and then read from the file.
 
-    `led` returns what plays in the policy's place, with it inside. `options` are other settings of the evaluation.
+    `wrap` returns the policy to play instead, which may call the given one. `options` are further settings of the evaluation.
     Raises RuntimeError if episodes failed for reasons other than the policy, and ValueError for a file of other tasks.
     """
     if not file.exists():
         defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature} | options
         settings = EvaluationSettings(policy=policy, **defaults)
         with closing(create_policy(settings)) as player:
-            evaluation = evaluate(led(player) if led else player, tasks, settings)
+            evaluation = evaluate(wrap(player) if wrap else player, tasks, settings)
         if evaluation.failed:
-            raise RuntimeError(f"{evaluation.failed} episodes of {policy} were lost; run the command once more")
+            raise RuntimeError(f"{evaluation.failed} episodes of {policy} failed; run the command again")
         file.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(file, evaluation.trajectories)
     played = list(read_trajectories(file))
     if [item.task_id for item in played] != [task.task_id for task in tasks]:
-        raise ValueError(f"{file} holds episodes of other tasks; remove it, or choose another --out")
+        raise ValueError(f"{file} has episodes of other tasks; remove it, or choose another --out")
     return played
 
 
@@ -116,19 +116,19 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
 
 
 def measure(policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int) -> dict[str, Any]:
-    """Return the reward of each task by greedy decoding, and by sampling.
+    """Return the reward of each task, with greedy decoding and with sampling.
 
-    Raises ValueError if the folder holds episodes of another policy, or with another limit of steps.
+    Raises ValueError if the folder has episodes of another policy or with another limit of steps.
     """
-    claim(folder, policy=policy, max_steps=max_steps)
+    claim_folder(folder, policy=policy, max_steps=max_steps)
     return {
-        way: rewards(play(str(policy), tasks, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))
-        for way, temperature in (("greedy", 0.0), ("sampled", 1.0))
+        decoding: rewards(play(str(policy), tasks, folder / f"{decoding}.jsonl", temperature=temperature, max_steps=max_steps))
+        for decoding, temperature in (("greedy", 0.0), ("sampled", 1.0))
     }
 
 
-def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
-    """Return the function's results for each tuple of arguments, computed in `jobs` processes; in this one if `jobs` is 1. All end with this one."""
+def run_parallel(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
+    """Return the results of a function for each tuple of arguments, computed in `jobs` processes, or in this process if `jobs` is 1. The processes end with this one."""
     with workers(jobs) as several:
         return list(several(_call, [function] * len(calls), calls))
 
@@ -137,27 +137,27 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return function(*arguments)
 
 
-class Measured(NamedTuple):
-    """An agent, or what was trained with several seeds, and the reward of each task for each seed."""
+class AgentResult(NamedTuple):
+    """The results of an agent: the reward of each task for each training seed."""
 
     title: str
     rewards: Sequence[Sequence[float]]
     spent: Mapping[str, float] = {}
     part: str = "rows"
-    """of the result that its row stands in"""
+    """key of the result for its row"""
     tasks: Sequence[Task] = ()
-    """those played, if not all"""
+    """the tasks, if not all"""
 
 
-def rows(measured: Sequence[Measured], tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Return a row for each agent; those of one seed are compared with each seed of the first agent, and the other way round."""
+def rows(measured: Sequence[AgentResult], tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return a row for each agent, with its improvement over the first agent. Results of a single seed are compared with each seed of the other agent."""
     first = measured[0].rewards
-    found = []
+    table = []
     for item in measured:
         seeds = max(len(first), len(item.rewards))
         before, after = (list(part) * (seeds if len(part) == 1 else 1) for part in (first, item.rewards))
         lift = paired_difference(before, after, templates=[task.template for task in tasks])
-        found.append({
+        table.append({
             "title": item.title,
             **pooled_score(item.rewards)._asdict(),
             "lift": lift._asdict(),
@@ -165,18 +165,18 @@ def rows(measured: Sequence[Measured], tasks: Sequence[Task]) -> list[dict[str, 
             "tasks": len(tasks),
             **{name: round(value, 3) for name, value in item.spent.items()},
         })  # fmt: skip
-    return found
+    return table
 
 
-def print_rows(found: Sequence[Mapping[str, Any]]) -> None:
+def print_rows(table: Sequence[Mapping[str, Any]]) -> None:
     """Print a line for each row."""
-    for row in found:
+    for row in table:
         success, low, high = (100 * row[name] for name in ("success", "low", "high"))
         lift = 100 * row["lift"]["lift"]
         print(f"{row['title']:<48}{success:5.1f} %   ({low:.0f} to {high:.0f})   {lift:+5.1f}   n = {row['n']}")
 
 
 def suite_tasks(split: str, worlds: Sequence[int], limit: int | None) -> list[Task]:
-    """Return the tasks of a split, and of its templates in these worlds; of all of them at most `limit`, at equal distances."""
+    """Return the tasks of a split and of its templates in further worlds, subsampled to at most `limit`."""
     tasks = [*task_suite.load(split), *(task for world in worlds for task in task_suite.load(split, world))]
-    return some(tasks, limit)
+    return subsample(tasks, limit)

@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def is_possible() -> bool:
-    """Return whether matplotlib is installed."""
+    """Return True if matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
@@ -126,11 +126,11 @@ def draw_allocation(result: dict[str, Any], picture: Path) -> None:
         budgets = [result["budgets"][place] for place in alone]
         axes.plot(budgets, [100 * result["bc_only"][place] for place in alone], "o--", color=QUIET, label="cloning alone")
         for updates in sorted({row["updates"] for row in result["by_switch"]}):
-            own = [row for row in result["by_switch"] if row["updates"] == updates]
-            spent = [row["budget"] for row in own]
+            of_switch = [row for row in result["by_switch"] if row["updates"] == updates]
+            spent = [row["budget"] for row in of_switch]
             label = f"switch after {updates} updates" if updates else "reinforcement alone"
-            (line,) = axes.plot(spent, [100 * row["test"] for row in own], "o-", label=label)
-            low, high = ([100 * row[end] for row in own] for end in ("low", "high"))
+            (line,) = axes.plot(spent, [100 * row["test"] for row in of_switch], "o-", label=label)
+            low, high = ([100 * row[end] for row in of_switch] for end in ("low", "high"))
             axes.fill_between(spent, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
         axes.set_xlabel("CPU minutes of cloning and reinforcement together")
         axes.set_ylabel("success on test tasks, %")

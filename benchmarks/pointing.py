@@ -28,7 +28,7 @@ from agents.rollouts.players import Player, Players
 from agents.rollouts.pointer import PointerPolicy
 from agents.settings import collect_rarely
 from agents.training.metrics import read_metrics
-from benchmarks.machine import cores, middle, say, tell, use_cores
+from benchmarks.machine import cores, log_progress, report, rounded_median, use_cores
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
@@ -55,21 +55,23 @@ def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
     rates: dict[str, list[float]] = {"rollouts_per_cpu_s": [], "replies_per_cpu_s": [], "env_ms_per_step": []}
     with closing(envs):
         for number in range(rounds + 1):
-            say(f"round {number} of {rounds}")
+            log_progress(f"round {number} of {rounds}")
             drawn = [(rng.choice(tasks), number * GROUPS + group) for group in range(GROUPS)]
             before_s, start = env_s, time.process_time()
-            played = collector.collect([each for task, group in drawn for each in group_episodes(task, group, GROUP_SIZE)])
+            played = collector.collect(
+                [episode for task, group in drawn for episode in group_episodes(task, group, GROUP_SIZE)]
+            )
             spent_s, replies = time.process_time() - start, sum(len(item.steps) for item in played)
             if number:  # the first opens the worlds
                 rates["rollouts_per_cpu_s"].append(len(played) / spent_s)
                 rates["replies_per_cpu_s"].append(replies / (spent_s - (env_s - before_s)))
                 rates["env_ms_per_step"].append(1_000 * (env_s - before_s) / replies)
-    return {f"play_{name}": middle(values) for name, values in rates.items()}
+    return {f"play_{name}": rounded_median(values) for name, values in rates.items()}
 
 
 def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float:
     """Return how many rollouts a second of the clock so many processes play, without an end between rounds of 16 groups."""
-    say(f"collecting with {processes} processes")
+    log_progress(f"collecting with {processes} processes")
     tasks, rng = draw_tasks(worlds, 1), Random(0)
     drawn = [rng.choice(tasks) for _ in range(GROUPS * (rounds + 1))]
     waiting, ends = list(enumerate(drawn)), list[float]()
@@ -77,15 +79,15 @@ def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float
         Players(partial(_make_player, model, tasks, -(-NUM_ENVS // processes)), processes, num_envs=NUM_ENVS)
     ) as players:
 
-        def begin() -> None:
+        def start_groups() -> None:
             while waiting and players.has_room:
                 number, task = waiting.pop(0)
                 players.begin(group_episodes(task, number, GROUP_SIZE))
 
-        begin()
+        start_groups()
         for _ in players.play():
             ends.append(time.perf_counter())
-            begin()
+            start_groups()
     first, last = len(ends) // 4, len(ends) - NUM_ENVS  # at the end there is too little for all
     return round((last - first) / (ends[last] - ends[first]), 1)
 
@@ -98,7 +100,7 @@ def _make_player(model: str, tasks: list[Task], num_envs: int) -> Player:
 
 def train(model: str, worlds: list[int], processes: int, updates: int, staleness: int) -> dict[str, Any]:
     """Return how many rollouts a second a training with so many processes makes. With staleness they play while the learner learns."""
-    say(f"training with {processes} processes, staleness {staleness}")
+    log_progress(f"training with {processes} processes, staleness {staleness}")
     with tempfile.TemporaryDirectory() as out:
         options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max-steps": MAX_STEPS}
         options |= {"tasks-per-update": GROUPS, "group-size": GROUP_SIZE, "threads": 1 if processes == 1 else 0}
@@ -113,7 +115,7 @@ def train(model: str, worlds: list[int], processes: int, updates: int, staleness
 
 
 def main() -> None:
-    """Measure as the command line says."""
+    """Run the benchmark with the options of the command line."""
     parser = console.Parser(prog="python -m benchmarks.pointing", description=__doc__)
     add = parser.add_argument
     add("--model", required=True, help="a run of agents.train_bc --model pointer")
@@ -145,7 +147,7 @@ def main() -> None:
             alone = result.get("train_rollouts_per_s_with_1")
             if alone and processes > 1:
                 result[f"scaling_{kind}"] = round(rates["rollouts_per_s"] / alone, 2)
-    tell("pointing", result, as_json=options.json)
+    report("pointing", result, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from agents.evaluation.settings import EvaluationSettings
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.policies import Policy, Reply, Request
-from benchmarks.machine import cores, say, tell
+from benchmarks.machine import cores, log_progress, report
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task, load
@@ -35,7 +35,7 @@ MAX_STEPS = 30
 
 
 def answer_chats(listening: socket.socket) -> None:
-    """Serve OpenAI's chat protocol: the next action of a reference solution, after the milliseconds that the model's name says."""
+    """Serve OpenAI's chat protocol: the next action of a reference solution, after a delay in milliseconds that is the model's name."""
     import uvicorn  # noqa: PLC0415 - of this process alone
     from starlette.applications import Starlette  # noqa: PLC0415
     from starlette.requests import Request as HttpRequest  # noqa: PLC0415
@@ -50,8 +50,8 @@ def answer_chats(listening: socket.socket) -> None:
         turns = [message for message in asked["messages"] if message["role"] != "system"]
         goal = turns[0]["content"].removeprefix("Task Instruction: ").partition("\n\n")[0]
         await asyncio.sleep(int(asked["model"]) / 1000)
-        said = replies[goal][min(len(turns) // 2, len(replies[goal]) - 1)]
-        return JSONResponse({"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]})
+        reply = replies[goal][min(len(turns) // 2, len(replies[goal]) - 1)]
+        return JSONResponse({"choices": [{"message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}]})
 
     app = Starlette(routes=[Route("/chat/completions", answer, methods=["POST"])])
     uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
@@ -59,7 +59,7 @@ def answer_chats(listening: socket.socket) -> None:
 
 @contextmanager
 def chatting() -> Iterator[str]:
-    """Serve the endpoint on a free port, and give its address."""
+    """Serve the endpoint on a free port, and yield its URL."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         server = get_context("spawn").Process(target=answer_chats, args=(listening,), daemon=True)
         server.start()
@@ -70,8 +70,8 @@ def chatting() -> Iterator[str]:
             server.join()
 
 
-class Watched:
-    """A policy, and the seconds in which it has no request."""
+class TimedPolicy:
+    """A policy that measures the seconds without a pending request."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.close = policy, policy.close
@@ -92,21 +92,21 @@ class Watched:
 
 
 def play(policy: Policy, envs: WebArenaLiteVector, tasks: Sequence[Task], seconds: float) -> dict[str, float]:
-    """Play for some seconds, after every env has played an episode, and return the figures."""
-    watched = Watched(policy)
+    """Play for some seconds, after a warm-up of one episode in each env, and return the figures."""
+    watched = TimedPolicy(policy)
     collector = Collector(envs, watched)
     episodes = (EpisodeSpec(task, 0, number) for number, task in enumerate(cycle(tasks)))
     collector.begin([*islice(episodes, 2 * envs.num_envs)])
-    steps, solved, left, start, idle_s = 0, list[float](), envs.num_envs, 0.0, 0.0
+    steps, solved, warm_up, start, idle_s = 0, list[float](), envs.num_envs, 0.0, 0.0
     for _, trajectory in collector.play():
         if trajectory.failure:
             raise RuntimeError(f"an episode failed: {trajectory.failure}")
         collector.begin([next(episodes)])
-        left -= 1
-        if left == 0:
+        warm_up -= 1
+        if warm_up == 0:
             start, idle_s = time.perf_counter(), watched.idle_s
             collector.take_time_fractions()
-        elif left < 0:
+        elif warm_up < 0:
             steps += len(trajectory.steps)
             solved.append(trajectory.reward)
             if time.perf_counter() - start >= seconds:
@@ -136,7 +136,7 @@ def main() -> None:
     with chatting() as address:
         for name in ("starter", *map(str, options.delays)):
             for num_envs in options.envs:
-                say(f"{name}, {num_envs} envs")
+                log_progress(f"{name}, {num_envs} envs")
                 elements = "id" if name == "starter" else "label"
                 keywords: dict[str, Any] = {"split": "test", "max_steps": MAX_STEPS, "elements": elements}
                 envs = WebArenaLiteVector(num_envs, workers=min(len(cores()), num_envs), autoreset_mode="Disabled", **keywords)
@@ -147,7 +147,7 @@ def main() -> None:
                 )
                 with closing(envs), closing(policy):
                     points.append({"policy": name, "envs": num_envs, **play(policy, envs, tasks, options.seconds)})
-    tell("policies", {"points": points}, as_json=options.json, out=options.out)
+    report("policies", {"points": points}, as_json=options.json, out=options.out)
 
 
 if __name__ == "__main__":

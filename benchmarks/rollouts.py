@@ -18,8 +18,8 @@ from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
-from benchmarks.machine import tell
-from benchmarks.scaling import HeavyTailed
+from benchmarks.machine import report
+from benchmarks.scaling import HeavyTailedEnv
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.vector import Result, WebArenaLiteVector
@@ -83,7 +83,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
         num_envs,
         workers=num_envs,  # a step that waits holds up its whole worker
         autoreset_mode="Disabled",
-        make_env=HeavyTailed,
+        make_env=HeavyTailedEnv,
         wait_s=wait_s,
         tasks=tasks,
         max_steps=STEPS,
@@ -144,7 +144,7 @@ def main() -> None:
     if options.quick:
         options.envs, options.episodes, options.rounds, options.wait_ms = 4, 8, 1, 10.0
     result = measure(options.envs, options.episodes, options.rounds, options.wait_ms / 1000)
-    tell("rollouts", result | {"quick": options.quick}, as_json=options.json)
+    report("rollouts", result | {"quick": options.quick}, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from benchmarks.machine import cores, held_by, use_cores
+from benchmarks.machine import cores, resources_of, use_cores
 from benchmarks.recording import Recording, record
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
@@ -27,8 +27,8 @@ TIMES_AS_LONG = 20
 WARM_UP = 150  # steps for each worker, in which it imports the sites, compiles their pages, and envs open their worlds
 
 
-class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
-    """An env whose steps wait for something, as for a slow site: most of them for `wait_s`, one in twenty 20 times as long."""
+class HeavyTailedEnv(gymnasium.Wrapper[str, str, str, str]):
+    """An env whose steps wait as for a slow site: most of them for `wait_s`, one in twenty 20 times as long."""
 
     def __init__(self, wait_s: float, **settings: Any) -> None:
         super().__init__(WebArenaLite(**settings))
@@ -40,7 +40,7 @@ class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
         return super().reset(**options)
 
     def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
-        """Do the action and wait. Which steps are slow depends on the task and the step alone, not on when they are done."""
+        """Apply the action and wait. The slow steps depend only on the task and the step, not on the time."""
         result = super().step(action)
         drawn = crc32(f"{result[4]['task_id']} {result[4]['step']} {self._begun}".encode())
         time.sleep(self._wait_s * (TIMES_AS_LONG if drawn % SLOW_ONE_IN == 0 else 1))
@@ -48,7 +48,7 @@ class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
 
 
 class Rate(NamedTuple):
-    """Speed of some envs together, and their memory in the end with the process that drives them."""
+    """Speed of some envs together, and their final memory with that of the process that steps them."""
 
     steps_per_s: float
     steps: int
@@ -89,7 +89,7 @@ def main() -> None:
     recordings = record(model, tasks[::3])
     model.close()
     if options.wait_ms:
-        settings |= {"make_env": HeavyTailed, "wait_s": options.wait_ms / 1000}
+        settings |= {"make_env": HeavyTailedEnv, "wait_s": options.wait_ms / 1000}
     envs = WebArenaLiteVector(
         options.envs, batch_size=options.batch or max(1, options.envs // 4),
         workers=min(options.workers or len(options.cores), options.envs), autoreset_mode="Disabled", **settings,
@@ -99,7 +99,7 @@ def main() -> None:
     player.steps, start = 0, time.perf_counter()
     player.play(until=lambda: time.perf_counter() - start >= options.seconds)
     elapsed = time.perf_counter() - start
-    held = held_by(os.getpid())
+    held = resources_of(os.getpid())
     envs.close()
     print(json.dumps(Rate(round(player.steps / elapsed, 1), player.steps, held and round(held.mb, 1))._asdict()))
 
@@ -111,7 +111,7 @@ class Player:
         self._envs = envs
         self._recordings = recordings
         self._next = 0
-        self._left: dict[int, list[str]] = {}  # by env, the replies to come, the last first
+        self._left: dict[int, list[str]] = {}  # by env, the remaining replies in reverse order
         self.steps = 0
         self._ready = list(range(envs.num_envs))
 
@@ -120,12 +120,12 @@ class Player:
         while not until():
             over = [env for env in self._ready if not self._left.get(env)]
             if over:
-                chosen = [self._recordings[(self._next + place) % len(self._recordings)] for place in range(len(over))]
+                chosen = [self._recordings[(self._next + index) % len(self._recordings)] for index in range(len(over))]
                 self._next += len(over)
                 self._left |= {
-                    env: [step.reply for step in reversed(each.steps)] for env, each in zip(over, chosen, strict=True)
+                    env: [step.reply for step in reversed(recording.steps)] for env, recording in zip(over, chosen, strict=True)
                 }
-                self._envs.async_reset(options=[{"task": each.task_id} for each in chosen], env_ids=over)
+                self._envs.async_reset(options=[{"task": recording.task_id} for recording in chosen], env_ids=over)
             on = [env for env in self._ready if env not in over]
             if on:
                 self._envs.send([self._left[env].pop() for env in on], on)

@@ -2,7 +2,7 @@
 
 Without `--kill`, random replies are played, and the memory (proportional set size), open files and processes are measured over time. With
 it, reference solutions are played while workers are killed at random: every episode outside of a killed worker must earn its reward, and
-every lost one must say so. The last line is one JSON object; the exit status is 1 if something is wrong.
+every lost one must report it. The last line is one JSON object; the exit status is 1 if something is wrong.
 """
 
 import json
@@ -19,7 +19,7 @@ from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.machine import cores, family, held_by, tell
+from benchmarks.machine import cores, family, report, resources_of
 from benchmarks.recording import record
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
@@ -84,7 +84,7 @@ def main() -> None:
     if len(left_behind) > HELPERS:
         result["wrong"].append(f"{len(left_behind)} processes are left behind")
     result |= {"envs": options.envs, "workers": options.workers, "elapsed_s": round(time.monotonic() - start, 1)}
-    tell("soak", result, as_json=True, out=options.out)
+    report("soak", result, as_json=True, out=options.out)
     sys.exit(1 if result["wrong"] else 0)
 
 
@@ -94,7 +94,7 @@ def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> 
     pause = max(1.0, minutes * 60 / 60)
     envs.async_reset(seed=random.randrange(2**31))
     while (elapsed := time.monotonic() - start) < minutes * 60:
-        if elapsed >= len(samples) * pause and (held := held_by(os.getpid())):
+        if elapsed >= len(samples) * pause and (held := resources_of(os.getpid())):
             samples.append(Sample(round(elapsed / 60, 2), round(held.mb, 1), held.files, held.processes, tally.steps))
             print(samples[-1], flush=True)
         rows = list(_rows(envs.recv(), tally))

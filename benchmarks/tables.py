@@ -1,6 +1,6 @@
 """Write the tables of the documents from the result files and from the package: `python -m benchmarks.tables`.
 
-A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in one of the DOCUMENTS, and is not edited by hand. A row is a
+A table is enclosed in `<!-- begin NAME -->` and `<!-- end NAME -->` in one of the DOCUMENTS, and is not edited by hand. A row is a
 mapping from the heads of its columns to its cells. Documents show few columns; `--print NAME` shows every field of a result file.
 """
 
@@ -36,14 +36,14 @@ def main() -> None:
         print(every_field(name), end="")
         return
     for path in DOCUMENTS:
-        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(update_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def written(document: str) -> str:
-    """Return the document with all its tables written anew. Raises KeyError for the name of no table."""
+def update_tables(document: str) -> str:
+    """Return the document with all its tables updated. Raises KeyError for an unknown name of a table."""
     return re.sub(
         r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)",
-        lambda found: found[1] + TABLES[found[2]]() + found[3],
+        lambda match: match[1] + TABLES[match[2]]() + match[3],
         document,
         flags=re.DOTALL,
     )
@@ -161,7 +161,7 @@ def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 %
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
 
 
-def others() -> str:
+def further_experiments() -> str:
     """Return the table of further experiments: one row per agent, with its improvement."""
     rows = []
     for title, (name, place) in OTHERS.items():
@@ -228,7 +228,7 @@ def page_sizes() -> str:
 
 def actions() -> str:
     """Return every action with an example in each dialect that can express it."""
-    examples = {each.placeholder: each.example for form in DIALECTS["webrl"].forms for each in form.parameters}
+    examples = {parameter.placeholder: parameter.example for form in DIALECTS["webrl"].forms for parameter in form.parameters}
     arguments = {
         Kind.SELECT: examples["option"], Kind.SWITCH_TAB: examples["index"], Kind.PRESS: "Enter",
         Kind.GOTO: "http://shop.test/", Kind.EXIT: examples["answer"], Kind.DRAG: "34",
@@ -258,7 +258,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
     "variants": partial(methods, "variants", columns=("before", *_LIFTS, "the paper, 3B")),
     "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
-    "interactions": interactions, "others": others, "page_sizes": page_sizes, "actions": actions,
+    "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions,
 }  # fmt: skip
 
 

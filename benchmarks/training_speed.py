@@ -42,7 +42,7 @@ from agents.training.cloning import encode
 from agents.training.language_models import LanguageModel
 from agents.training.rollouts import TrainedStep
 from benchmarks import generation, rollouts
-from benchmarks.machine import cores, middle, say, tell, timed, use_cores
+from benchmarks.machine import cores, log_progress, measure_time, report, rounded_median, use_cores
 from webarena_gym import console
 from webarena_gym.tasks import Task
 
@@ -57,16 +57,16 @@ WIDE_STEPS = 10
 def episodes(effort: "Effort") -> dict[str, Any]:
     """Return the figures of the training step on episodes, as rows and as trees, for models of some widths."""
     tasks = draw_tasks([11], 1)[::40][: effort.groups]
-    say(f"playing {effort.groups} groups of {effort.group_size}")
+    log_progress(f"playing {effort.groups} groups of {effort.group_size}")
     steps = play(tasks, effort.group_size)
     texts = [text for step in steps for text in (*(message["content"] for message in step.messages), step.reply)]
     tokenizer = small.train_tokenizer(texts, MODEL["vocab_size"])
     samples = encode(PromptEncoder(tokenizer), steps)
     curve = []
     for width in effort.widths:
-        # A wide model needs minutes for a few steps, and tells as much with them.
+        # A wide model needs minutes for a few steps, which are enough to measure it.
         some, turns = (samples, effort.rounds) if width < 512 else (samples[:WIDE_STEPS], min(effort.rounds, 2))
-        say(f"{len(some)} steps at width {width}")
+        log_progress(f"{len(some)} steps at width {width}")
         curve.append(compare(some, width, turns))
     whole = [point for point in curve if point["steps"] == len(samples)][-1]
     return {
@@ -111,13 +111,13 @@ def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any
     train(model, samples[:4], "rows")
     for _ in range(rounds):
         for mode in modes:
-            times[mode].append(timed(lambda mode=mode: train(model, samples, mode))["cpu_s"])
+            times[mode].append(measure_time(lambda mode=mode: train(model, samples, mode))["cpu_s"])
     token_ratio = tokens["rows"] / tokens["tree"]
     time_ratio = median(rows / tree for rows, tree in zip(times["rows"], times["tree"], strict=True))
     return {
         "width": width, "rounds": rounds, "steps": len(samples),
         **{f"{mode}_tokens": count for mode, count in tokens.items()},
-        **{f"{mode}_cpu_s": middle(values) for mode, values in times.items()}, "token_ratio": round(token_ratio, 3),
+        **{f"{mode}_cpu_s": rounded_median(values) for mode, values in times.items()}, "token_ratio": round(token_ratio, 3),
         "time_ratio": round(time_ratio, 3), "max_rel_grad_error": gradient_error(model, samples[:WIDE_STEPS]),
         "share_of_token_ratio": round(time_ratio / token_ratio, 3),
     }  # fmt: skip
@@ -180,7 +180,7 @@ def main() -> None:
             use_cores(every_core if name == "rollouts" else every_core[-1:])
             result |= part(effort)
     result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick}
-    tell("training_speed", result, as_json=options.json)
+    report("training_speed", result, as_json=options.json)
 
 
 def updates(effort: Effort) -> dict[str, Any]:
@@ -190,9 +190,9 @@ def updates(effort: Effort) -> dict[str, Any]:
     parts: list[list[float]] = []
     with trl_update() as theirs:
         for number in range(effort.rounds + 1):
-            say(f"update {number} of {effort.rounds}")
+            log_progress(f"update {number} of {effort.rounds}")
             parts.append([])
-            took = timed(lambda: parts[-1].extend(ours()))
+            took = measure_time(lambda: parts[-1].extend(ours()))
             others = theirs() if theirs else None
             # The first round warms up.
             if number:
@@ -201,12 +201,13 @@ def updates(effort: Effort) -> dict[str, Any]:
     figures: dict[str, Any] = {"update_rounds": effort.rounds}
     for name, took in rounds.items():
         figures |= {
-            f"{name}_step{clock}": middle(item[key] for item in took) for clock, key in (("_s", "cpu_s"), ("_wall_s", "wall_s"))
+            f"{name}_step{clock}": rounded_median(item[key] for item in took)
+            for clock, key in (("_s", "cpu_s"), ("_wall_s", "wall_s"))
         }
     rollouts_s, training_s = zip(*parts[1:], strict=True)
-    figures |= {"ours_rollout_cpu_s": middle(rollouts_s), "ours_training_cpu_s": middle(training_s)}
-    over = [theirs["cpu_s"] / own["cpu_s"] for own, theirs in zip(rounds["ours"], rounds["trl"], strict=False)]
-    return figures | {"trl_over_ours": middle(over), "trl_over_ours_of_rounds": [round(value, 2) for value in over]}
+    figures |= {"ours_rollout_cpu_s": rounded_median(rollouts_s), "ours_training_cpu_s": rounded_median(training_s)}
+    over = [trl["cpu_s"] / ours["cpu_s"] for ours, trl in zip(rounds["ours"], rounds["trl"], strict=False)]
+    return figures | {"trl_over_ours": rounded_median(over), "trl_over_ours_of_rounds": [round(value, 2) for value in over]}
 
 
 def our_update() -> Callable[[], list[float]]:
@@ -243,7 +244,7 @@ def our_update() -> Callable[[], list[float]]:
 def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
     """Yield a function that makes one update with TRL; None if it is not installed."""
     if not TRL_PYTHON.exists():
-        say("TRL is left out; `make peers` installs it")
+        log_progress("TRL is left out; `make peers` installs it")
         yield None
         return
     with tempfile.TemporaryDirectory() as out:
@@ -252,10 +253,10 @@ def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
             assert process.stdin
             assert process.stdout
-            tell, hear = process.stdin, process.stdout
+            report, hear = process.stdin, process.stdout
 
             def update() -> dict[str, float]:
-                print(file=tell, flush=True)
+                print(file=report, flush=True)
                 if not (answer := hear.readline()):
                     raise RuntimeError("TRL has ended before its update was done; its last words are above")
                 took: dict[str, float] = json.loads(answer)
@@ -271,7 +272,7 @@ def engines(effort: Effort) -> dict[str, Any]:
     """Return the figures of the engine, without and with shared prefixes, and the gap of its log-probabilities."""
     model, figures = generation.create("middle"), dict[str, Any]()
     for scene, shared in (("apart", ""), ("trunk", "shared_")):
-        say(f"generation: {scene}")
+        log_progress(f"generation: {scene}")
         rates = generation.measure(model, generation.prompts_of(scene, 16), effort.rounds)
         figures |= {f"engine_{shared}tokens_per_s": rates["ours"], f"generate_{shared}tokens_per_s": rates["padded"]}
         figures[f"engine_{shared}over_generate"] = round(rates["ours"] / rates["padded"], 3)
@@ -293,7 +294,7 @@ def logprob_difference(model: PreTrainedModel) -> float:
 
 def collection(effort: Effort) -> dict[str, Any]:
     """Return the figures of asynchronous and lock-step rollouts, in wall time, as envs wait; each in a process of its own."""
-    say("rollouts")
+    log_progress("rollouts")
     num_envs, episodes_per_round, wait_s = (16, 32, 0.2) if effort.rounds > 1 else (4, 8, 0.01)
     measured = rollouts.measure(num_envs, episodes_per_round, effort.rounds, wait_s)
     return {name: measured[name] for name in ("async_over_lockstep", "async_rollouts_per_s", "lockstep_rollouts_per_s")}

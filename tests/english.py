@@ -19,7 +19,7 @@ ALLOWED = ROOT / "tests" / "data" / "english.txt"
 FOLDERS = ("webarena_gym", "agents", "benchmarks", "examples", "docs", "findings")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
-WORDS = re.compile(r"\b(?:told|tells?|says?|said|alike|anew|stands?|returns? whether)\b", re.IGNORECASE)
+WORDS = re.compile(r"\b(?:told|tells?|says?|said|alike|anew|stands?|returns? whether)\b(?!-)", re.IGNORECASE)
 """Words that replace return, report, log, contain, ... in docstrings, comments, error messages and documents."""
 
 IRREGULAR = frozenset(

@@ -18,10 +18,10 @@ from agents.train_rl import make_settings
 from benchmarks import allocation, compare, env_speed, learning, playing, plots, scaling, soak, tables, unseen_states
 from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 from benchmarks.env_speed import PARTS, Stopwatch, serving
-from benchmarks.machine import cores, family, held_by, use_cores
+from benchmarks.machine import cores, family, resources_of, use_cores
 from benchmarks.peers.contender import Contender, play_round
 from benchmarks.recording import record, walk_only
-from benchmarks.unseen_states import demonstrated, imitate, shows_sign_in, signed_out
+from benchmarks.unseen_states import count_sign_in_pages, imitate, shows_sign_in, signed_out
 from tests import tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
@@ -134,7 +134,7 @@ def test_a_part_inside_another_interrupts_it(monkeypatch):
 
 @linux
 def test_a_process_holds_memory_and_files_and_is_its_own_family():
-    held = held_by(os.getpid())
+    held = resources_of(os.getpid())
     assert held.mb > 10
     assert held.files >= 3
     assert os.getpid() in family(os.getpid())
@@ -202,7 +202,7 @@ def test_rollouts_are_timed_with_the_policy_included(monkeypatch, capsys):
 def test_documents_show_what_the_results_say(path):
     document = path.read_text(encoding="utf-8")
     assert "<!-- begin " in document
-    assert tables.written(document) == document, "run python -m benchmarks.tables"
+    assert tables.update_tables(document) == document, "run python -m benchmarks.tables"
 
 
 @pytest.mark.parametrize("name", tables.TABLES)
@@ -214,10 +214,10 @@ def test_every_row_has_a_cell_for_every_head(name):
 
 def test_what_stands_around_a_table_stays_and_results_name_their_command_and_commit(monkeypatch):
     with pytest.raises(KeyError, match="magic"):
-        tables.written("<!-- begin magic -->\n<!-- end magic -->")
+        tables.update_tables("<!-- begin magic -->\n<!-- end magic -->")
     monkeypatch.setitem(tables.TABLES, "learning", lambda: "| new |\n")
     document = "before\n<!-- begin learning -->\n| old |\n<!-- end learning -->\nafter"
-    assert tables.written(document) == document.replace("old", "new")
+    assert tables.update_tables(document) == document.replace("old", "new")
     for path in tables.RESULTS.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert re.search(r'"command": *"python -m benchmarks', text), path
@@ -403,11 +403,11 @@ def test_whoever_does_not_sign_in_does_not_succeed_and_a_site_without_a_form_is_
 def test_no_demonstration_of_the_training_templates_shows_the_form(monkeypatch, every):
     tasks = draw_tasks([11], 1)[::every]
     monkeypatch.setattr(unseen_states, "draw_tasks", lambda *_: tasks)
-    assert demonstrated([11]) == 0
+    assert count_sign_in_pages([11]) == 0
     monkeypatch.setattr(
         unseen_states, "draw_tasks", lambda *_: [signed_out(task) for task in tasks if task.sites == ("reddit",)][:1]
     )
-    assert demonstrated([11]) > 0
+    assert count_sign_in_pages([11]) > 0
 
 
 def test_imitating_nothing_changes_nothing(tmp_path):
@@ -420,7 +420,7 @@ def test_imitating_nothing_changes_nothing(tmp_path):
 def test_the_recipe_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     sizes = "updates=1 tasks_per_update=2 group_size=2 per_test_template=1 test_worlds=[22] worlds=[21] max_steps=3"
     arguments = ["unseen_states", "--agents", CLONE, "--out", str(tmp_path), "--json", "--set", *sizes.split()]
-    monkeypatch.setattr(unseen_states, "demonstrated", lambda _: 0)
+    monkeypatch.setattr(unseen_states, "count_sign_in_pages", lambda _: 0)
     found = []
     for _ in range(2):
         compare.main([*arguments, 'templates=["reddit.subscription"]'])

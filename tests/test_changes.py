@@ -237,7 +237,7 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
     search = _Search(WorldSpec(WORLD, "content", "standard"))
     pages = list(search.pages(name))
     assert search.backend.changes() == []
-    search._begin()
+    search._start_episode()
     start = _content(search, name)
     tried, unseen, written = Counter(), set(), 0
     for url, page in pages:
@@ -245,7 +245,7 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
             rule = _rule(name, "POST", request.url)
             tried[rule] += 1
             if tried[rule] <= 4:
-                search._begin().load(request)
+                search._start_episode().load(request)
                 is_seen = bool(search.backend.changes())
                 is_written = is_seen or _content(search, name) != start
                 written += is_written

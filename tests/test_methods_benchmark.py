@@ -14,7 +14,7 @@ from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings
 from benchmarks import compare, methods, playing
-from benchmarks.playing import claim, some
+from benchmarks.playing import claim_folder, subsample
 from tests import tiny
 from webarena_gym import tasks as task_suite
 
@@ -114,7 +114,7 @@ def test_episodes_and_runs_of_other_settings_are_not_taken_for_these(arguments, 
     methods.main([*arguments, "--methods", "filtered_bc"])
     with pytest.raises(ValueError, match=r"episodes was started with max_steps=2, not 3"):
         methods.main([*arguments, "--methods", "filtered_bc", "--max-steps", "3"])
-    claim(tmp_path / "runs" / "mgrpo_0", cloned=tmp_path / "other", minutes=0.001, options={})
+    claim_folder(tmp_path / "runs" / "mgrpo_0", cloned=tmp_path / "other", minutes=0.001, options={})
     with pytest.raises(ValueError, match=r"was started with cloned='.*other', not '.*clone'"):
         methods.main([*arguments, "--methods", "mgrpo"])
 
@@ -225,7 +225,7 @@ def test_adaptation_has_a_row_for_each_number_of_demonstrations(tmp_path, capsys
 
 
 def test_no_demonstration_of_the_other_sites_needs_the_site_that_is_left_out():
-    others = set(compare.others("gitlab"))
+    others = set(compare.templates_without("gitlab"))
     assert len(others) > 100
     assert not any(name.startswith("gitlab.") for name in others)
     for task in task_suite.load("train"):
@@ -245,7 +245,7 @@ def test_settings_that_do_not_fit_the_recipe_are_refused(words, said, tmp_path):
 
 @pytest.mark.parametrize(("count", "limit"), [(168, 100), (10, 3), (3, 10), (5, 5)])
 def test_some_of_the_tasks_are_spread_over_them_all(count, limit):
-    chosen = some(list(range(count)), limit)
+    chosen = subsample(list(range(count)), limit)
     assert len(chosen) == min(count, limit)
     steps = [later - earlier for earlier, later in zip(chosen, [*chosen[1:], count], strict=True)]
     assert chosen[0] == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.playing import side_by_side
+from benchmarks.playing import run_parallel
 from tests.processes import ends
 from webarena_gym.processes import workers
 
@@ -64,10 +64,10 @@ def fail_for_odd(number):
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_several_calls_side_by_side_give_the_results_in_their_order(jobs):
-    assert side_by_side(divmod, [(number, 3) for number in range(7)], jobs) == [divmod(number, 3) for number in range(7)]
-    assert side_by_side(divmod, [], jobs) == []
+    assert run_parallel(divmod, [(number, 3) for number in range(7)], jobs) == [divmod(number, 3) for number in range(7)]
+    assert run_parallel(divmod, [], jobs) == []
     with pytest.raises(ZeroDivisionError, match="1"):
-        side_by_side(fail_for_odd, [(0,), (1,), (2,), (3,)], jobs)
+        run_parallel(fail_for_odd, [(0,), (1,), (2,), (3,)], jobs)
     with workers(jobs) as several:
         assert list(several(fail_for_odd, [0, 2, 4])) == [0, 2, 4]
 

@@ -62,7 +62,7 @@ def is_problem(value):
 
 @pytest.mark.parametrize("task", TASKS[::16], ids=lambda task: task.task_id)
 def test_a_reference_solution_over_real_ports_is_rewarded(client, task):
-    episode = client.begin(task=task.task_id)
+    episode = client.create_episode(task=task.task_id)
     answer, url = follow_solution(episode, task)
     result = client.answer(episode, answer, url)
     assert result["success"], result
@@ -79,7 +79,7 @@ def test_step_mode_gives_what_the_env_gives(client, options):
     for task in TASKS[5::40]:
         env = WebArenaLite(tasks=[task], **options)
         text, info = env.reset()
-        episode = client.begin(mode="step", task=task.task_id, **options)
+        episode = client.create_episode(mode="step", task=task.task_id, **options)
         assert episode["shown"] == {"observation": text, "info": info}
         assert episode["system_prompt"] == env.system_prompt
         expert = Expert(task, DIALECTS[options.get("dialect", "webrl")])
@@ -109,12 +109,12 @@ def test_a_draw_is_that_of_the_env(client):
     for seed in (0, 1, 77):
         env = WebArenaLite(split="test")
         _, info = env.reset(seed=seed)
-        assert client.begin(seed=seed)["task_id"] == info["task_id"]
+        assert client.create_episode(seed=seed)["task_id"] == info["task_id"]
 
 
 def test_more_than_was_asked_for_fails_the_episode_unless_it_is_only_reported(client):
     for side_effects, success in (("forbidden", False), ("reported", True)):
-        episode = client.begin(task=STATUS, side_effects=side_effects)
+        episode = client.create_episode(task=STATUS, side_effects=side_effects)
         follow_solution(episode, known(STATUS))
         at_the_shop = episode | {"start_urls": [episode["addresses"]["shopping"]]}
         _, url = follow_solution(at_the_shop, known("shopping.newsletter_subscribe/1000/0"))
@@ -126,7 +126,7 @@ def test_more_than_was_asked_for_fails_the_episode_unless_it_is_only_reported(cl
 
 @pytest.mark.parametrize("url", [None, "http://elsewhere.test/", "about:blank", "http://127.0.0.1:1/place/8"])
 def test_the_page_that_was_served_last_is_judged_where_no_other_is_told(client, url):
-    episode = client.begin(task="map.place_page/1000/0")
+    episode = client.create_episode(task="map.place_page/1000/0")
     follow_solution(episode, known("map.place_page/1000/0"))
     assert client.answer(episode, "", url)["success"] is (url is None)
 
@@ -134,7 +134,7 @@ def test_the_page_that_was_served_last_is_judged_where_no_other_is_told(client, 
 @pytest.mark.parametrize("mode", ["browse", "step"])
 def test_a_snapshot_is_returned_to_also_from_beyond_the_end(client, mode):
     task = known(WISH)
-    episode = client.begin(task=WISH, mode=mode, elements="label")
+    episode = client.create_episode(task=WISH, mode=mode, elements="label")
 
     def solve():
         if mode == "browse":
@@ -161,7 +161,7 @@ def test_a_snapshot_is_returned_to_also_from_beyond_the_end(client, mode):
 
 
 def test_who_signs_out_is_signed_in_again_by_a_restored_snapshot(client):
-    episode = client.begin(task=WISH)
+    episode = client.create_episode(task=WISH)
     before = client.well("POST", f"/episodes/{episode['id']}/snapshot")["snapshot"]
     shop = episode["addresses"]["shopping"]
 
@@ -178,7 +178,7 @@ def test_who_signs_out_is_signed_in_again_by_a_restored_snapshot(client):
 
 
 def test_the_log_says_what_was_asked_and_when(client):
-    episode = client.begin(task=WISH)
+    episode = client.create_episode(task=WISH)
     follow_solution(episode, known(WISH))
     client.ask("POST", f"/episodes/{episode['id']}/step", {"action": "x"})
     state = client.well("GET", f"/episodes/{episode['id']}")
@@ -232,7 +232,7 @@ def test_two_episodes_in_one_browser_stay_apart():
     """One browser context for two episodes: all ports share a host, and so would share cookies."""
     with serving_episodes() as url, opened_chromium() as browser:
         client = Client(url)
-        episodes = [client.begin(task="shopping.newsletter_subscribe/1000/0") for _ in range(2)]
+        episodes = [client.create_episode(task="shopping.newsletter_subscribe/1000/0") for _ in range(2)]
         context = browser.new_context()
         pages = [context.new_page() for _ in episodes]
         for page, episode in zip(pages, episodes, strict=True):
@@ -250,7 +250,7 @@ def test_two_episodes_in_one_browser_stay_apart():
 
 
 def test_episodes_at_once_see_what_they_wrote_and_nothing_of_others(client):
-    episodes = [client.begin(task=BIOGRAPHY) for _ in range(16)]
+    episodes = [client.create_episode(task=BIOGRAPHY) for _ in range(16)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda place: write_biography(episodes[place], f"Writer {place}"), range(len(episodes))))
         seen = list(pool.map(read_biographies, episodes))
@@ -266,7 +266,7 @@ def test_a_world_that_was_left_is_as_new_for_the_next(client):
     """Episodes take over each other's envs; what was written, signed out of and looked at is gone."""
     seen = set()
     for turn in range(4):
-        episode = client.begin(task=BIOGRAPHY, mode="browse" if turn % 2 == 0 else "step")
+        episode = client.create_episode(task=BIOGRAPHY, mode="browse" if turn % 2 == 0 else "step")
         if turn % 2 == 0:
             page = request("GET", episode["start_urls"][0]).body.replace(episode["addresses"]["reddit"].encode(), b"")
             seen.add(page)
@@ -285,7 +285,7 @@ def test_an_episode_that_is_lost_says_so_and_leaves_the_others(monkeypatch):
 
     with run_server() as service:
         client = Client(service.url)
-        lost, other = client.begin(task=WISH), client.begin(task=WISH)
+        lost, other = client.create_episode(task=WISH), client.create_episode(task=WISH)
         monkeypatch.setattr(service.store.find(lost["id"]).gateway, "_network", SimpleNamespace(request=fail))
         assert request("GET", lost["start_urls"][0]).status == 500
         status, value = client.ask("POST", f"/episodes/{lost['id']}/answer", {"answer": "x"})
@@ -302,7 +302,7 @@ def test_clients_that_go_away_lose_nothing_of_others(client):
     chance = random.Random(7)
     hang_up_at_random(client, chance)
     for task in (known(WISH), known(STATUS)):
-        episode = client.begin(task=task.task_id)
+        episode = client.create_episode(task=task.task_id)
         hang_up_at_random(client, chance, urlsplit(episode["start_urls"][0]))
         answer, url = follow_solution(episode, task)
         assert client.answer(episode, answer, url)["success"]
@@ -334,7 +334,7 @@ def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):
     path = data.draw(st.sampled_from([operation.path for operation in OPERATIONS if operation.method == "POST"]))
     if "{id}" in path:
         mode = data.draw(st.sampled_from(["browse", "step"]))
-        path = path.replace("{id}", client.begin(mode=mode, task=WISH)["id"])
+        path = path.replace("{id}", client.create_episode(mode=mode, task=WISH)["id"])
     body = data.draw(JSON | st.dictionaries(FIELDS, JSON, max_size=3))
     status, value = client.ask("POST", path, body)
     assert status < 500
@@ -366,7 +366,7 @@ def test_an_error_names_the_place_the_value_and_what_was_expected(client, body, 
     "operation", [operation for operation in OPERATIONS if operation.body is not type(None)], ids=lambda each: each.path
 )
 def test_every_wrong_argument_of_every_operation_is_told(client, operation):
-    path = operation.path.replace("{id}", client.begin(task=WISH, mode="step")["id"])
+    path = operation.path.replace("{id}", client.create_episode(task=WISH, mode="step")["id"])
     for name in (*(field.name for field in fields(operation.body)), "colour"):
         if operation.method == "GET":
             status, problem = client.ask("GET", f"{path}?{name}=%00x")
@@ -380,7 +380,7 @@ def test_every_wrong_argument_of_every_operation_is_told(client, operation):
 
 
 def test_what_does_not_fit_the_protocol_is_told(client):
-    name = client.begin(task=WISH)["id"]
+    name = client.create_episode(task=WISH)["id"]
     status, problem = client.ask("POST", "/episodes", {"tusk": WISH, "mode": "walk"})
     assert (status, "body.tusk" in problem["error"], "body.mode" in problem["error"]) == (422, True, True)
     status, problem = client.ask("POST", "/episodes", raw=b"{not json")
@@ -416,7 +416,7 @@ def test_no_bytes_harm_a_port(client, port_of_a_site, content, is_request, is_si
 
 @pytest.fixture(scope="module")
 def port_of_a_site(client):
-    return client.begin(task=WISH)["start_urls"][0]
+    return client.create_episode(task=WISH)["start_urls"][0]
 
 
 def test_only_names_that_were_given_out_are_answered(client, port_of_a_site):
@@ -429,7 +429,7 @@ def test_only_names_that_were_given_out_are_answered(client, port_of_a_site):
 def test_pages_lead_to_the_name_that_the_client_has_used():
     with serving_episodes(ServerSettings(names=("box.example",))) as url:
         client = Client(url.replace("box.example", "127.0.0.1"), name="box.example")
-        episode = client.begin(task=WISH)
+        episode = client.create_episode(task=WISH)
         shop = urlsplit(episode["addresses"]["shopping"])
         assert shop.hostname == "box.example"
         page = request("GET", f"http://127.0.0.1:{shop.port}/", {"Host": shop.netloc})
@@ -445,7 +445,7 @@ def test_it_listens_on_an_address_of_ipv6():
     with serving_episodes(ServerSettings("::1")) as url:
         assert url.startswith("http://[::1]:")
         client = Client(url)
-        shop = client.begin(task=WISH)["addresses"]["shopping"]
+        shop = client.create_episode(task=WISH)["addresses"]["shopping"]
         assert shop.startswith("http://[::1]:")
         assert shop.encode() in request("GET", shop).body
 
@@ -458,7 +458,7 @@ def test_an_arena_that_others_can_reach_wants_a_token():
         assert Client(url).ask("POST", "/episodes", {})[0] == 401
         assert Client(url, "wrong").ask("GET", "/episodes")[0] == 401
         client = Client(url, "secret")
-        episode = client.begin(task=WISH)
+        episode = client.create_episode(task=WISH)
         start, shop = episode["start_urls"][0], episode["addresses"]["shopping"]
         assert request("GET", shop).status == 401
         assert request("GET", start.rpartition("/")[0] + "x/").status == 401
@@ -467,7 +467,7 @@ def test_an_arena_that_others_can_reach_wants_a_token():
         cookie = {"Cookie": f"other=1; {entered.header('Set-Cookie').partition(';')[0]}"}
         assert request("GET", shop, cookie).status == 200
         assert request("GET", shop, {"Authorization": "Bearer secret"}).status == 200
-        other = client.begin(task=WISH)
+        other = client.create_episode(task=WISH)
         assert request("GET", other["addresses"]["shopping"], cookie).status == 401
         second = request("GET", other["start_urls"][0], cookie).header("Set-Cookie").partition(";")[0]
         both = {"Cookie": f"{cookie['Cookie']}; {second}"}
@@ -528,7 +528,7 @@ def test_idle_episodes_are_closed_by_the_server(monkeypatch):
     monkeypatch.setattr("webarena_gym.server.service._SWEEP_S", 0.01)
     with serving_episodes(limits=Limits(idle_s=0.05)) as url:
         client = Client(url)
-        episode = client.begin(task=WISH)
+        episode = client.create_episode(task=WISH)
         while (found := client.ask("GET", "/episodes"))[1]["episodes"]:
             assert found[0] == 200
         status, problem = client.ask("GET", f"/episodes/{episode['id']}")

@@ -134,7 +134,7 @@ def test_the_command_serves_sites_and_an_arena():
                 sent.sendall(f"GET {target} HTTP/1.1\r\nHost: shop.localhost:{port}\r\n\r\n".encode())
                 assert sent.recv(100).startswith(b"HTTP/1.1 400 ")
         client = Client(f"http://127.0.0.1:{port}")
-        episode = client.begin(task=TASKS[0].task_id)
+        episode = client.create_episode(task=TASKS[0].task_id)
         answer, url = follow_solution(episode, TASKS[0])
         assert client.answer(episode, answer, url)["success"]
 

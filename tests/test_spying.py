@@ -131,8 +131,8 @@ def arena():
 @pytest.mark.parametrize(("method", "path"), FORBIDDEN)
 def test_a_player_may_ask_only_for_its_own_scored_episode(arena, method, path):
     operator, player = arena
-    own = operator.begin(task=TASKS[0].task_id, scored=True, mode="step")
-    other = operator.begin(task=TASKS[0].task_id, mode="step")
+    own = operator.create_episode(task=TASKS[0].task_id, scored=True, mode="step")
+    other = operator.create_episode(task=TASKS[0].task_id, mode="step")
     path = path.format(f"/episodes/{own['id']}", other=f"/episodes/{other['id']}")
     assert player.ask(method, path, {} if method == "POST" else None)[0] == 401
     assert operator.ask("GET", f"/episodes/{own['id']}")[1]["status"] == "open"
@@ -144,7 +144,7 @@ def test_a_player_may_ask_only_for_its_own_scored_episode(arena, method, path):
 @pytest.mark.parametrize("is_right", [True, False])
 def test_a_right_and_a_wrong_answer_look_the_same_to_the_player(arena, mode, is_right):
     operator, player = arena
-    episode = operator.begin(task=TASKS[0].task_id, scored=True, mode=mode, max_steps=2)
+    episode = operator.create_episode(task=TASKS[0].task_id, scored=True, mode=mode, max_steps=2)
     path = f"/episodes/{episode['id']}"
     seen = player.well("GET", path)
     assert (seen["task_id"], seen["result"], seen["goal"]) == ("", None, TASKS[0].intent)
@@ -169,7 +169,7 @@ def test_a_right_and_a_wrong_answer_look_the_same_to_the_player(arena, mode, is_
 
 def test_an_episode_that_ends_with_its_steps_tells_its_player_no_verdict(arena):
     operator, player = arena
-    episode = operator.begin(task=TASKS[0].task_id, scored=True, mode="step", max_steps=1)
+    episode = operator.create_episode(task=TASKS[0].task_id, scored=True, mode="step", max_steps=1)
     last = player.well("POST", f"/episodes/{episode['id']}/step", {"action": "x"})
     assert (last["reward"], last["truncated"], set(last["info"]) <= set(PUBLIC)) == (None, True, True)
     operator.delete(episode)
@@ -183,7 +183,7 @@ def test_the_player_of_an_episode_that_cannot_be_judged_is_not_told_what_was_exp
         raise error(f"cannot compare with {ANSWERS[0]}")
 
     monkeypatch.setattr("webarena_gym.env.evaluate", fail)
-    episode = operator.begin(task=TASKS[0].task_id, scored=True)
+    episode = operator.create_episode(task=TASKS[0].task_id, scored=True)
     path = f"/episodes/{episode['id']}"
     for status, value in (player.ask("POST", f"{path}/answer", {"answer": "x"}), player.ask("GET", path)):
         assert (ANSWERS[0] in json.dumps(value), BROKEN in json.dumps(value)) == (False, True), (status, value)

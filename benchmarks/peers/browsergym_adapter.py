@@ -15,7 +15,7 @@ from browsergym.core.env import BrowserEnv
 from browsergym.core.task import OpenEndedTask
 from playwright.sync_api import BrowserType
 
-from benchmarks.peers.lines import USABLE, Seen, Watch, serve
+from benchmarks.peers.lines import USABLE, StepResult, Watch, serve
 
 WAITS: dict[str, dict[str, Any]] = {"shipped": {}, "nowait": {"slow_mo": 0, "pre_observation_delay": 0.0}}
 _ACTIONS = {
@@ -34,7 +34,7 @@ class BrowserGym:
         self._waits = waits
         self._envs: dict[int, BrowserEnv] = {}
 
-    def reset(self, env: int, episode: dict[str, Any]) -> Seen:
+    def reset(self, env: int, episode: dict[str, Any]) -> StepResult:
         watch = Watch()
         if env not in self._envs:
             # A search, as others do it in one step, is two of its actions; multiaction lets it take both in one step.
@@ -42,13 +42,13 @@ class BrowserGym:
             self._envs[env] = BrowserEnv(OpenEndedTask, action_mapping=actions, **self._waits)
         self._envs[env].task_kwargs = {"start_url": episode["url"], "goal": episode["task_id"]}
         observation, _ = self._envs[env].reset(seed=0)
-        return Seen(watch.ms(), observation["url"])
+        return StepResult(watch.ms(), observation["url"])
 
-    def step(self, env: int, step: dict[str, Any]) -> Seen:
+    def step(self, env: int, step: dict[str, Any]) -> StepResult:
         page = self._envs[env].page
         bid = page.evaluate(_BID, [USABLE, step["index"]])
         if bid is None:
-            return Seen(0.0, page.url, "the element is not on the page, or has no bid")
+            return StepResult(0.0, page.url, "the element is not on the page, or has no bid")
         watch = Watch()
         actions = _ACTIONS[step["kind"]].format(json.dumps(bid), json.dumps(step["argument"]))
         observation, *_ = self._envs[env].step(actions)
@@ -57,7 +57,7 @@ class BrowserGym:
             if error or urlsplit(observation["url"])[2:4] == urlsplit(step["path"])[2:4]:
                 break
             observation, *_ = self._envs[env].step("noop(0)")
-        return Seen(watch.ms(), observation["url"], error)
+        return StepResult(watch.ms(), observation["url"], error)
 
     def close(self) -> None:
         for env in self._envs.values():

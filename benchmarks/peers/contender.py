@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import held_by
-from benchmarks.peers.lines import Seen, Watch
+from benchmarks.machine import resources_of
+from benchmarks.peers.lines import StepResult, Watch
 from benchmarks.recording import Recording, path_of
 
 ROOT = Path(__file__).parents[2]
@@ -21,12 +21,12 @@ PEERS_PYTHON = ROOT / ".venv-peers/bin/python"
 
 @dataclass(frozen=True)
 class Contender:
-    """A contender, and how it is measured."""
+    """A contender and the settings of its measurement."""
 
     name: str
-    arguments: tuple[str, ...]  # the adapter's module, and what it is told
+    arguments: tuple[str, ...]  # the adapter's module and its arguments
     python: Path = Path(sys.executable)
-    is_served: bool = True  # whether it needs the sites on a port
+    is_served: bool = True  # True if it needs the sites at a port
     warm_up: int = 1  # episodes before anything is timed
     further_envs: int = 4  # over which the memory of one is measured
 
@@ -35,9 +35,9 @@ def contenders(chromium: str | None) -> list[Contender]:
     """Return all contenders that can be measured: this package, and with a Chromium at that path the others."""
     floor, gym = "benchmarks.peers.floor_adapter", "benchmarks.peers.browsergym_adapter"
     package = "benchmarks.peers.package_adapter"
-    own = [Contender("inprocess", (package, "inprocess"), is_served=False, warm_up=10, further_envs=16)]
+    package_contenders = [Contender("inprocess", (package, "inprocess"), is_served=False, warm_up=10, further_envs=16)]
     if chromium is None:
-        return own
+        return package_contenders
     others = [Contender("chromium", (package, "chromium"), is_served=False), Contender("floor", (floor, chromium))]
     if PEERS_PYTHON.exists():
         few = {"python": PEERS_PYTHON, "warm_up": 0, "further_envs": 2}
@@ -45,12 +45,12 @@ def contenders(chromium: str | None) -> list[Contender]:
             Contender("browsergym", (gym, chromium, "shipped"), **few),
             Contender("browsergym_nowait", (gym, chromium, "nowait"), **few),
         ]
-    return own + others
+    return package_contenders + others
 
 
 @dataclass
-class Measured:
-    """The times of one contender in one round. A step that failed is counted as a failure and repeated; the time of the repetition counts."""
+class RoundTimes:
+    """The times of one contender in one round. A failed step is counted as a failure and repeated, and the time of the repetition counts."""
 
     first_s: float = 0.0  # from the start of its process to its first observation
     reset_ms: list[float] = field(default_factory=list)
@@ -69,20 +69,20 @@ class Running:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT,
         )  # fmt: skip
 
-    def reset(self, recording: Recording, env: int = 0) -> Seen:
+    def reset(self, recording: Recording, env: int = 0) -> StepResult:
         return self._ask("reset", env, {"task_id": recording.task_id, "url": self._base_url + recording.start})
 
-    def step(self, step: Any, env: int = 0) -> Seen:
+    def step(self, step: Any, env: int = 0) -> StepResult:
         """Take a step in an env; the result has an error if it leads to another page than the recording."""
-        seen = self._ask("step", env, step._asdict())
-        if not seen.error and path_of(seen.url) != step.path:
-            return seen._replace(error=f"went to {path_of(seen.url)} instead of {step.path}")
-        return seen
+        result = self._ask("step", env, step._asdict())
+        if not result.error and path_of(result.url) != step.path:
+            return result._replace(error=f"went to {path_of(result.url)} instead of {step.path}")
+        return result
 
     def megabytes(self) -> float | None:
         """Return the proportional set size of the process and all its children."""
-        held = held_by(self._process.pid)
-        return None if held is None else held.mb
+        resources = resources_of(self._process.pid)
+        return None if resources is None else resources.mb
 
     def close(self) -> None:
         """Ask the process to end; after a minute, kill it."""
@@ -95,33 +95,33 @@ class Running:
             except subprocess.TimeoutExpired:
                 self._process.kill()
 
-    def _ask(self, what: str, env: int, about: dict[str, Any]) -> Seen:
+    def _ask(self, command: str, env: int, content: dict[str, Any]) -> StepResult:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
-            print(json.dumps({"do": what, "env": env, "what": about}), file=self._process.stdin, flush=True)
+            print(json.dumps({"do": command, "env": env, "what": content}), file=self._process.stdin, flush=True)
             answer = self._process.stdout.readline()
         except BrokenPipeError:
             answer = ""
         if not answer:
             self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip().splitlines()[-5:]
-            raise RuntimeError(f"{self._process.args[2:]} broke down: " + "\n".join(said))  # type: ignore[index]
-        return Seen(**json.loads(answer))
+            output = self._errors.read().decode(errors="replace").strip().splitlines()[-5:]
+            raise RuntimeError(f"{self._process.args[2:]} ended unexpectedly: " + "\n".join(output))  # type: ignore[index]
+        return StepResult(**json.loads(answer))
 
 
-def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequence[Recording], served: Any) -> Measured:
+def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequence[Recording], served: Any) -> RoundTimes:
     """Start a contender, warm it up with other episodes, and measure these."""
-    measured, watch = Measured(), Watch()
+    times, watch = RoundTimes(), Watch()
     with closing(Running(contender, f"http://shop.localhost:{served.port}")) as running:
         served.renew()
         running.reset(others[0])
-        measured.first_s = watch.ms() / 1000
+        times.first_s = watch.ms() / 1000
         for recording in others[: contender.warm_up]:
-            _play(running, recording, Measured(), served)
+            _play(running, recording, RoundTimes(), served)
         for recording in episodes:
-            _play(running, recording, measured, served)
-    return measured
+            _play(running, recording, times, served)
+    return times
 
 
 def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], served: Any) -> float | None:
@@ -137,18 +137,18 @@ def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], serve
     return None if None in sizes else (sizes[-1] - sizes[0]) / contender.further_envs
 
 
-def _play(running: Running, recording: Recording, measured: Measured, served: Any) -> None:
+def _play(running: Running, recording: Recording, times: RoundTimes, served: Any) -> None:
     served.renew()
-    measured.reset_ms.append(running.reset(recording).ms)
+    times.reset_ms.append(running.reset(recording).ms)
     for step in recording.steps:
         for _ in range(3):
-            seen = running.step(step)
-            if seen.error:
-                measured.failures.append(f"{recording.task_id}: {step.kind}: {seen.error.splitlines()[0][:200]}")
-            if not seen.error or (
-                step.loads and path_of(seen.url) == step.path
-            ):  # some report a time-out, and yet have done it
-                measured.step_ms.append(seen.ms)
+            result = running.step(step)
+            if result.error:
+                times.failures.append(f"{recording.task_id}: {step.kind}: {result.error.splitlines()[0][:200]}")
+            if not result.error or (
+                step.loads and path_of(result.url) == step.path
+            ):  # some report a time-out although the step succeeded
+                times.step_ms.append(result.ms)
                 break
         else:
             return  # the other steps would be on other pages

@@ -11,7 +11,7 @@ USABLE = "a:not(.skip),button,input,select,textarea,label,summary,option"
 `recording.USABLE`."""
 
 
-class Seen(NamedTuple):
+class StepResult(NamedTuple):
     """The result of a reset or a step: the browser's address, and the error if it failed."""
 
     ms: float
@@ -41,7 +41,7 @@ def serve(adapter: Any) -> None:
         for line in sys.stdin:
             command = json.loads(line)
             do = adapter.reset if command["do"] == "reset" else adapter.step
-            seen = do(command["env"], command["what"])
-            print(json.dumps(seen._asdict()), file=answers, flush=True)
+            result = do(command["env"], command["what"])
+            print(json.dumps(result._asdict()), file=answers, flush=True)
     finally:
         adapter.close()

@@ -35,7 +35,7 @@ class Waiting(TrainerCallback):
 
 
 def main() -> None:
-    """Train as the settings say."""
+    """Train with the settings of the first argument, and report the time of each step."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     work = json.loads(sys.argv[1])
