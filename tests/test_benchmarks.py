@@ -347,7 +347,7 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert {key: again[key] for key in KEPT} == {key: result[key] for key in KEPT}
     assert json.loads((tmp_path / "results" / "learning.json").read_text()) == again
-    with pytest.raises(ValueError, match="holds episodes of other tasks"):
+    with pytest.raises(ValueError, match="has episodes of other tasks"):
         learning.main([*arguments, "--fresh-world", "1700"])
 
 

@@ -109,7 +109,7 @@ def test_what_one_kind_carries_can_be_told():
 
 
 def test_episodes_and_runs_of_other_settings_are_not_taken_for_these(arguments, tmp_path):
-    with pytest.raises(ValueError, match="there is no method 'magic'"):
+    with pytest.raises(ValueError, match="method is 'magic'"):
         methods.main([*arguments, "--methods", "magic"])
     methods.main([*arguments, "--methods", "filtered_bc"])
     with pytest.raises(ValueError, match=r"episodes was started with max_steps=2, not 3"):
