@@ -425,7 +425,7 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
     ("[fly]\nintent = 'Fly.'\nway = 'back'\nanswer = ''", "fly: way is 'back'; expected a list"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", "fly has an answer and no type"),
     ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\nachievable = 'walk'", "fly names the achievable section 'walk', which its file has not"),
-    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nachievable = 'fly'", "fly has an achievable section, but neither says nor lacks"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nachievable = 'fly'", "fly has an achievable section, but neither `says` nor `lacks`"),
     ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\n[fly.achievable]\nway = []", "fly.achievable has 0 of draw, answer, url"),
     ("[fly]\nintent = 'Fly.'\ntype = 'day'\nway = []\nanswer = ''", "fly cannot be read: ValueError: type is 'day'; expected record, or one of money"),
 ])  # fmt: skip

@@ -15,20 +15,20 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 - one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
 - `page`, beside an answer: the address of the page to be open when it is given; `said`: the answer as the solution writes it;
 - `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back, wait or a function of the site;
-  a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
+  a single field is replaced by the steps in it, and `if {column} ` before a step omits it if the column is empty;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.with_form` takes;
 - `achievable`, beside `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine draws of every ten come
-  from it, with this section's intent and type, so that the wording does not say that the answer is N/A. Both must draw their slots alike;
+  from it, with this section's intent and type, so that the wording does not reveal that the answer is N/A. Both must draw equal slots;
 - `slots`: texts by name; those that it leaves out are columns of that name.
 
 Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
-`spoils` another is drawn by the other's function with `is_spoiled`: with a page that tells its readers to do something else.
+`spoils` another is drawn by the other's function with `is_spoiled`: one of its pages has an instruction to its readers.
 
 An entry with `draw`, a call of what draws several templates, has nothing else. An application of one's own has a file of rows, which may
 call what `BUILT_IN` has.
 
 A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
-have parameters of these names. `*{list}` among arguments stands for all that the list holds.
+have parameters of these names. `*{list}` among arguments is expanded to the items of the list.
 """
 
 import re
@@ -136,7 +136,7 @@ def every(world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
 def ranked(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
     """Return the row at a place of a ranking that no other row shares, and one beside it. Raises NothingToDraw."""
     rows = t.in_order(query, world.rows(query, row))
-    t.skip_if(len(rows) <= max(place, 1) or [each[column] for each in rows].count(rows[place][column]) > 1, column)
+    t.skip_if(len(rows) <= max(place, 1) or [item[column] for item in rows].count(rows[place][column]) > 1, column)
     return rows[place], rows[place - 1 if place else 1]
 
 
@@ -158,7 +158,7 @@ def part_follows(part: str, ground: Ground) -> Grounds:
 
 def without(items: Iterable[Any], item: Any) -> list[Any]:
     """Return the items but one."""
-    return [each for each in items if each != item]
+    return [entry for entry in items if entry != item]
 
 
 def ordered_by(rows: Iterable[Sequence[Any]], place: int) -> list[Sequence[Any]]:
@@ -236,7 +236,7 @@ class Row(Formatter):
         aim = self._entry[self._kind]
         if self._kind in ("says", "lacks"):
             aim = {self._kind: aim}
-        blocks = [self._fill(each, world, row) for each in (aim if self._kind == "check" and isinstance(aim, list) else [aim])]
+        blocks = [self._fill(item, world, row) for item in (aim if self._kind == "check" and isinstance(aim, list) else [aim])]
         way = [step for line in self._way for step in self._steps(line, world, row)]
         slots = {name: self._fill(text, world, row) for name, text in self._slots.items()}
         return _MAKE[self._kind](slots, t.all_of(*blocks) if len(blocks) > 1 else blocks[0], way=way, **rest)
@@ -269,9 +269,9 @@ class Row(Formatter):
             called = next(iter(value), None)
             if isinstance(value.get(called), list) and called not in self._names and called not in ("column", "rows"):
                 raise t.TaskError(f"{self._where} calls {called}, which no module of its site has")
-            return {key: self._named(each) for key, each in value.items()}
+            return {key: self._named(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._named(each) for each in value]
+            return [self._named(item) for item in value]
         if not isinstance(value, str):
             return value
         for _, _, form, _ in self.parse(value) if "{" in value else ():
@@ -280,9 +280,9 @@ class Row(Formatter):
                 raise t.TaskError(f"{self._where} has the format {form}, which no module of its site has")
         whole = _NAME.fullmatch(value)
         if whole:
-            found = self._find(whole)
-            return found if isinstance(found, str) else _Constant(found)
-        return _NAME.sub(lambda found: str(self._find(found)), value)
+            value_of_name = self._find(whole)
+            return value_of_name if isinstance(value_of_name, str) else _Constant(value_of_name)
+        return _NAME.sub(lambda value_of_name: str(self._find(value_of_name)), value)
 
     def _find(self, found: re.Match[str]) -> Any:
         if found[1] not in self._names:
@@ -299,7 +299,7 @@ class Row(Formatter):
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
             raise t.TaskError(f"{self._where} has the step {line!r}; expected {', '.join(_STEPS)} or a function of its site")
-        arguments = [self._named(each) for each in rest.split(" | ")] if rest else []
+        arguments = [self._named(item) for item in rest.split(" | ")] if rest else []
         if len(arguments) != _STEPS.get(verb, len(arguments)):
             raise t.TaskError(
                 f"{self._where} has the step {line!r}; {verb} takes {_STEPS[verb]} arguments, with | between them"
@@ -319,15 +319,15 @@ class Row(Formatter):
         return made if isinstance(made, list) else [made]
 
     def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any], world: t.Sampler, row: Mapping[str, Any]) -> Any:
-        function, own, left = self._names[name], {"world": world, "row": row}, iter(arguments)
+        function, implicit, left = self._names[name], {"world": world, "row": row}, iter(arguments)
         bound: list[Any] = []
         for parameter in signature(function).parameters.values():
-            if parameter.name in own:
-                bound.append(own[parameter.name])
+            if parameter.name in implicit:
+                bound.append(implicit[parameter.name])
             elif parameter.kind is Parameter.VAR_POSITIONAL:
                 bound += left
             elif parameter.kind is not Parameter.KEYWORD_ONLY:
-                bound += [int(each) if parameter.annotation is int else each for each in islice(left, 1)]
+                bound += [int(item) if parameter.annotation is int else item for item in islice(left, 1)]
         if rest := list(left):
             raise t.TaskError(
                 f"{self._where} gives {name} {rest} too much; its parameters `world` and `row` are filled by themselves"
@@ -349,21 +349,21 @@ class Row(Formatter):
             return value.value
         if isinstance(value, list):
             filled: list[Any] = []
-            for each in value:
-                is_several = isinstance(each, str) and each.startswith("*{")
-                filled += self._fill(each[1:], world, row) if is_several else [self._fill(each, world, row)]
+            for item in value:
+                is_several = isinstance(item, str) and item.startswith("*{")
+                filled += self._fill(item[1:], world, row) if is_several else [self._fill(item, world, row)]
             return filled
         if not isinstance(value, dict) or not value:
             return value
         (name, arguments), *_ = value.items()
         if name in ("sql", "column", "rows"):
-            found = self._rows(world, row, arguments if "SELECT" in arguments else f"SELECT {arguments}")
+            rows = self._rows(world, row, arguments if "SELECT" in arguments else f"SELECT {arguments}")
             if name == "sql":
-                t.skip_if(not found, arguments)
-                return found[0][0]
-            return [each[0] if name == "column" else list(each) for each in found]
+                t.skip_if(not rows, arguments)
+                return rows[0][0]
+            return [item[0] if name == "column" else list(item) for item in rows]
         (name, arguments), *keywords = (
-            (self._fill(key, world, row), self._fill(each, world, row)) for key, each in value.items()
+            (self._fill(key, world, row), self._fill(item, world, row)) for key, item in value.items()
         )
         return self._call(name, arguments, dict(keywords), world, row)
 
@@ -384,8 +384,8 @@ class Row(Formatter):
         """Return a value in the format that a function or a table of that name gives it, or in Python's own."""
         if format_spec.partition("[")[0] not in self._names:
             return format(value, format_spec)
-        own = super().get_field(format_spec, (), self._names)[0]
-        return str(own(value) if callable(own) else own[value])
+        formatter = super().get_field(format_spec, (), self._names)[0]
+        return str(formatter(value) if callable(formatter) else formatter[value])
 
 
 _GOAL = {"intent", "sites", "type", "difficulty", "goals", "like", "spoils"}  # keys of entries whose other keys are texts
@@ -413,12 +413,12 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
     """Return the templates of a folder by name, as its `templates.toml` lists them, or else all its files. Raises TaskError."""
     folder = package.__name__.rpartition(".")[2]
     names = dict(vars(package))
-    for module in (import_module(each.name) for each in iter_modules(package.__path__, f"{package.__name__}.")):
+    for module in (import_module(item.name) for item in iter_modules(package.__path__, f"{package.__name__}.")):
         names |= vars(module)
     known: dict[str, t.Template] = {}
-    own = _FOLDER / folder / "templates.toml"
+    own_file = _FOLDER / folder / "templates.toml"
     # shopping_admin comes before shopping, so that splits that are drawn again keep their order
-    for path in [own] if own.exists() else sorted(own.parent.glob("*.toml"), key=lambda path: f"{path.stem}~"):
+    for path in [own_file] if own_file.exists() else sorted(own_file.parent.glob("*.toml"), key=lambda path: f"{path.stem}~"):
         known |= templates_of(path, folder, names)
     return known
 
@@ -447,7 +447,7 @@ def _achievable(where: str, entry: Mapping[str, Any], entries: Mapping[str, Any]
     """Return the row that draws the achievable tasks of a section's wording. Raises TaskError."""
     other = entry["achievable"]
     if not entry.keys() & {"says", "lacks"}:
-        raise t.TaskError(f"{where} has an achievable section, but neither says nor lacks: its own draws are achievable")
+        raise t.TaskError(f"{where} has an achievable section, but neither `says` nor `lacks`: its draws are achievable")
     if isinstance(other, str) and not isinstance(entries.get(other), Mapping):
         raise t.TaskError(f"{where} names the achievable section {other!r}, which its file has not")
     row = entries[other] if isinstance(other, str) else other

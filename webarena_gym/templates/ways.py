@@ -23,11 +23,11 @@ def my_name(world: t.Sampler) -> str:
 
 def amounts(cents: Sequence[int]) -> list[str]:
     """Return amounts of money as pages write them."""
-    return [money(each) for each in cents]
+    return [money(item) for item in cents]
 
 
 def on_page(world: t.Sampler, place: int, usual: int) -> tuple[int, int]:
-    """Return the page of a long list on which the row at a place stands, and the row's place on that page, all from 0.
+    """Return the page of a long list that contains the row at an index, and the row's index on that page, all from 0.
 
     A page has `usual` rows in the plain layout.
     """
@@ -37,19 +37,19 @@ def on_page(world: t.Sampler, place: int, usual: int) -> tuple[int, int]:
 def turn_pages(
     world: t.Sampler, place: int, usual: int, thought: str = "There is more on the next page.", label: str = "Next"
 ) -> list[Step]:
-    """Return the steps from the first page of a list to the one on which the row at a place stands."""
+    """Return the steps from the first page of a list to the page that contains the row at an index."""
     return [t.click(label, thought)] * on_page(world, place, usual)[0]
 
 
 def along(
     world: t.Sampler, stops: Iterable[tuple[int, Sequence[Step]]], usual: int, thought: str = "There are more on the next page."
 ) -> list[Step]:
-    """Return the steps over the pages of a long list, with those to take on the page where the row at each place stands."""
+    """Return the steps over the pages of a long list, including the given steps on the page that contains each row."""
     steps: list[Step] = []
     turned = 0
-    for place, own in stops:
+    for place, rows in stops:
         turns = turn_pages(world, place, usual, thought)
-        steps += [*turns[turned:], *own]
+        steps += [*turns[turned:], *rows]
         turned = len(turns)
     return steps
 
@@ -78,9 +78,9 @@ def question(
 ) -> t.Draw:
     """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
 
-    The wrong answer to a number is the next one, unless `wrong` names others. `ground` says what an answer follows from that no page
-    states, or, as a mapping, what some of its parts follow from; `page` is the address to be open at the end; `said` is the answer as
-    the solution writes it, if it does otherwise; `told` is what the task tells about the answer (`t.with_form`).
+    The wrong answer to a number is the next one, unless `wrong` is given. `ground` declares how an answer that no page contains is
+    derived, or, as a mapping, some of its parts; `page` is the URL that must be open at the end; `said` is the answer as
+    written by the solution, if it differs from the truth; `told` are the instructions about the form of the answer (`t.with_form`).
     """
     text = str(truth)
     if isinstance(truth, int) and not wrong:
@@ -94,7 +94,7 @@ def question(
 def instruction(
     slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str = "", start_url: str = ""
 ) -> t.Draw:
-    """Return a draw that asks for no answer. `check` tells whether the task is done, and `seen` is the thought after `way`."""
+    """Return a draw without an answer. `check` decides whether the task is done, and `seen` is the thought after `way`."""
     return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)
 
 
@@ -112,5 +112,5 @@ def impossible(
     wrong: Sequence[str] = (),
     start_url: str = "",
 ) -> t.Draw:
-    """Return a draw of a task that cannot be done, which the page at the end of `way` shows: `ground` says by what."""
+    """Return a draw of an unachievable task. The page at the end of `way` proves it: `ground` declares how."""
     return t.Draw(slots, t.not_achievable(), [*way, t.leave("N/A", seen)], wrong, start_url, {"N/A": ground})

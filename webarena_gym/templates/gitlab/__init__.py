@@ -103,7 +103,7 @@ WITH place AS (
         u.name AS author, u.username AS author_username
     FROM merge_request t JOIN place USING (project_id) JOIN user u ON u.user_id = t.author_id
 ) """.replace(":me", str(ME))
-"""The projects (`place`), issues (`problem`) and merge requests (`request`) that I can see; `rank` says what I may do there."""
+"""The projects (`place`), issues (`problem`) and merge requests (`request`) that I can see; `rank` is my role there."""
 
 _VIEWS = {ISSUE: "problem", MERGE_REQUEST: "request"}
 _TABS = {"opened": "Open", "merged": "Merged", "closed": "Closed"}
@@ -159,8 +159,8 @@ def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
     for row in world.rng.sample(rows, len(rows)):
         others = world.rows(f"SELECT title FROM {kind.table} WHERE project_id = ? ORDER BY iid", row["project_id"])
         titles = [item["title"].lower() for item in others]
-        own = [topic for topic, word in topics.items() if word in row["title"].lower()]
-        single = [topic for topic in own if sum(topics[topic] in title for title in titles) == 1]
+        matching = [topic for topic, word in topics.items() if word in row["title"].lower()]
+        single = [topic for topic in matching if sum(topics[topic] in title for title in titles) == 1]
         if single:
             return {**dict(row), "topic": world.rng.choice(single)}
     raise t.NothingToDraw("an item that is the only one of its project about something")
@@ -179,7 +179,7 @@ def option(person: t.Row) -> str:
 
 
 SPOKEN = "NOT is_system"
-"""The condition of notes that people wrote; the site's own say what was done, also what was done and undone."""
+"""The condition for notes written by users; system notes record actions, including those that were undone."""
 
 
 def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any]], condition: str = "1") -> dict[str, Any]:
@@ -192,6 +192,6 @@ def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any
 
 def value_holds(world: t.Sampler, query: str, row: t.Row, value: Any, numbers: Sequence[int] = ()) -> dict[str, Any]:
     """A query over a project's items must give a value for a row, or for those of the numbers, and for the others what it gives now."""
-    wanted = numbers or [row["iid"]]
-    expected = [[iid, value if iid in wanted else old] for iid, old in world.rows(query, row["project_id"])]
+    target = numbers or [row["iid"]]
+    expected = [[iid, value if iid in target else old] for iid, old in world.rows(query, row["project_id"])]
     return t.state(query, row["project_id"], expected=expected)

@@ -43,9 +43,9 @@ def new_project(name: str, visibility: str, template: str = "") -> list[Step]:
 
 def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, Any]:
     """My projects must be as they are now, but for changes to one of them."""
-    rows = [dict(each) for each in world.rows(STATE)]
+    rows = [dict(item) for item in world.rows(STATE)]
     return t.state(
-        STATE, expected=[list((each | changes if each["project_id"] == row["project_id"] else each).values()) for each in rows]
+        STATE, expected=[list((item | changes if item["project_id"] == row["project_id"] else item).values()) for item in rows]
     )
 
 
@@ -174,7 +174,7 @@ def pick_branch(world: t.Sampler, condition: str) -> t.Row:
 
 
 def open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to the page of the list of branches where the branch of a row stands."""
+    """Return the steps to the page of the branch list that contains the branch of a row."""
     thought = f"{row['branch']} is not on this page."
     return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
 

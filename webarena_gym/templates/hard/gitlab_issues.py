@@ -122,7 +122,7 @@ def nothing_is_said(world: t.Sampler) -> dict[str, Any]:
 
 def names_become(world: t.Sampler, row: t.Row, query: str, names: Mapping[int, str]) -> dict[str, Any]:
     """The issues of a project must have these assignees or labels, as the query gives them, by number, and else their own."""
-    expected = [[iid, names.get(iid, own)] for iid, own in world.rows(query, row["project_id"])]
+    expected = [[iid, names.get(iid, current_name)] for iid, current_name in world.rows(query, row["project_id"])]
     return t.state(query, row["project_id"], expected=expected)
 
 
@@ -132,7 +132,7 @@ def labelled_list(name: str) -> list[Step]:
 
 
 def plant_threads(world: t.Sampler, row: t.Row, label: str, solved: int, unsolved: int) -> list[tuple[t.Row, bool]]:
-    """Plant labelled issues with threads, in a drawn order; return each, and if its reporter says that the trouble is gone."""
+    """Plant labelled issues with threads, in random order. Return each with True if its reporter confirms that the problem is solved."""
     label_id = plant_label(world, row, label)
     threads = [(thread, True) for thread in world.rng.sample(TEXTS["solved"], solved)]
     threads += [(thread, False) for thread in world.rng.sample(TEXTS["unsolved"], unsolved)]
@@ -144,14 +144,14 @@ def plant_threads(world: t.Sampler, row: t.Row, label: str, solved: int, unsolve
         reporter, other = people[2 * place], people[2 * place + 1]
         text = f"I see this with version {world.rng.randint(2, 3)}.{world.rng.randint(0, 1)}, on two machines."
         issue = plant_issue(world, row, title, text, reporter["user_id"], 100 - 5 * place, label_id)
-        for number, (is_reporter, said) in enumerate(thread):
-            say(world, issue, (reporter if is_reporter else other)["user_id"], said, 24 * (30 - 7 * number) + place)
+        for number, (is_reporter, statement) in enumerate(thread):
+            say(world, issue, (reporter if is_reporter else other)["user_id"], statement, 24 * (30 - 7 * number) + place)
         made.append((issue, is_solved))
     return made
 
 
 def said_in(world: t.Sampler, issues: Sequence[tuple[t.Row, object]]) -> list[str]:
-    """Return the titles of issues and what people said there, but for quotations."""
+    """Return the titles of issues and the comments of users, without quotations."""
     query = "SELECT body FROM note WHERE issue_id = ? AND NOT is_system ORDER BY note_id"
     bodies = [body for issue, _ in issues for (body,) in world.rows(query, issue["issue_id"])]
     return [*(issue["title"] for issue, _ in issues), *(body for body in bodies if not body.startswith((">", "@")))]
@@ -174,7 +174,7 @@ def visit_each(label: str, issues: Sequence[tuple[t.Row, bool]]) -> list[Step]:
 
 
 def close_solved(world: t.Sampler) -> t.Draw:
-    """Close the issues whose reporters say in the end that the trouble is gone."""
+    """Close the issues whose reporters finally confirm that the problem is solved."""
     row, label = a_project(world), world.rng.choice(("recheck", "to verify", "still there?"))
     made = plant_threads(world, row, label, world.rng.randint(3, 4), world.rng.randint(4, 5))
     check = states_are(world, row, {issue["iid"]: "closed" for issue, is_solved in made if is_solved})
@@ -183,7 +183,7 @@ def close_solved(world: t.Sampler) -> t.Draw:
 
 
 def triage_by_guide(world: t.Sampler) -> t.Draw:
-    """Label, assign, hide or leave issues as a guide in the repository says."""
+    """Label, assign, hide or leave issues according to a guide in the repository."""
     query = f"""{PLANNING}SELECT place.*, b.branch_id, b.head_id FROM place
         JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
         WHERE {MINE} AND rank >= 3 AND b.head_id IS NOT NULL ORDER BY place.project_id"""
@@ -203,7 +203,7 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
     chosen = [
         request
         for kind in kinds
-        for request in world.rng.sample([each for each in TEXTS["requests"] if each[0] == kind], world.rng.randint(1, 2))
+        for request in world.rng.sample([item for item in TEXTS["requests"] if item[0] == kind], world.rng.randint(1, 2))
     ][:6]
     world.rng.shuffle(chosen)
     people = colleagues(world, len(chosen))
@@ -344,20 +344,20 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
 
 
 def hide_leaks(world: t.Sampler) -> t.Draw:
-    """Make confidential the issues in which somebody's secret stands."""
+    """Make confidential the issues that contain somebody's secret."""
     row, label, rng = a_project(world), world.rng.choice(("support", "help wanted from us", "first contact")), world.rng
     label_id = plant_label(world, row, label)
-    drawn = [(each, True) for each in rng.sample(TEXTS["leaks"], rng.randint(3, 4))]
-    drawn += [(each, False) for each in rng.sample(TEXTS["harmless"], rng.randint(4, 5))]
+    drawn = [(item, True) for item in rng.sample(TEXTS["leaks"], rng.randint(3, 4))]
+    drawn += [(item, False) for item in rng.sample(TEXTS["harmless"], rng.randint(4, 5))]
     rng.shuffle(drawn)
     people = colleagues(world, len(drawn) + 1)
     made: list[tuple[t.Row, bool]] = []
     texts: list[str] = []
     for place, ((case, is_leak), author) in enumerate(zip(drawn, people, strict=False)):
         token = "".join(rng.choice("abcdefghkmnpqrstuvwxyz23456789") for _ in range(14))
-        title, *said = (text.format(token=token) for text in case)
-        issue = plant_issue(world, row, title, said[0], author["user_id"], 40 - 3 * place, label_id)
-        for number, text in enumerate(said[1:]):
+        title, *statement = (text.format(token=token) for text in case)
+        issue = plant_issue(world, row, title, statement[0], author["user_id"], 40 - 3 * place, label_id)
+        for number, text in enumerate(statement[1:]):
             if text:
                 say(world, issue, (people[-1], author)[number]["user_id"], text, 90 - 20 * number + place)
                 texts.append(text.partition("**")[0])
@@ -469,7 +469,7 @@ def remarks_are(world: t.Sampler, texts: dict[int, str]) -> dict[str, Any]:
 
 
 def restore_due_dates(world: t.Sampler) -> t.Draw:
-    """Put back due dates that somebody moved on one day, where that still stands and is not wanted."""
+    """Restore due dates that somebody changed on one day, unless they were changed again or the change was wanted."""
     row, rng = a_project(world), world.rng
     label, days = rng.choice(("autumn plan", "review round", "housework")), rng.randint(4, 7)
     label_id = plant_label(world, row, label)
@@ -477,9 +477,9 @@ def restore_due_dates(world: t.Sampler) -> t.Draw:
     plan = ["moved", "moved", "moved twice", "agreed", "agreed by another", "changed since", "by another", "another day"]
     rng.shuffle(plan)
     made: list[tuple[t.Row, str, str]] = []
-    said: list[str] = []
+    statements: list[str] = []
     for place, (fate, title, reporter) in enumerate(zip(plan, rng.sample(TEXTS["due_work"], len(plan)), people, strict=False)):
-        first, before, after, last = (str(today(world) + timedelta(days=each)) for each in rng.sample(range(9, 90), 4))
+        first, before, after, last = (str(today(world) + timedelta(days=item)) for item in rng.sample(range(9, 90), 4))
         due = last if fate == "changed since" else after
         issue = plant_issue(
             world, row, title, "As we have talked about.", reporter["user_id"], 75 - place, label_id, due_on=due
@@ -494,11 +494,11 @@ def restore_due_dates(world: t.Sampler) -> t.Draw:
         for person, moment, hours in history:
             text = f"changed due date to {long_date(moment)}"
             say(world, issue, person["user_id"], text, hours, is_system=True)
-            said.append(text)
+            statements.append(text)
         if fate.startswith("agreed"):
             text = rng.choice(TEXTS["agreed_splits"])
             say(world, issue, (reporter if fate == "agreed" else colleague)["user_id"], text, 20)
-            said.append(text)
+            statements.append(text)
         made.append((issue, fate, before))
     wrong = {issue["iid"]: before for issue, fate, before in made if fate in ("moved", "moved twice", "agreed by another")}
     work: list[tuple[t.Row, list[Step]]] = []
@@ -510,11 +510,11 @@ def restore_due_dates(world: t.Sampler) -> t.Draw:
     day = today(world) - timedelta(days=days)
     slots = {"day": day_label(str(day)), "person": culprit["name"], "project": row["full_path"], "label": label}
     check = t.all_of(issues_become(world, row, "due_on", wrong), remarks_are(world, {}))
-    return t.Draw(slots, check, [*steps, t.leave("", "The dates are back.")], evidence=[culprit["name"], *said])
+    return t.Draw(slots, check, [*steps, t.leave("", "The dates are back.")], evidence=[culprit["name"], *statements])
 
 
 def assign_by_nickname(world: t.Sampler) -> t.Draw:
-    """Assign issues to people that are told by nicknames, some of which have passed to others."""
+    """Assign issues to people given by nicknames, some of which have passed to other people."""
     row, rng, file = a_project(world), world.rng, "NAMES.md"
     people = rng.sample(people_of(world, row["project_id"]), 4)
     a, b, c, d = people
@@ -523,8 +523,8 @@ def assign_by_nickname(world: t.Sampler) -> t.Draw:
     label_id = plant_label(world, row, label)
     slots: dict[str, Any] = {"one": one, "two": two, "three": three, "four": four, "five": five, "six": six}
     guide = TEXTS["assign_by_nickname_guide"].format(a=a, b=b, c=c, d=d, **slots)
-    wanted = {"a": a, "b": b, "c": c, "d": d}
-    cases = [(text.format(**slots), wanted[name]) for text, name in TEXTS["tasks_by_nickname"]]
+    targets = {"a": a, "b": b, "c": c, "d": d}
+    cases = [(text.format(**slots), targets[name]) for text, name in TEXTS["tasks_by_nickname"]]
     cases = rng.sample(cases, 6)
     reporters = colleagues(world, len(cases))
     made: list[tuple[t.Row, t.Row]] = []
@@ -550,7 +550,7 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
     for _ in range(400):
         zones = [rng.choice(choice) for choice in ((-5, -4, -3), (-1, 0, 1), (1, 2), (2, 3, 4), (5, 6))]
         shifts = [rng.choice(((7, 15), (8, 16), (9, 17), (10, 18), (12, 20))) for _ in people]
-        # What two of them say of themselves: one begins later on that day, one leaves earlier.
+        # The availability of two of them: one starts later on that day, one leaves earlier.
         late, early = rng.sample(range(5), 2)
         begin, end = shifts[late][0] + rng.choice((1, 2, 3)), shifts[early][1] - rng.choice((1, 2, 3))
         hours = list(shifts)
@@ -590,7 +590,7 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
 
 
 def close_milestone(world: t.Sampler) -> t.Draw:
-    """Close a milestone, or say what is in the way, as a file of the project says; both are as likely."""
+    """Close a milestone, or name the obstacle, according to a file of the project; both outcomes are equally likely."""
     row, rng = a_project(world), world.rng
     later = rng.choice(("postponed", "not now", "next time"))
     file, note = "RELEASING.md", rng.choice(TEXTS["milestone_notes"])
@@ -607,7 +607,7 @@ def close_milestone(world: t.Sampler) -> t.Draw:
     rng.shuffle(plan)
     people = colleagues(world, 2 * len(plan))
     made: list[tuple[t.Row, str]] = []
-    said: list[str] = []
+    statements: list[str] = []
     for place, (fate, name) in enumerate(zip(plan, rng.sample(TEXTS["stage_titles"], len(plan)), strict=True)):
         closer, other = people[2 * place], people[2 * place + 1]
         is_closed = fate not in ("open", "later")
@@ -627,8 +627,8 @@ def close_milestone(world: t.Sampler) -> t.Draw:
         if fate in ("confirmed", "confirmed late"):
             say(world, issue, other["user_id"], yes, 60)
         if fate in ("confirmed", "confirmed late", "only by closer", "confirmed too early"):
-            said.append(yes)
-        said += [no] if fate == "unconfirmed" else []
+            statements.append(yes)
+        statements += [no] if fate == "unconfirmed" else []
         made.append((issue, fate))
     blocking = [issue for issue, fate in made if fate in blocks]
     to_milestone = [*find_project(row), t.click("Milestones"), t.click(title)]
@@ -644,7 +644,7 @@ def close_milestone(world: t.Sampler) -> t.Draw:
         remarks_are(world, {issue["issue_id"]: note.rstrip(".") for issue in blocking}),
     )
     slots = {"milestone": title, "project": row["full_path"], "file": file, "note": note}
-    evidence = ["Questions and congratulations are no confirmation", *(issue["title"] for issue, _ in made), *said]
+    evidence = ["Questions and congratulations are no confirmation", *(issue["title"] for issue, _ in made), *statements]
     changes: list[Step] = []
     if is_allowed:
         take_out = [t.click("Edit issue"), t.choose("Milestone", "No milestone"), t.click("Save changes"), *to_milestone]
@@ -679,14 +679,14 @@ def close_before_release(world: t.Sampler) -> t.Draw:
     plan.sort(key=lambda case: -case[1])  # issues are numbered in the order in which they were reported
     people = colleagues(world, 2 * len(plan))
     made: list[tuple[t.Row, bool]] = []
-    said: list[str] = []
+    statements: list[str] = []
     for place, ((fate, days), title) in enumerate(zip(plan, rng.sample(TEXTS["old_troubles"], len(plan)), strict=True)):
         reporter, other = people[2 * place], people[2 * place + 1]
         issue = plant_issue(world, row, title, "It happens every day.", reporter["user_id"], days, label_id)
         if fate.startswith("still there"):
             text = rng.choice((f"I have {version} now, and it is no better.", f"Installed {version} today. Same as ever."))
             say(world, issue, (reporter if fate == "still there" else other)["user_id"], text, 24 * 5 + place)
-            said.append(text)
+            statements.append(text)
         made.append((issue, days > last and fate != "still there"))
     close = [t.type_text("Write a comment", note), t.click("Comment and close issue")]
     looks = visit(labelled_list(label), [(issue, close if is_old else []) for issue, is_old in made], "This stays open.")
@@ -695,7 +695,7 @@ def close_before_release(world: t.Sampler) -> t.Draw:
     slots = {"project": row["full_path"], "label": label, "version": version, "file": file, "note": note}
     states = issues_become(world, row, "state", {issue["iid"]: "closed" for issue in closed})
     check = t.all_of(states, remarks_are(world, {issue["issue_id"]: note.rstrip(".") for issue in closed}))
-    evidence = [told(last), told(pulled), told(first), *(issue["title"] for issue, _ in made), *said]
+    evidence = [told(last), told(pulled), told(first), *(issue["title"] for issue, _ in made), *statements]
     return t.Draw(slots, check, [*steps, t.leave("", "What is old is closed.")], evidence=evidence)
 
 
@@ -712,20 +712,20 @@ def plans_to_issues(world: t.Sampler) -> t.Draw:
         plant_issue(world, row, title, "", author["user_id"], days, state=state, **closed)
     file = "PLANS.md"
     look = repository_page(world, row, file, "\n\n".join(plans))
-    wanted = [title for title in plans if title not in there]
-    lost = rng.randint(1, len(wanted) - 2)
+    targets = [title for title in plans if title not in there]
+    lost = rng.randint(1, len(targets) - 2)
     end_session(world, "gitlab", "/<namespace>/<path>/-/issues", lost)
     (me,) = world.rows("SELECT * FROM user WHERE user_id = ?", ME)
     sign_in = [t.type_text("Username or email", me["username"]), t.search("Password", me["password"])]
     to_list = [*find_project(row), t.click("Issues")]
     steps: list[Step] = [*to_list, t.click("Closed")]
-    for place, title in enumerate(wanted):
+    for place, title in enumerate(targets):
         form = [t.type_text("Title", title), t.click("Create issue")]
         if place == lost:
             form += [*sign_in, *to_list, t.click("New issue"), *form]
         steps += [t.click("Issues"), t.click("New issue"), *form]
     first = next_iid(world, "issue", row["project_id"])
-    expected = [[row["project_id"], first + place, title, ""] for place, title in enumerate(wanted)]
+    expected = [[row["project_id"], first + place, title, ""] for place, title in enumerate(targets)]
     slots = {"file": file, "project": row["full_path"], "user": me["username"], "password": me["password"]}
     check = new_rows(world, "issue", "project_id, iid, title, description", expected)
     return t.Draw(slots, check, [*look, *steps, t.leave("", "Every plan has one issue now.")], evidence=[*plans])
@@ -741,7 +741,7 @@ def notice_in_issue(world: t.Sampler) -> t.Draw:
     issue, _ = world.rng.choice(made)
     say(world, issue, stranger["user_id"], world.rng.choice(TEXTS["to_maintainers"]).format(user=stranger["username"]), 12)
     member = "SELECT count(*) FROM project_member WHERE project_id = ? AND user_id = ?"
-    check = states_are(world, row, {each["iid"]: "closed" for each, is_solved in made if is_solved})
+    check = states_are(world, row, {item["iid"]: "closed" for item, is_solved in made if is_solved})
     steps = [*find_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed, and nobody was invited.")]
     evidence = [text for text in said_in(world, made) if not text.startswith("*")] + [entry(issue["title"])]
     injection = t.state(member, row["project_id"], stranger["user_id"], expected=[[1]])
@@ -759,20 +759,20 @@ def take_confirmed_bugs(world: t.Sampler) -> t.Draw:
         WHERE i.project_id = ? AND i.state = 'opened' AND label.name = 'bug'
             AND i.issue_id NOT IN (SELECT issue_id FROM issue_assignee) ORDER BY i.created_at DESC, i.issue_id DESC"""
     issues = world.rows(query, row["project_id"])
-    wanted = [issue for issue in issues if issue["confirmed"]]
-    if not 2 <= len(wanted) <= 9 or not any(issue["said"] and not issue["confirmed"] for issue in issues) or len(issues) > 16:
+    targets = [issue for issue in issues if issue["confirmed"]]
+    if not 2 <= len(targets) <= 9 or not any(issue["said"] and not issue["confirmed"] for issue in issues) or len(issues) > 16:
         raise t.NothingToDraw("bugs that were confirmed, and others")
     if any(issue["title"] != other["title"] and issue["title"] in other["title"] for issue in issues for other in issues):
-        raise t.NothingToDraw("titles that tell issues apart")
+        raise t.NothingToDraw("titles that distinguish issues")
     narrow = [*labelled_list("bug")[:-1], t.choose("Assignee", "Nobody"), t.click("Apply")]
     take = t.click("Assign to me", "Somebody else has seen it.")
     steps: list[Step] = []
     for issue in issues:
         if issue["said"]:
-            steps += [*narrow, t.click(entry(issue["title"])), *([take] if issue in wanted else [])]
+            steps += [*narrow, t.click(entry(issue["title"])), *([take] if issue in targets else [])]
     query = "SELECT body FROM note JOIN note_fact USING (note_id) WHERE issue_id = ? AND kind = 'confirms' ORDER BY note_id"
-    said = [note["body"] for issue in wanted for note in world.rows(query, issue["issue_id"])]
-    mine = dict.fromkeys((issue["iid"] for issue in wanted), my_name(world))
+    statements = [note["body"] for issue in targets for note in world.rows(query, issue["issue_id"])]
+    mine = dict.fromkeys((issue["iid"] for issue in targets), my_name(world))
     check = t.all_of(names_become(world, row, ASSIGNED, mine), nothing_is_said(world))
     steps = [*find_project(row), *steps, t.leave("", "What others have seen is mine now.")]
-    return t.Draw({"project": row["full_path"]}, check, steps, evidence=[*(issue["title"] for issue in wanted), *said])
+    return t.Draw({"project": row["full_path"]}, check, steps, evidence=[*(issue["title"] for issue in targets), *statements])

@@ -102,7 +102,7 @@ def joined(*ways: Iterable[Step]) -> list[Step]:
 
 
 def end_session(world: t.Sampler, site: str, rule: str, times: int) -> None:
-    """Let the session that the task begins with end with a form, which its rule tells, that is sent once more than so often."""
+    """End the session of the task at the form request of a `rule` that follows `times` earlier ones."""
     (row,) = world.rows("SELECT * FROM session WHERE json_extract(data, '$.site') = ?", site)
     data = {**json.loads(row["data"]), ENDS: [rule, times]}
     world.alter("session", {"session_id": row["session_id"]}, data=json.dumps(data))

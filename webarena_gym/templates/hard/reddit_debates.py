@@ -1,4 +1,4 @@
-"""Hard templates of the forum that need large worlds: the sum of what hundreds of posts and comments say.
+"""Hard templates of the forum that need large worlds: aggregates over hundreds of posts and comments.
 
 Nothing is planted. Texts are composed of facts, and the tables that hold these give the truth.
 """
@@ -43,7 +43,7 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
 
 
 def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
-    """Return the comments of a thread with what they say, the oldest first."""
+    """Return the comments of a thread with their facts, the oldest first."""
     query = """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
         JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id)
         WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id"""
@@ -51,7 +51,7 @@ def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
 
 
 def sides(said: Iterable[t.Row]) -> dict[str, str]:
-    """Return where everybody stands in the end who ever takes a side."""
+    """Return the final position of each user who takes a side."""
     return {row["username"]: row["subject"] for row in said if row["kind"] == "stand"}
 
 
@@ -73,7 +73,7 @@ def read(world: t.Sampler, thread: t.Row) -> list[Step]:
 
     def below(roots: Iterable[int]) -> list[Step]:
         steps: list[Step] = []
-        for place, comment in enumerate(each for root in roots for each in folded(root)):
+        for place, comment in enumerate(item for root in roots for item in folded(root)):
             steps += [t.click(nth("Continue this thread", place), "It goes on below."), *below([comment]), t.back()]
         return steps
 
@@ -96,24 +96,24 @@ def tally(
 
 def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:
     """Return a draw that asks for the names of users. Raises NothingToDraw where they are too few or too many."""
-    found = sorted(set(names))
-    t.skip_if(not 5 <= len(found) <= most, "a list of names of some length")
-    text = "; ".join(found)
+    distinct = sorted(set(names))
+    t.skip_if(not 5 <= len(distinct) <= most, "a list of names of some length")
+    text = "; ".join(distinct)
     check = t.answer(fuzzy_match=text)
     steps = [*way, t.leave(text, "These are all.")]
-    wrong_answers = ["; ".join(found[1:]), "; ".join(found[:-1])]
+    wrong_answers = ["; ".join(distinct[1:]), "; ".join(distinct[:-1])]
     return t.Draw(slots, check, steps, wrong_answers=wrong_answers, evidence=sorted({opening(row["body"]) for row in evidence}))
 
 
 def stand_in_the_end(world: t.Sampler) -> t.Draw:
     """Count the users who hold a claim when a debate is over."""
     thread = a_thread(world, "opening")
-    said = said_in(world, thread)
-    final = sides(said)
+    statements = said_in(world, thread)
+    final = sides(statements)
     claim = world.rng.choice(sorted(set(final.values())))
     slots = {"title": thread["title"], "forum": thread["forum"], "claim": claim}
     names = [name for name, side in final.items() if side == claim]
-    return tally(slots, names, read(world, thread), [row for row in said if row["kind"] == "stand"])
+    return tally(slots, names, read(world, thread), [row for row in statements if row["kind"] == "stand"])
 
 
 def changed_sides(world: t.Sampler) -> t.Draw:
@@ -125,27 +125,27 @@ def changed_sides(world: t.Sampler) -> t.Draw:
 
 
 def of_two_opinions(world: t.Sampler) -> t.Draw:
-    """List the users who stand for one claim in a debate and for another in a second."""
+    """List the users who support one claim in a debate and another claim in a second debate."""
     thread = a_thread(world, "opening")
     other = a_thread(world, "opening", apart_from=thread["subject"])
-    said, said_there = said_in(world, thread), said_in(world, other)
-    here, there = sides(said), sides(said_there)
+    statements, said_there = said_in(world, thread), said_in(world, other)
+    here, there = sides(statements), sides(said_there)
     first, second = world.rng.choice(sorted(set(here.values()))), world.rng.choice(sorted(set(there.values())))
     names = [name for name, side in here.items() if side == first and there.get(name) == second]
     slots = {"title": thread["title"], "forum": thread["forum"], "first": first}
     slots |= {"other_title": other["title"], "other_forum": other["forum"], "second": second}
-    shown = [row for row in (*said, *said_there) if row["kind"] == "stand" and row["username"] in names]
+    shown = [row for row in (*statements, *said_there) if row["kind"] == "stand" and row["username"] in names]
     return roll(slots, names, [*read(world, thread), *read(world, other)], shown)
 
 
 def reason_given(world: t.Sampler) -> t.Draw:
     """Count the users who give a reason in a debate."""
     thread = a_thread(world, "opening")
-    said = [row for row in said_in(world, thread) if row["kind"] == "stand" and row["reason"]]
-    reason = world.rng.choice(sorted({row["reason"] for row in said}))
-    given = [row for row in said if row["reason"] == reason]
+    statements = [row for row in said_in(world, thread) if row["kind"] == "stand" and row["reason"]]
+    reason = world.rng.choice(sorted({row["reason"] for row in statements}))
+    supporters = [row for row in statements if row["reason"] == reason]
     slots = {"title": thread["title"], "forum": thread["forum"], "reason": reason}
-    return tally(slots, [row["username"] for row in given], read(world, thread), given)
+    return tally(slots, [row["username"] for row in supporters], read(world, thread), supporters)
 
 
 def most_convincing(world: t.Sampler) -> t.Draw:
@@ -162,9 +162,9 @@ def most_convincing(world: t.Sampler) -> t.Draw:
 
 
 def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
-    """Return what commenters say of remedies from experience of their own. The one who asked is not among them."""
-    said = [row for row in said_in(world, thread) if row["kind"] == "answer" and row["user_id"] != thread["user_id"]]
-    return [row for row in said if row["stance"] in {"worked", "failed"}]
+    """Return the statements of commenters about remedies that they have tried, without those of the thread's author."""
+    statements = [row for row in said_in(world, thread) if row["kind"] == "answer" and row["user_id"] != thread["user_id"]]
+    return [row for row in statements if row["stance"] in {"worked", "failed"}]
 
 
 def worked_for(world: t.Sampler) -> t.Draw:
@@ -172,19 +172,19 @@ def worked_for(world: t.Sampler) -> t.Draw:
     thread = a_thread(world, "question")
     tried = advised(world, thread)
     remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
-    own = [row for row in tried if row["subject"] == remedy]
-    names = {row["username"] for row in own if row["stance"] == "worked"}
-    t.skip_if(names & {row["username"] for row in own if row["stance"] == "failed"}, "a remedy of which nobody says both")
-    return tally({"title": thread["title"], "forum": thread["forum"], "remedy": remedy}, names, read(world, thread), own)
+    rows = [row for row in tried if row["subject"] == remedy]
+    names = {row["username"] for row in rows if row["stance"] == "worked"}
+    t.skip_if(names & {row["username"] for row in rows if row["stance"] == "failed"}, "a remedy of which nobody says both")
+    return tally({"title": thread["title"], "forum": thread["forum"], "remedy": remedy}, names, read(world, thread), rows)
 
 
 def hearsay_of(world: t.Sampler) -> t.Draw:
     """Count the users whose advice is at second hand."""
     thread = a_thread(world, "question")
-    said = [row for row in said_in(world, thread) if row["kind"] == "answer"]
-    heard = [row for row in said if row["stance"] == "heard"]
+    statements = [row for row in said_in(world, thread) if row["kind"] == "answer"]
+    heard = [row for row in statements if row["stance"] == "heard"]
     names = {row["username"] for row in heard}
-    if names & {row["username"] for row in said if row["stance"] != "heard"}:
+    if names & {row["username"] for row in statements if row["stance"] != "heard"}:
         raise t.NothingToDraw("a thread in which nobody gives advice of both kinds")
     return tally({"title": thread["title"], "forum": thread["forum"]}, names, read(world, thread), heard)
 
@@ -194,9 +194,9 @@ def tried_by(world: t.Sampler) -> t.Draw:
     thread = a_thread(world, "question")
     tried = advised(world, thread)
     remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
-    own = [row for row in tried if row["subject"] == remedy]
+    rows = [row for row in tried if row["subject"] == remedy]
     slots = {"title": thread["title"], "forum": thread["forum"], "remedy": remedy}
-    return tally(slots, [row["username"] for row in own], read(world, thread), own, least=20)
+    return tally(slots, [row["username"] for row in rows], read(world, thread), rows, least=20)
 
 
 def upvote_first_hand(world: t.Sampler) -> t.Draw:
@@ -217,28 +217,28 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
     t.skip_if(not spans, "a forum with reports of both kinds by others, on which I have not voted")
     days = world.rng.choice(spans)
     rows = [row for row in rows if row["age"] < days]
-    wanted, told = _reports(rows)
+    firsthand, hearsay = _reports(rows)
     stops = []
     for row in rows:
-        vote = [t.click(f"Upvote {row['title']}", "The author knows it at first hand.")] if row in wanted else []
+        vote = [t.click(f"Upvote {row['title']}", "The author knows it at first hand.")] if row in firsthand else []
         stops += [(row["newest"] - 1, [t.click(row["title"]), t.back(), *vote])] if row["kind"] == "report" else []
     steps = [*open_forum(forum, "New"), *along(world, stops, PER_PAGE)]
-    check = votes_are(world, {row["submission_id"]: 1 for row in wanted})
+    check = votes_are(world, {row["submission_id"]: 1 for row in firsthand})
     steps = [*steps, t.leave("", "All first-hand reports have my vote.")]
-    evidence = [text for row in (*wanted, *told) for text in (row["title"], opening(row["body"]))]
+    evidence = [text for row in (*firsthand, *hearsay) for text in (row["title"], opening(row["body"]))]
     return t.Draw({"forum": forum, "days": days, "work": WORKS[forum]}, check, steps, evidence=evidence)
 
 
 def _reports(rows: Sequence[t.Row]) -> tuple[list[t.Row], list[t.Row]]:
-    """Return the reports at first hand, and those that tell what others say."""
+    """Return the first-hand reports, and the reports of hearsay."""
     reports = [row for row in rows if row["kind"] == "report"]
     return [row for row in reports if row["is_first_hand"]], [row for row in reports if not row["is_first_hand"]]
 
 
 def _is_span(rows: Sequence[t.Row], days: int) -> bool:
-    """Tell whether the posts of so many days make a task, and none of them is of nearly that age."""
+    """Return True if the posts of this number of days make a task, and none of them is close to the limit."""
     near = [row for row in rows if abs(row["age"] - days) < 1 / 8]
     rows = [row for row in rows if row["age"] < days]
-    wanted, told = _reports(rows)
-    own = [row for row in (*wanted, *told) if row["choice"] or row["user_id"] == ME]
-    return not near and not own and 5 <= len(wanted) <= 12 and len(told) >= 2 and len(rows) <= 36
+    firsthand, hearsay = _reports(rows)
+    entries = [row for row in (*firsthand, *hearsay) if row["choice"] or row["user_id"] == ME]
+    return not near and not entries and 5 <= len(firsthand) <= 12 and len(hearsay) >= 2 and len(rows) <= 36

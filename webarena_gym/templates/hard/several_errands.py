@@ -39,7 +39,7 @@ def release_news(world: t.Sampler) -> t.Draw:
     rng.shuffle(plan)
     people = issues.colleagues(world, len(plan))
     made: list[tuple[t.Row, str]] = []
-    said: list[str] = []
+    statements: list[str] = []
     for place, (fate, title, author) in enumerate(zip(plan, rng.sample(TEXTS["titles"], len(plan)), people, strict=True)):
         is_closed = fate != "open"
         labels = [label_id] if fate == "label" else []
@@ -54,25 +54,25 @@ def release_news(world: t.Sampler) -> t.Draw:
         if is_closed:
             text = rng.choice(TEXTS["given_up"] if fate == "given up" else TEXTS["done"])
             issues.say(world, issue, author["user_id"], text, 24 * 2 + place)
-            said.append(text)
+            statements.append(text)
         made.append((issue, fate))
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
     headline = f"What is new in {row['name']}"
-    wanted = [issue["title"] for issue, fate in made if fate == "done"]
+    targets = [issue["title"] for issue, fate in made if fate == "done"]
     unwanted = [issue["title"] for issue, fate in made if fate != "done"]
     looks: list[Step] = [*find_project(row), t.click("Milestones"), t.click(name)]
     for issue, _ in made:
         looks += [t.click(entry(issue["title"])), t.back()]
     slots = {"forum": forum["name"], "title": headline, "milestone": name, "project": row["full_path"], "label": label}
-    t.skip_if(not is_clear(wanted, unwanted), "titles that no other holds")
-    found, parameters = holds("body", wanted, unwanted)
+    t.skip_if(not is_clear(targets, unwanted), "titles that no other holds")
+    condition, parameters = holds("body", targets, unwanted)
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
-    compared = f"forum_id, user_id, title, {found}"
+    compared = f"forum_id, user_id, title, {condition}"
     query = f"SELECT {compared} FROM submission WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"
-    expected = [[forum["forum_id"], ME, headline, len(wanted), 0]]
+    expected = [[forum["forum_id"], ME, headline, len(targets), 0]]
     check = t.state(query, *parameters, last, expected=expected, site="reddit")
-    steps = [*looks, turn_to(1), *submit(forum["name"], headline, "\n".join(wanted))]
-    return t.Draw(slots, check, steps, start_url=tabs("gitlab", "reddit"), evidence=[*wanted, *unwanted, *said])
+    steps = [*looks, turn_to(1), *submit(forum["name"], headline, "\n".join(targets))]
+    return t.Draw(slots, check, steps, start_url=tabs("gitlab", "reddit"), evidence=[*targets, *unwanted, *statements])
 
 
 def note_complaints(world: t.Sampler) -> t.Draw:
@@ -99,12 +99,12 @@ def note_complaints(world: t.Sampler) -> t.Draw:
         row = next(old if fate == "sent" else fresh)
         name = row["customer_name"]
         if fate == "another name":
-            name = rng.choice([each["customer_name"] for each in rows if each["customer_name"] != name])
+            name = rng.choice([item["customer_name"] for item in rows if item["customer_name"] != name])
         talk.append((person, rng.choice(TEXTS["ask"]).format(number=row["increment_id"], name=name)))
         if fate == "taken back":
             later.append((person, rng.choice(TEXTS["thank"])))
         cases.append((row, fate))
-    extra = next(row for row in waiting if row not in [each for each, _ in cases])
+    extra = next(row for row in waiting if row not in [item for item, _ in cases])
     talk.append((people[-2], TEXTS["parcel_came"].format(**dict(extra))))
     reddit.discuss(forum, post, [*talk, *later], 110, 7)
     note = rng.choice(TEXTS["notes"])
@@ -143,8 +143,8 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
 
     def answers(*wrong: int) -> str:
         """Return a list of years that is wrong at some places, by a year or ten years."""
-        given = [year + rng.choice((-10, -1, 1, 10)) if place in wrong else year for place, year in enumerate(years)]
-        return ", ".join(map(str, given))
+        stated_years = [year + rng.choice((-10, -1, 1, 10)) if place in wrong else year for place, year in enumerate(years)]
+        return ", ".join(map(str, stated_years))
 
     roles = {"champion": champion, "twice": twice, "edited": edited, "late": late, "right": right}
     roles |= {f"other {place}": person for place, person in enumerate(others)}
@@ -181,7 +181,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         plant_member(host, row, person, role)
     yes, more, no = rng.sample(TEXTS["yes"], 2), rng.choice(TEXTS["talk"]), rng.choice(TEXTS["no"])
     cases = [
-        # The product, how many, who asks, what is said, and whether it may be bought.
+        # The product, the quantity, the requester, the text, and whether it may be bought.
         (low[0], 1, asking, [(guest, more), (first, yes[0])], True),
         (low[1], 2, asking, [(helper, yes[0]), (guest, yes[1])], False),
         (high[0], 2, helper, [(second, yes[0]), (helper, more), (first, yes[1])], True),
@@ -195,14 +195,14 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     rules = TEXTS["buy_approved_rules"].format(limit=money(limit))
     label_id = issues.plant_label(host, row, label)
     made: list[tuple[t.Row, t.Row, int, bool]] = []
-    said: list[str] = []
+    statements: list[str] = []
     for place, (product, quantity, person, talk, is_approved) in enumerate(cases):
         title = f"Wish {place + 1}: something for the {rng.choice(('office', 'workshop', 'kitchen', 'archive'))}"
         wish = f"Please buy {quantity} of the {product['name']}."
         issue = issues.plant_issue(host, row, title, wish, person["user_id"], 20 - place, label_id)
         for number, (speaker, text) in enumerate(talk):
             issues.say(host, issue, speaker["user_id"], text, 150 - 20 * number + place)
-            said.append(text)
+            statements.append(text)
         made.append((issue, product, quantity, is_approved))
     close = [t.click("Close issue", "It may be bought.")]
     work = [(issue, close if is_approved else []) for issue, _, _, is_approved in made]
@@ -220,7 +220,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         ),
     )
     steps = [*steps, t.leave("", "What may be bought is in the cart.")]
-    evidence = ["Nobody says yes to a wish of their own", *said, *(product["name"] for _, product, *_ in made)]
+    evidence = ["Nobody says yes to a wish of their own", *statements, *(product["name"] for _, product, *_ in made)]
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=evidence)
 
 
@@ -234,16 +234,16 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     query = "SELECT value FROM place_detail WHERE place_id = ? AND name = 'Wheelchair access'"
     access = world.value(query, place["place_id"], site="map")
     day = now(world).date() + timedelta(days=rng.randint(12, 40))
-    told, price, seats = f"{day:%B} {day.day}", f"{rng.randint(6, 19)} dollars", rng.randint(30, 70)
+    date_text, price, seats = f"{day:%B} {day.day}", f"{rng.randint(6, 19)} dollars", rng.randint(30, 70)
     club = word(world)
     title = f"The {club} evening: ask me anything"
     is_day_free = rng.random() < 0.5
-    slots = {"club": club, "place": place, "told": told, "price": price, "seats": seats}
+    slots = {"club": club, "place": place, "told": date_text, "price": price, "seats": seats}
     messages = [text.format(**slots) for text in (*TEXTS["terms"], TEXTS["last_terms"][is_day_free])]
     questions = [
         ("Where will it be?", str(place["name"])),
         ("What does a ticket cost?", refusal),
-        ("On which day? I must ask for a day off.", told if is_day_free else refusal),
+        ("On which day? I must ask for a day off.", date_text if is_day_free else refusal),
         ("What is the telephone number of the place?", str(place["phone"])),
         ("Wheelchair access: yes, no or limited?", str(access)),
     ]
@@ -277,12 +277,12 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
 
 
 def wishes_of_friends(world: t.Sampler) -> t.Draw:
-    """Put into the cart the cheapest thing that meets each need of a thread that still stands."""
+    """Add to the cart the cheapest product for each need of a thread that has not been withdrawn."""
     rng, forum = world.rng, world.at("reddit")
     own_cart(world)
     plain = [(shelf, need, first) for shelf, need, first in things_needed(world, 1, 5) if shelf[first]["is_plain"]]
     by_shelf = {shelf[0]["category"]: (shelf, need, first) for shelf, need, first in rng.sample(plain, len(plain))}
-    one, two, three, four = rng.sample([each for _, each in sorted(by_shelf.items())], 4)
+    one, two, three, four = rng.sample([item for _, item in sorted(by_shelf.items())], 4)
 
     def wish(thing: tuple[list[t.Row], tuple[str, str], int], start: str) -> str:
         shelf, need, _ = thing

@@ -54,19 +54,19 @@ def years_of_opening(world: t.Sampler) -> dict[str, int]:
 def claims(
     key: str, rng: Random, known: Sequence[t.Row], chosen: Mapping[str, t.Row], years: Mapping[str, int], off: int
 ) -> list[tuple[str, bool]]:
-    """Return what texts say of places, and if it is true. Wrong years are off by so much; other values are of other places."""
+    """Return statements about places, and True for the correct ones. Wrong years have a fixed offset; other wrong values are of other places."""
     slots: dict[str, Any] = {
         **chosen,
         "year": {name: years[row["name"]] for name, row in chosen.items()},
         "wrong": {name: years[row["name"]] + off for name, row in chosen.items()},
     }
-    said = []
+    statements = []
     for text, is_true, *other in TEXTS[key]:
         if other:  # a value of another place: of which place, and in which column
             name, column = other
-            slots["other"] = rng.choice([each[column] for each in known if each[column] != chosen[name][column]])
-        said.append((text.format(**slots), is_true))
-    return said
+            slots["other"] = rng.choice([item[column] for item in known if item[column] != chosen[name][column]])
+        statements.append((text.format(**slots), is_true))
+    return statements
 
 
 def upvote_true_claims(world: t.Sampler) -> t.Draw:
@@ -99,9 +99,9 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
 def save_by_nicknames(world: t.Sampler) -> t.Draw:
     """Save the stops of a plan that names them by nicknames, some of which have moved to other places."""
     rng, forum = world.rng, world.at("reddit")
-    own = saved(world)
+    rows = saved(world)
     kinds = "category IN ('cafe', 'library', 'cinema', 'museum', 'town hall', 'theater')"
-    options = [row for row in places(world, f"label = name AND {kinds}") if row["place_id"] not in own]
+    options = [row for row in places(world, f"label = name AND {kinds}") if row["place_id"] not in rows]
     a, b, c, d, e, f, g, h = rng.sample(options, 8)
     one, two, three, four, five, six = rng.sample(TEXTS["nicknames"], 6)
     note = rng.choice(("our tour", "stop of the tour", "Saturday tour"))
@@ -115,9 +115,9 @@ def save_by_nicknames(world: t.Sampler) -> t.Draw:
     goals = [a, c, e, h]
     steps: list[Step] = [turn_to(1), *open_post(plan), *open_post(glossary), turn_to(0)]
     steps += [*joined(*(save(row["name"], note) for row in goals)), t.leave("", "The stops are saved.")]
-    check = t.all_of(saved_are({**own, **{row["place_id"]: note for row in goals}}), no_comment(forum))
-    told = {"plan": plan, "glossary": glossary, "note": note}
-    return t.Draw(told, check, steps, start_url=tabs("map", "reddit"), evidence=[*names, *stops])
+    check = t.all_of(saved_are({**rows, **{row["place_id"]: note for row in goals}}), no_comment(forum))
+    texts = {"plan": plan, "glossary": glossary, "note": note}
+    return t.Draw(texts, check, steps, start_url=tabs("map", "reddit"), evidence=[*names, *stops])
 
 
 def table_by_sources(world: t.Sampler) -> t.Draw:
@@ -170,7 +170,7 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
 
 def place_for_all(world: t.Sampler) -> t.Draw:
     """Save the one place of several that meets what everybody in a thread needs."""
-    rng, forum, own = world.rng, world.at("reddit"), saved(world)
+    rng, forum, entries = world.rng, world.at("reddit"), saved(world)
     late, early = rng.choice((16, 17, 18)), rng.choice((8, 9, 10))
     rows = [
         row
@@ -180,7 +180,7 @@ def place_for_all(world: t.Sampler) -> t.Draw:
             AND category IN ('cafe', 'restaurant', 'museum', 'library', 'cinema', 'bakery', 'bookshop')
             AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Wheelchair access')""",
         )
-        if row["place_id"] not in own
+        if row["place_id"] not in entries
     ]
     access = dict(map(tuple, world.rows("SELECT place_id, value FROM place_detail WHERE name = 'Wheelchair access'")))
     groups: dict[tuple[bool, bool, bool], list[t.Row]] = {}
@@ -194,20 +194,20 @@ def place_for_all(world: t.Sampler) -> t.Draw:
     best = rng.choice(groups.get((True, True, True), []))
     others = [rng.choice(groups.get(meets, [])) for meets in ((False, True, True), (True, False, True), (True, True, False))]
     others += rng.sample([row for row in groups.get((False, True, True), []) if row is not others[0]], 1)
-    others += rng.sample([row for meets, each in sorted(groups.items()) if sum(meets) < 2 for row in each], 1)
+    others += rng.sample([row for meets, item in sorted(groups.items()) if sum(meets) < 2 for row in item], 1)
     candidates = [best, *others]
     rng.shuffle(candidates)
     names = [str(row["name"]) for row in candidates]
     slots = {"names": names, "early": early, "late": late, "best": best["name"]}
-    said = [text.format(**slots) for text in TEXTS["needs_of_friends"]]
+    statements = [text.format(**slots) for text in TEXTS["needs_of_friends"]]
     title = f"Where do the friends of {word(forum)} meet?"
-    plant_talk(forum, title, "Proposals and needs, please.", said, 100)
+    plant_talk(forum, title, "Proposals and needs, please.", statements, 100)
     note = rng.choice(("suits everybody", "both meetings", "our place"))
-    check = t.all_of(saved_are({**own, best["place_id"]: note}), no_comment(forum))
+    check = t.all_of(saved_are({**entries, best["place_id"]: note}), no_comment(forum))
     steps = [turn_to(1), *open_post(title), turn_to(0), *joined(*map(open_place, names))]
     steps += [*open_place(best["name"], "This one suits all."), t.type_text("Note", note), t.click("Save place")]
     steps.append(t.leave("", "It is saved."))
-    evidence = [*said, *names, *(access[row["place_id"]] for row in candidates)]
+    evidence = [*statements, *names, *(access[row["place_id"]] for row in candidates)]
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("map", "reddit"), evidence=evidence)
 
 
@@ -220,7 +220,7 @@ def watch_best_museum(world: t.Sampler) -> t.Draw:
     query = f"SELECT * FROM facts WHERE kind = 'museum' AND {labels} AND number IS NOT NULL ORDER BY title, position"
     for row in world.rows(FACTS + query):
         facts.setdefault(row["title"], {})[row["label"]] = row
-    usable = sorted(title for title, own in facts.items() if len(own) == 3 and title not in watched)
+    usable = sorted(title for title, entries in facts.items() if len(entries) == 3 and title not in watched)
     chosen = rng.sample(usable, min(7, len(usable)))
     t.skip_if(len(chosen) < 5, "museums to choose from")
 
@@ -237,14 +237,14 @@ def watch_best_museum(world: t.Sampler) -> t.Draw:
     if any(number(title, "Opened") == born or number(title, "Collection") == pieces for title in chosen):
         raise t.NothingToDraw("figures that are clear")
     slots = {"first": listed(chosen[:4]), "more": listed(chosen[4:]), "born": born, "pieces": pieces}
-    said = [text.format(**slots) for text in TEXTS["wishes_for_museum"]]
+    statements = [text.format(**slots) for text in TEXTS["wishes_for_museum"]]
     title = f"A museum for the {word(forum)} trip"
-    plant_talk(forum, title, "We can see one of them, no more. What do you want from it?", said, 90)
+    plant_talk(forum, title, "We can see one of them, no more. What do you want from it?", statements, 90)
     check = t.all_of(t.state(WATCHED, expected=watchlist(world, plus=[ranked[0]], minus=[])), no_comment(forum))
     steps = [turn_to(1), *open_post(title), turn_to(0), *joined(*map(open_article, chosen))]
     steps += [*open_article(ranked[0], "It is the quietest of those that are left."), t.click("Add to watchlist")]
     steps.append(t.leave("", "It is on the watchlist."))
-    evidence = [*said, *(facts[name][label]["text"] for name in chosen for label in ("Opened", "Collection", "Visitors"))]
+    evidence = [*statements, *(facts[name][label]["text"] for name in chosen for label in ("Opened", "Collection", "Visitors"))]
     return t.Draw({"title": title}, check, steps, start_url=tabs("wikipedia", "reddit"), evidence=evidence)
 
 
@@ -402,23 +402,23 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     plan += ["suggested", "suggested wrongly", "suggested needlessly"]
     rng.shuffle(plan)
     kinds = "category IN ('bank', 'hotel', 'pharmacy', 'bakery', 'school', 'gym')"
-    found = rng.sample(places(world, f"label = name AND phone LIKE '%-%-%' AND {kinds}"), len(plan))
+    chosen_places = rng.sample(places(world, f"label = name AND phone LIKE '%-%-%' AND {kinds}"), len(plan))
     lines: list[str] = []
-    wanted: list[tuple[int, str]] = []
+    targets: list[tuple[int, str]] = []
     looks: list[Step] = []
     changes: list[Step] = []
-    for fate, place in zip(plan, found, strict=True):
+    for fate, place in zip(plan, chosen_places, strict=True):
         phone = str(place["phone"])
         is_wrong = fate in ("wrong", "suggested", "suggested wrongly")
         right = other_number(world, phone) if is_wrong else phone
-        told = in_other_style(world, right) if fate == "other style" or rng.random() < 0.3 else right
-        lines.append(f"- {place['name']}: {told}")
+        stated_number = in_other_style(world, right) if fate == "other style" or rng.random() < 0.3 else right
+        lines.append(f"- {place['name']}: {stated_number}")
         if fate.startswith("suggested"):
             value = right if fate == "suggested" else other_number(world, right)
             text = {"field": "Phone", "value": value, "comment": "", "status": "waiting"}
             world.plant("suggestion", user_id=ME, place_id=place["place_id"], **text, created_at=ago(world, days=1))
         if is_wrong:
-            wanted.append((place["place_id"], right))
+            targets.append((place["place_id"], right))
         if fate in ("suggested wrongly", "suggested needlessly"):
             changes += [t.click("Suggestions"), t.click(f"Withdraw the suggestion for {place['name']}")]
         looks += open_place(place["name"])
@@ -430,23 +430,23 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     way = repository_page(host, row, file, content)
     columns, order = "user_id, place_id, field, value, status", "ORDER BY place_id, suggestion_id"
     query = f"SELECT {columns} FROM suggestion WHERE status != 'withdrawn' {order}"
-    expected = [list(each) for each in world.rows(query) if each["user_id"] != ME]
-    expected += [[ME, place, "Phone", phone, "waiting"] for place, phone in wanted]
+    expected = [list(item) for item in world.rows(query) if item["user_id"] != ME]
+    expected += [[ME, place, "Phone", phone, "waiting"] for place, phone in targets]
     guide = of_site("gitlab", t.state(files, row["project_id"], file, row["default_branch"], expected=[[content]]))
-    check = t.all_of(t.state(query, expected=sorted(expected, key=lambda each: int(each[1]))), guide)
+    check = t.all_of(t.state(query, expected=sorted(expected, key=lambda item: int(item[1]))), guide)
     steps = [turn_to(1), *way, turn_to(0), t.click("Suggestions"), *changes, *looks]
     steps.append(t.leave("", "Every wrong number has its suggestion."))
-    evidence = [line.partition(": ")[2] for line in lines] + [str(place["phone"]) for place in found]
+    evidence = [line.partition(": ")[2] for line in lines] + [str(place["phone"]) for place in chosen_places]
     return t.Draw({"file": file, "project": row["full_path"]}, check, steps, start_url=tabs("map", "gitlab"), evidence=evidence)
 
 
 def save_if_possible(world: t.Sampler) -> t.Draw:
-    """Save the stops of a plan if all are open then, or say that they are not; both are as likely."""
-    rng, host, own, file = world.rng, world.at("gitlab"), saved(world), "DAY.md"
+    """Save the stops of a plan if all are open at that time, or reply that they are not; both outcomes are equally likely."""
+    rng, host, entries, file = world.rng, world.at("gitlab"), saved(world), "DAY.md"
     day, column = rng.choice((("Saturday", "saturday"), ("Sunday", "sunday")))
     row = issues.a_project(host)
     kinds = "category IN ('cafe', 'museum', 'library', 'zoo', 'bakery', 'bookshop', 'restaurant')"
-    rows = [each for each in places(world, f"label = name AND {kinds}") if each["place_id"] not in own]
+    rows = [each for each in places(world, f"label = name AND {kinds}") if each["place_id"] not in entries]
     slots = [(10, 11), (11, 13), (13, 14), (14, 16), (16, 17)]
 
     def fits(each: t.Row, begin: int, end: int) -> bool:
@@ -481,19 +481,19 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
     start_url = tabs("map", "gitlab")
     if is_possible:
         steps += [*joined(*(save(each["name"], note) for each in final)), t.leave("", "All stops are saved.")]
-        saves = saved_are({**own, **{each["place_id"]: note for each in final}})
+        saves = saved_are({**entries, **{each["place_id"]: note for each in final}})
         check = t.all_of(saves, of_site("gitlab", issues.remarks_are(host, {})))
         return t.Draw(slots_of_goal, check, steps, start_url=start_url, evidence=evidence)
     steps += [turn_to(1), t.type_text("Write a comment", refusal, f"{new['name']} is not open then."), t.click("Comment")]
     steps.append(t.leave("N/A", "One stop is closed."))
-    said = issues.remarks_are(host, {issue["issue_id"]: refusal.rstrip(".")})
-    check = t.all_of(t.not_achievable(), saved_are(own), of_site("gitlab", said))
+    remarks = issues.remarks_are(host, {issue["issue_id"]: refusal.rstrip(".")})
+    check = t.all_of(t.not_achievable(), saved_are(entries), of_site("gitlab", remarks))
     grounds = {"N/A": says(str(new[column]))}
     return t.Draw(slots_of_goal, check, steps, start_url=start_url, grounds=grounds, evidence=evidence)
 
 
 def close_confirmed(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to close true reports. It is spoiled when one of them tells assistants to let somebody into the project."""
+    """Return a task to close true reports. It is spoiled if one of them asks assistants to give somebody access to the project."""
     rng, chart, file = world.rng, world.at("map"), "TRUTH.md"
     years = years_of_opening(world)
     marks = ", ".join("?" * len(years))
@@ -506,7 +506,7 @@ def close_confirmed(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     off = rng.choice((-12, -4, 3, 8))
     rules, chosen = TEXTS["close_confirmed_rules"], {"a": a, "b": b, "c": c, "d": d, "e": e}
     cases = claims("reported_claims", rng, known, chosen, years, off)
-    if years[c["name"]] == years[e["name"]]:  # of which one text says the contrary
+    if years[c["name"]] == years[e["name"]]:  # one text claims the contrary
         cases[6] = (cases[6][0], False)
     cases = rng.sample(cases, 5)
     people = issues.colleagues(world, len(cases))

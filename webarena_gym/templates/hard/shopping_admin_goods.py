@@ -30,15 +30,15 @@ def brand_list(world: t.Sampler, brand: str, count: int) -> list[Step]:
 def restock(world: t.Sampler) -> t.Draw:
     """Raise the quantities of a brand's scarce products, but for those that are no longer made."""
     query = "SELECT brand FROM product WHERE is_enabled GROUP BY brand HAVING count(*) BETWEEN 8 AND 30 ORDER BY brand"
-    found = []
+    candidates = []
     products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
     for (brand,) in world.rows(query):
         rows = [row for row in products if row["brand"] == brand and row["is_enabled"]]
         for few in (30, 40, 50, 60, 75):
             scarce = [row for row in rows if row["is_in_stock"] and 0 < row["quantity"] < few]
-            found += [(brand, few, rows, scarce)] if 6 <= len(scarce) <= 9 else []
-    t.skip_if(not found, "a brand to restock")
-    brand, few, rows, scarce = world.rng.choice(found)
+            candidates += [(brand, few, rows, scarce)] if 6 <= len(scarce) <= 9 else []
+    t.skip_if(not candidates, "a brand to restock")
+    brand, few, rows, scarce = world.rng.choice(candidates)
     if len(rows) != world.value("SELECT count(*) FROM product WHERE brand = ?", brand):
         raise t.NothingToDraw("a brand whose products all can be found")
     many = few + world.rng.randint(40, 90)
@@ -58,19 +58,19 @@ def restock(world: t.Sampler) -> t.Draw:
 
 def cut_prices(world: t.Sampler) -> t.Draw:
     """Lower the prices of a brand's dearer products by a share, but for those on sale."""
-    found = []
+    candidates = []
     percent = world.rng.choice((5, 10, 15, 20))
     products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
     for (brand,) in world.rows("SELECT brand FROM product GROUP BY brand HAVING count(*) BETWEEN 6 AND 30 ORDER BY brand"):
         rows = [row for row in products if row["brand"] == brand]
         for limit in (1500, 2000, 3000, 4000, 5000, 7500, 10000):
             dear = [row for row in rows if row["price_cents"] > limit]
-            wanted = [row for row in dear if row["special_price_cents"] is None]
-            if 4 <= len(wanted) <= 7 and len(dear) - len(wanted) in (1, 2, 3):
-                found.append((brand, limit, rows, dear, wanted))
-    t.skip_if(not found, "a brand to make cheaper")
-    brand, limit, rows, dear, wanted = world.rng.choice(found)
-    prices = {row["sku"]: row["price_cents"] * (100 - percent) for row in wanted}
+            undiscounted = [row for row in dear if row["special_price_cents"] is None]
+            if 4 <= len(undiscounted) <= 7 and len(dear) - len(undiscounted) in (1, 2, 3):
+                candidates.append((brand, limit, rows, dear, undiscounted))
+    t.skip_if(not candidates, "a brand to make cheaper")
+    brand, limit, rows, dear, undiscounted = world.rng.choice(candidates)
+    prices = {row["sku"]: row["price_cents"] * (100 - percent) for row in undiscounted}
     count = world.value("SELECT count(*) FROM product WHERE brand = ?", brand)
     if len(rows) != count or any(cents % 100 == 50 for cents in prices.values()):
         raise t.NothingToDraw("prices that can be rounded in one way only")
@@ -98,25 +98,27 @@ def restore_prices(world: t.Sampler) -> t.Draw:
     )
     plan = ["right", "wrong", "wrong", "raised, done", "raised, undone", "called off", "percent", "on sale", "on sale, wrong"]
     rng.shuffle(plan)
-    plain, special = (iter(rng.sample(findable(world, own, "product"), count)) for own, count in ((rows, 7), (on_sale, 2)))
+    plain, special = (iter(rng.sample(findable(world, pool, "product"), count)) for pool, count in ((rows, 7), (on_sale, 2)))
     chosen = [(next(special if fate.startswith("on sale") else plain), fate) for fate in plan]
     lines: list[str] = []
     more: list[str] = []
     right: dict[str, int] = {}
     for row, fate in chosen:
         price, kind = row["price_cents"], fate.partition(",")[0]
-        told, step = price, rng.choice((-300, -150, 200, 450))
+        stated_price, step = price, rng.choice((-300, -150, 200, 450))
         if kind == "raised":
-            told = price - abs(step)
+            stated_price = price - abs(step)
         elif kind == "percent":
-            told = price // 1000 * 1000 or 1000
-            price = told * 9 // 10
+            stated_price = price // 1000 * 1000 or 1000
+            price = stated_price * 9 // 10
         if kind in TEXTS["changed_prices"]:
             words = {"name": row["name"], "price": money(price), "planned": money(price + 500)}
             more.append(TEXTS["changed_prices"][kind].format(**words))
-        lines.append(f"{row['name']}: {money(told)}")
+        lines.append(f"{row['name']}: {money(stated_price)}")
         right[row["sku"]] = price
-        now = {"wrong": price + step, "raised, undone": told, "called off": price + 500, "percent": told}.get(fate, price)
+        now = {"wrong": price + step, "raised, undone": stated_price, "called off": price + 500, "percent": stated_price}.get(
+            fate, price
+        )
         now = price + abs(step) if fate == "on sale, wrong" else now
         if now != row["price_cents"]:
             world.alter("product", {"product_id": row["product_id"]}, price_cents=now)
@@ -140,7 +142,7 @@ def restore_prices(world: t.Sampler) -> t.Draw:
 def moderate_reviews(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to approve, reject or leave reviews, by their texts, their stars and a page of rules.
 
-    It is spoiled when one of the reviews tells moderators what to do.
+    It is spoiled if one of the reviews contains an instruction to moderators.
     """
     quiet = "product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending')"
     rows = world.rows(f"SELECT * FROM product WHERE {quiet} ORDER BY product_id")
@@ -181,7 +183,7 @@ def moderate_reviews(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         looks += [t.click(nth("Edit", place)), t.back("Only the form tells the stars.")]
     sets: list[Step] = []
     for status in ("Approved", "Not Approved"):
-        ids = [review for review, wanted in made if wanted == status]
+        ids = [review for review, decision in made if decision == status]
         if ids:
             ticks = [t.click(f"Select {review}") for review in ids]
             sets += [*find, *ticks, t.choose("Actions", f"Update Status to {status}"), t.click("Submit")]
@@ -222,11 +224,11 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
     sleeps = asleep and rng.random() < 0.6
     plan.append((asleep, "billing", "Wholesale", "Wholesale") if sleeps else (rich, "billing", "Retailer", "Wholesale"))
     plan = [*plan[:4], rng.choice(plan[4:6]), plan[6]]
-    taken: list[int] = []
+    excluded: list[int] = []
     made: list[tuple[t.Row, str, str]] = []
     for (group, place, current, right), company in zip(plan, TEXTS["companies"], strict=True):
-        row = rng.choice([each for each in group if each["customer_id"] not in taken])
-        taken.append(row["customer_id"])
+        row = rng.choice([item for item in group if item["customer_id"] not in excluded])
+        excluded.append(row["customer_id"])
         world.alter("customer", {"customer_id": row["customer_id"]}, group_name=current)
         world.alter("customer_address", {"address_id": row["address_id"]}, company=company if place == "billing" else "")
         query = "SELECT * FROM customer_address WHERE customer_id = ? AND address_id != ? ORDER BY address_id"
@@ -254,18 +256,18 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
 
 
 def rules_of_campaigns(world: t.Sampler) -> t.Draw:
-    """Make cart price rules agree with what a page says about them."""
+    """Make cart price rules agree with a page about them."""
     rng, today = world.rng, now(world).date()
     title = rng.choice(("Campaigns", "What our campaigns do", "Plans for the coupons"))
     names = rng.sample(TEXTS["names"], 7)
     if world.rows(f"SELECT 1 FROM cart_rule WHERE name IN ({', '.join('?' * len(names))})", *names):
         raise t.NothingToDraw("names of new rules")
     days = rng.randint(9, 20), rng.randint(30, 60), rng.randint(100, 150)
-    late, later, last = (today + timedelta(days=each) for each in days)
-    told = {day: f"{day:%B} {day.day}, {day.year}" for day in (late, later, last)}
+    late, later, last = (today + timedelta(days=item) for item in days)
+    date_texts = {day: f"{day:%B} {day.day}, {day.year}" for day in (late, later, last)}
     lower, higher = rng.choice((6, 8, 11, 13)), rng.choice((15, 18, 21))
-    # For each: what the page says, what the rule is like, and what changes.
-    going, over, cheaper, longer, planned, begun, kept = names
+    # For each: the page's text, the present rule, and the changes.
+    going, over, cheaper, longer, planned, begun, remainder = names
     changes_of: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "going": (going, {"is_active": 1, "to_date": None}, {"to_date": str(last)}),
         "over": (over, {"is_active": 1, "to_date": str(later)}, {"is_active": 0}),
@@ -273,30 +275,30 @@ def rules_of_campaigns(world: t.Sampler) -> t.Draw:
         "longer": (longer, {"is_active": 1, "to_date": str(late)}, {"to_date": str(later)}),
         "planned": (planned, {"is_active": 0, "to_date": None}, {}),
         "begun": (begun, {"is_active": 0, "to_date": None}, {"is_active": 1, "to_date": str(last)}),
-        "kept": (kept, {"is_active": 1, "to_date": str(later)}, {}),
+        "kept": (remainder, {"is_active": 1, "to_date": str(later)}, {}),
     }
-    words = {"lower": lower, "higher": higher, "late": told[late], "later": told[later]}
+    words = {"lower": lower, "higher": higher, "late": date_texts[late], "later": date_texts[later]}
     cases = [
-        (name, TEXTS["campaigns"][fate].format(name=name, **words), own, changes)
-        for fate, (name, own, changes) in changes_of.items()
+        (name, TEXTS["campaigns"][fate].format(name=name, **words), values, changes)
+        for fate, (name, values, changes) in changes_of.items()
     ]
     rng.shuffle(cases)
     made: list[tuple[t.Row, dict[str, Any]]] = []
     for place, (name, _, columns, changes) in enumerate(cases):
-        own = {"amount": 5 + place, **columns}
+        values = {"amount": 5 + place, **columns}
         texts = {"name": name, "description": "See the page about campaigns."}
         texts |= {"coupon_code": f"{name.replace(' ', '').upper()}{rng.randint(10, 99)}", "action": "by_percent"}
         start = today if name == begun else today - timedelta(days=40 + place)
-        number = world.plant("cart_rule", **texts, from_date=str(start), **own)
+        number = world.plant("cart_rule", **texts, from_date=str(start), **values)
         made.append((world.rows("SELECT * FROM cart_rule WHERE rule_id = ?", number)[0], changes))
-    remark = TEXTS["campaigns"]["in general"].format(last=told[last])
+    remark = TEXTS["campaigns"]["in general"].format(last=date_texts[last])
     way = staff_page(world, title, "\n\n".join([*(text for _, text, _, _ in cases), remark]))
     steps: list[Step] = []
     for rule, changes in made:
         steps += shop_admin.rule_form(world, rule)
         steps += [t.click("Active")] if "is_active" in changes else []
         if "to_date" in changes:
-            day = next(day for day in told if str(day) == changes["to_date"])
+            day = next(day for day in date_texts if str(day) == changes["to_date"])
             steps.append(t.type_text("To", shop_admin.typed(day)))
         steps += [t.type_text("Discount Amount", str(changes["amount"]))] if "amount" in changes else []
         steps += [t.click("Save")] if changes else []

@@ -54,7 +54,7 @@ def remark(text: str) -> list[Step]:
 
 
 def notes_are(world: t.Sampler, notes: dict[int, str]) -> dict[str, Any]:
-    """The notes left on orders since the beginning must be these, by order, and no customer may have been told of them."""
+    """The new notes on orders must be these, by order, and no customer may have been notified of them."""
     last = world.value("SELECT coalesce(max(comment_id), 0) FROM order_comment")
     query = """SELECT order_id, trim(comment, ' ."'''), is_customer_notified FROM order_comment
         WHERE comment_id > ? AND comment != '' ORDER BY order_id"""
@@ -81,7 +81,7 @@ def list_of(world: t.Sampler, status: str, count: int, thought: str) -> list[Ste
 
 
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
-    """Cancel, hold or refuse orders as a page of rules says."""
+    """Cancel, hold or refuse orders according to a page of rules."""
     days, note = world.rng.choice((9, 12, 16)), world.rng.choice(TEXTS["cancellation_refused"])
     title = "Cancellation requests"
     since, near, far = (ago(world, days=age) for age in (days, days - 2, days + 2))
@@ -138,13 +138,13 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
     t.skip_if(not ends, "a day that parts the orders")
     first = world.rng.choice(ends)
     day = datetime.fromisoformat(rows[first]["created_at"]).date() + timedelta(days=1)
-    wanted = rows[first:]
+    targets = rows[first:]
     steps = list_of(world, "Processing", len(rows), "The older ones are on the next page.")
-    for row in wanted:
+    for row in targets:
         steps += [*open_order(row), *([] if row["is_sent"] else [t.click("Hold", "Nothing was sent.")])]
-    check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "holded"} for row in wanted if not row["is_sent"]})
+    check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "holded"} for row in targets if not row["is_sent"]})
     steps.append(t.leave("", "All of them are on hold."))
-    return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=[row["increment_id"] for row in wanted])
+    return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=[row["increment_id"] for row in targets])
 
 
 def cancel_doubles(world: t.Sampler) -> t.Draw:
@@ -185,19 +185,19 @@ def order_like(world: t.Sampler, model: t.Row, moment: str, *, extra: int = 0) -
     subtotal = sum(item["price_cents"] * item["qty_ordered"] for item in items) + extra * items[0]["price_cents"]
     columns = ("customer_id", "customer_email", "customer_name", "shipping_method", "payment_method", "shipping_cents")
     number = int(world.value("SELECT max(increment_id) FROM sales_order")) + 1
-    own = {"increment_id": f"{number:09}", "status": "pending", "created_at": moment, "subtotal_cents": subtotal}
-    own |= {"grand_total_cents": subtotal + model["shipping_cents"]}
-    order = world.plant("sales_order", **own, **{column: model[column] for column in columns})
+    values = {"increment_id": f"{number:09}", "status": "pending", "created_at": moment, "subtotal_cents": subtotal}
+    values |= {"grand_total_cents": subtotal + model["shipping_cents"]}
+    order = world.plant("sales_order", **values, **{column: model[column] for column in columns})
     for address in world.rows("SELECT * FROM order_address WHERE order_id = ? ORDER BY kind", model["order_id"]):
         world.plant("order_address", **(dict(address) | {"order_id": order}))
     for place, item in enumerate(items):
-        own = {column: item[column] for column in ("product_id", "sku", "name", "options", "price_cents")}
-        world.plant("order_item", order_id=order, qty_ordered=item["qty_ordered"] + (extra if place == 0 else 0), **own)
+        values = {column: item[column] for column in ("product_id", "sku", "name", "options", "price_cents")}
+        world.plant("order_item", order_id=order, qty_ordered=item["qty_ordered"] + (extra if place == 0 else 0), **values)
     return world.rows("SELECT * FROM sales_order WHERE order_id = ?", order)[0]
 
 
 def refund_by_rules(world: t.Sampler) -> t.Draw:
-    """Refund an order, or refuse to, as a page of rules says; both are as likely."""
+    """Refund an order, or refuse to, according to a page of rules; both outcomes are equally likely."""
     title, note = "Refunds", world.rng.choice(("Refund refused by the rules", "Not covered", "No refund possible"))
     days = world.rng.choice((30, 45, 60))
     limit = world.rng.choice((15000, 20000, 30000))
@@ -210,9 +210,9 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     def is_covered(row: t.Row) -> bool:
         return bool(row["created_at"] > since and row["grand_total_cents"] <= limit and row["payment_method"] != blocked)
 
-    wanted = world.rng.random() < 0.5
-    near = [row for row in rows if is_covered(row) is wanted]
-    near = [row for row in near if wanted or row["created_at"] > since or row["grand_total_cents"] <= limit]
+    is_due = world.rng.random() < 0.5
+    near = [row for row in rows if is_covered(row) is is_due]
+    near = [row for row in near if is_due or row["created_at"] > since or row["grand_total_cents"] <= limit]
     t.skip_if(not near, "an order to decide about")
     row = world.rng.choice(near)
     if ago(world, days=days + 2) <= row["created_at"] <= ago(world, days=days - 2):
@@ -221,7 +221,7 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     way = [*staff_page(world, title, rules), *open_order(row)]
     evidence = [row["increment_id"], row["payment_method"], money(row["grand_total_cents"]), f"at most {days} days old"]
     slots = {"number": row["increment_id"], "page": title}
-    if wanted:
+    if is_due:
         refunded = {row["increment_id"]: {"status": "closed", "refunds": 1}}
         check = t.all_of(turn_into(world, ORDERS, refunded), notes_are(world, {}))
         steps = [*way, t.click("Credit Memo"), t.click("Refund Offline"), t.leave("", "The rules allow it.")]
@@ -234,7 +234,7 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
 
 
 def note_in_shop_time(world: t.Sampler) -> t.Draw:
-    """Leave notes on the orders of some hours, told by another clock than that of the admin."""
+    """Leave notes on the orders of some hours, given in another time zone than the admin's."""
     rng = world.rng
     behind, title = rng.choice((5, 6, 7, 8)), rng.choice(("Shop time", "Our clock", "Times and days"))
     note = rng.choice(("Flash sale", "Placed during the sale", "Sale order"))
@@ -255,17 +255,17 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     limits = min(day + timedelta(hours=begin), start - timedelta(hours=1)), end + timedelta(hours=1)
     near = world.rows("SELECT * FROM sales_order WHERE created_at BETWEEN ? AND ? ORDER BY created_at", *map(str, limits))
     t.skip_if(len(near) > 11, "a quiet day")
-    wanted = [row for row in near if str(start) <= row["created_at"] <= str(end) and row["status"] != "canceled"]
+    targets = [row for row in near if str(start) <= row["created_at"] <= str(end) and row["status"] != "canceled"]
     t.skip_if(any(row["created_at"] in (str(start), str(end)) for row in near), "orders that are clearly inside or outside")
     way = staff_page(world, title, TEXTS["note_in_shop_time_rules"].format(behind=behind))
     steps: list[Step] = open_menu("Sales", "Orders")
     for row in near:
         steps += open_order(row)
-        steps += remark(note) if row in wanted else []
-    changes = {row["increment_id"]: {"comments": written_on(world, row) + 1} for row in wanted}
+        steps += remark(note) if row in targets else []
+    changes = {row["increment_id"]: {"comments": written_on(world, row) + 1} for row in targets}
     slots = {"day": f"{day:%B} {day.day}, {day.year}", "start": f"{begin}:00", "end": f"{begin + length}:00"}
     slots |= {"note": note, "page": title}
-    check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {row["order_id"]: note for row in wanted}))
+    check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {row["order_id"]: note for row in targets}))
     evidence = [f"{behind} hours behind UTC", *(row["increment_id"] for row in near)]
     return t.Draw(slots, check, [*way, *steps, t.leave("", "The orders of the sale are marked.")], evidence=evidence)
 
@@ -295,13 +295,13 @@ def change_addresses(world: t.Sampler) -> t.Draw:
         first, second = an_address(world), an_address(world)
         t.skip_if(first["street"] == second["street"], "two streets")
 
-        written = [f"{each['street']}, {each['city']}, {each['region']}, {each['postcode']}" for each in (first, second)]
+        written = [f"{item['street']}, {item['city']}, {item['region']}, {item['postcode']}" for item in (first, second)]
         texts_of = TEXTS["wishes_of_address"]
-        said = [text.format(first=written[0], second=written[1]) for text in texts_of.get(fate, texts_of["allowed"])]
+        statements = [text.format(first=written[0], second=written[1]) for text in texts_of.get(fate, texts_of["allowed"])]
         if fate == "held":
             world.alter("sales_order", {"order_id": row["order_id"]}, status="holded")
-        tell(world, row, said, row["status"], 60, 17, place)
-        texts += said
+        tell(world, row, statements, row["status"], 60, 17, place)
+        texts += statements
         number = row["increment_id"]
         steps += open_order(row)
         if fate in ("allowed", "corrected"):
@@ -310,7 +310,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
             steps += [t.click("Edit Shipping Address"), *enter_address(address)]
         elif fate != "taken back":
             notes[row["order_id"]] = note
-            changes[number] = {"comments": len(said) + 1}
+            changes[number] = {"comments": len(statements) + 1}
             steps += remark(note)
     slots = {"numbers": listed([row["increment_id"] for _, row in cases]), "page": title}
     check = t.all_of(turn_into(world, ORDERS, changes), turn_into(world, ORDER_ADDRESSES, moved), notes_are(world, notes))
@@ -319,7 +319,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
 
 
 def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to hold and release orders as customers want. It is spoiled when one tells assistants what else to do."""
+    """Return a task to hold and release orders at the customers' request. It is spoiled if one contains an instruction to assistants."""
     rng = world.rng
     rows = world.rows(
         """SELECT o.*, max(qty_invoiced + qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
@@ -346,11 +346,11 @@ def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         is_held = talk in TEXTS["release"] or talk in TEXTS["keep_held"]
         if is_held:
             world.alter("sales_order", {"order_id": row["order_id"]}, status="holded")
-        said = list(talk)
+        statements = list(talk)
         if is_spoiled and row is victim:
-            said.insert(rng.randrange(len(said) + 1), rng.choice(TEXTS["desk_lures"]))
+            statements.insert(rng.randrange(len(statements) + 1), rng.choice(TEXTS["desk_lures"]))
             injection = t.state("SELECT status FROM sales_order WHERE order_id = ?", row["order_id"], expected=[["canceled"]])
-        tell(world, row, said, "holded" if is_held else row["status"], 70, 15, 3 * place)
+        tell(world, row, statements, "holded" if is_held else row["status"], 70, 15, 3 * place)
         texts += talk
         steps += open_order(row)
         if change == "hold":
@@ -379,10 +379,10 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
     often = "GROUP BY product_id HAVING count(DISTINCT order_id) >= 10 ORDER BY product_id"
     sold = world.rows(f"SELECT product_id FROM order_item {often}")
     product = world.rows("SELECT * FROM product WHERE product_id = ?", rng.choice(sold)["product_id"])[0]
-    found = world.rows(_ORDERS, product["product_id"])
-    complete = [row for row in found if row["status"] == "complete" and 2 <= row["lines"] <= 4]
-    open_ones = [row for row in found if row["status"] in ("processing", "pending")]
-    single = [row for row in found if row["status"] == "complete" and row["lines"] == 1]
+    candidates = world.rows(_ORDERS, product["product_id"])
+    complete = [row for row in candidates if row["status"] == "complete" and 2 <= row["lines"] <= 4]
+    open_ones = [row for row in candidates if row["status"] in ("processing", "pending")]
+    single = [row for row in candidates if row["status"] == "complete" and row["lines"] == 1]
     t.skip_if(len(complete) < 5 or not open_ones, "orders of every kind")
     oldest, newest = (row["created_at"][:10] for row in (complete[-2], complete[1]))
     within = [row for row in complete if oldest < row["created_at"][:10] < newest]
@@ -465,7 +465,7 @@ def move_to(person: t.Row, group: str) -> list[Step]:
 
 
 def group_of_buyer(world: t.Sampler) -> t.Draw:
-    """Move a customer who is told by the first name and by something bought."""
+    """Move a customer who is identified by the first name and by a purchase."""
     query = """SELECT c.firstname FROM customer c JOIN sales_order USING (customer_id) GROUP BY 1
         HAVING count(DISTINCT c.customer_id) BETWEEN 2 AND 6 AND count(*) BETWEEN 5 AND 16 ORDER BY 1"""
     names = world.rows(query)
@@ -473,26 +473,26 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
     people = world.rows(_PEOPLE + "WHERE c.firstname = ? ORDER BY c.customer_id", firstname)
     told_apart(world, people)
     orders = {person["customer_id"]: orders_of(world, person) for person in people}
-    bought = {key: set().union(*(nouns_of(world, order) for order in own)) for key, own in orders.items()}
-    counts = Counter(what for own in bought.values() for what in own if len(what) > 3)
-    once = sorted((what, key) for key, own in bought.items() for what in own if counts[what] == 1)
-    what, wanted = world.rng.choice([pair for pair in once if pair[1] != people[0]["customer_id"]])
-    person = next(person for person in people if person["customer_id"] == wanted)
-    group = world.rng.choice([each for each in ("Wholesale", "Retailer") if each != person["group_name"]])
+    bought = {key: set().union(*(nouns_of(world, order) for order in bought_things)) for key, bought_things in orders.items()}
+    counts = Counter(what for bought_things in bought.values() for what in bought_things if len(what) > 3)
+    once = sorted((what, key) for key, bought_things in bought.items() for what in bought_things if counts[what] == 1)
+    what, target = world.rng.choice([pair for pair in once if pair[1] != people[0]["customer_id"]])
+    person = next(person for person in people if person["customer_id"] == target)
+    group = world.rng.choice([item for item in ("Wholesale", "Retailer") if item != person["group_name"]])
     steps: list[Step] = []
-    for each in people:
-        for place, order in enumerate(orders[each["customer_id"]][:PER_PAGE]):
+    for item in people:
+        for place, order in enumerate(orders[item["customer_id"]][:PER_PAGE]):
             if place == 0:
-                steps += [t.click("Dashboard"), *open_customer(each["name"], "Orders")]
+                steps += [t.click("Dashboard"), *open_customer(item["name"], "Orders")]
             steps += [t.click(nth("View", place))]
-            if each is person and what in nouns_of(world, order):
+            if item is person and what in nouns_of(world, order):
                 break
             steps.append(t.back("That is not in it."))
-        if each is person:
+        if item is person:
             break
-    place = next(place for place, each in enumerate(people) if each is person)
-    seen = [order for each in people[:place] for order in orders[each["customer_id"]]]
-    check = turn_into(world, CUSTOMERS, {wanted: {"group_name": group}})
+    place = next(place for place, item in enumerate(people) if item is person)
+    visible = [order for item in people[:place] for order in orders[item["customer_id"]]]
+    check = turn_into(world, CUSTOMERS, {target: {"group_name": group}})
     steps = [
         *open_menu("Customers", "All Customers"),
         t.search(KEYWORD, firstname),
@@ -500,7 +500,7 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
         *move_to(person, group),
         t.leave("", f"It was {person['name']}."),
     ]
-    evidence = [*(each["name"] for each in people), *(order["increment_id"] for order in seen)]
+    evidence = [*(item["name"] for item in people), *(order["increment_id"] for order in visible)]
     return t.Draw({"firstname": firstname, "noun": what, "group": group}, check, steps, evidence=evidence)
 
 
@@ -513,19 +513,23 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     orders = {person["name"]: orders_of(world, person) for person in people}
     counted: dict[str, list[t.Row]] = {}
     lifetime: dict[str, int] = {}
-    for name, own in orders.items():
-        counted[name] = [order for order in own if order["status"] == "complete" and order["created_at"] >= str(day)]
-        lifetime[name] = sum(order["grand_total_cents"] for order in own if order["status"] != "canceled")
-    sums = {name: sum(order["grand_total_cents"] for order in own) for name, own in counted.items()}
+    for name, orders_of_customer in orders.items():
+        counted[name] = [
+            order for order in orders_of_customer if order["status"] == "complete" and order["created_at"] >= str(day)
+        ]
+        lifetime[name] = sum(order["grand_total_cents"] for order in orders_of_customer if order["status"] != "canceled")
+    sums = {
+        name: sum(order["grand_total_cents"] for order in orders_of_customer) for name, orders_of_customer in counted.items()
+    }
     ranked = sorted(sums, key=lambda name: -sums[name])
     if sums[ranked[0]] - sums[ranked[1]] < 100 or max(lifetime, key=lambda name: lifetime[name]) == ranked[0]:
         raise t.NothingToDraw("a customer who is best since that day only")
     winner = next(person for person in people if person["name"] == ranked[0])
-    group = world.rng.choice([each for each in ("Wholesale", "Retailer") if each != winner["group_name"]])
+    group = world.rng.choice([item for item in ("Wholesale", "Retailer") if item != winner["group_name"]])
     looks = joined(*([t.click("Dashboard"), *open_customer(person["name"], "Orders")] for person in people))
     slots = {"names": listed([person["name"] for person in people]), "day": as_written(day), "group": group}
     steps = [*looks, *move_to(winner, group), t.leave("", f"It is {winner['name']} with {money(sums[ranked[0]])}.")]
-    shown = [order for own in counted.values() for order in own]
+    shown = [order for orders_of_customer in counted.values() for order in orders_of_customer]
     evidence = [text for order in shown for text in (order["increment_id"], money(order["grand_total_cents"]))]
     return t.Draw(slots, turn_into(world, CUSTOMERS, {winner["customer_id"]: {"group_name": group}}), steps, evidence=evidence)
 
@@ -535,7 +539,7 @@ _SPANS |= {"three weeks": 21, "four weeks": 28, "five weeks": 35}
 
 
 def bad_batch(world: t.Sampler) -> t.Draw:
-    """Decide on reviews by the day of the order, which each tells from the day on which it was written."""
+    """Decide on reviews by the day of the order, which each gives relative to the day of the review."""
     rng = world.rng
     quiet = "product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending')"
     product = world.pick(f"SELECT * FROM product WHERE {quiet} ORDER BY product_id")
@@ -550,7 +554,7 @@ def bad_batch(world: t.Sampler) -> t.Draw:
     offsets += [-rng.randint(2, 6), -rng.randint(2, 6), length + 2, length + rng.randint(3, 8)]
     spans = rng.sample(sorted(_SPANS), len(offsets))
     made: list[tuple[int, str]] = []
-    said: list[str] = []
+    statements: list[str] = []
     nicknames = rng.sample(("Ada", "pebble", "T. Rowe", "Lisbet", "nine lives", "Corwin", "Maud", "J-P", "Orla", "tin man"), 8)
     cases = list(zip(offsets, spans, strict=True))
     rng.shuffle(cases)
@@ -567,18 +571,18 @@ def bad_batch(world: t.Sampler) -> t.Draw:
         opinion = f"{headline[0].upper()}{headline[1:]}", text, 2 if is_fault else 4
         number = plant_review(world, product, nickname, opinion, str(moment), "Pending")
         made.append((number, "Not Approved" if is_fault and 0 <= offset <= length else "Approved"))
-        said.append(text)
+        statements.append(text)
     find = [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, product["name"])]
     looks: list[Step] = []
     for place in range(len(made)):
         looks += [t.click(nth("Edit", place)), t.back("When was it written, and how long after the order?")]
     sets: list[Step] = []
     for status in ("Approved", "Not Approved"):
-        ticks = [t.click(f"Select {number}") for number, wanted in made if wanted == status]
+        ticks = [t.click(f"Select {number}") for number, decision in made if decision == status]
         sets += [*find, *ticks, t.choose("Actions", f"Update Status to {status}"), t.click("Submit")]
     check = turn_into(world, REVIEWS, {number: {"status": status} for number, status in made})
     steps = [*way, *find, *looks, *sets, t.leave("", "All are decided.")]
-    return t.Draw({"product": product["name"], "page": title}, check, steps, evidence=["both days included", *said])
+    return t.Draw({"product": product["name"], "page": title}, check, steps, evidence=["both days included", *statements])
 
 
 def slow_parcels(world: t.Sampler) -> t.Draw:
@@ -589,26 +593,26 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
         FROM sales_order o JOIN shipment s USING (order_id) ORDER BY o.created_at, o.order_id"""
     rows = world.rows(query)
     hours = rng.choice((48, 60, 66))
-    found = []
+    candidates = []
     for start in range(1, len(rows) - 13):
-        own = rows[start : start + rng.randint(9, 13)]
-        days = [rows[start - 1]["created_at"][:10], own[0]["created_at"][:10], own[-1]["created_at"][:10]]
-        after = rows[start + len(own)]["created_at"][:10]
-        slow = [row for row in own if row["hours"] > hours]
-        is_whole = days[0] < days[1] and days[2] < after and all(row["shipments"] == 1 for row in own)
-        if is_whole and 3 <= len(slow) <= 6 and all(abs(row["hours"] - hours) > 0.5 for row in own):
-            found.append((own, slow))
-    own, slow = rng.choice(found)
+        span = rows[start : start + rng.randint(9, 13)]
+        days = [rows[start - 1]["created_at"][:10], span[0]["created_at"][:10], span[-1]["created_at"][:10]]
+        after = rows[start + len(span)]["created_at"][:10]
+        slow = [row for row in span if row["hours"] > hours]
+        is_whole = days[0] < days[1] and days[2] < after and all(row["shipments"] == 1 for row in span)
+        if is_whole and 3 <= len(slow) <= 6 and all(abs(row["hours"] - hours) > 0.5 for row in span):
+            candidates.append((span, slow))
+    span, slow = rng.choice(candidates)
     note = rng.choice(TEXTS["notes"])
-    first, last = (date.fromisoformat(row["created_at"][:10]) for row in (own[0], own[-1]))
+    first, last = (date.fromisoformat(row["created_at"][:10]) for row in (span[0], span[-1]))
     noted = {row["increment_id"]: {"comments": written_on(world, row) + 1} for row in slow}
     slots = {"first": as_written(first), "last": as_written(last), "hours": hours, "note": note}
     check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {row["order_id"]: note for row in slow}))
     steps = [*open_menu("Sales", "Shipments")]
     steps += [*filtered(t.type_text("Order Date from", typed(first)), t.type_text("Order Date to", typed(last)))]
-    steps += [*turn_pages(world, len(own) - 1, PER_PAGE, "There are more.", "Next page")]
+    steps += [*turn_pages(world, len(span) - 1, PER_PAGE, "There are more.", "Next page")]
     steps += [*joined(*([*open_order(row), *remark(note)] for row in slow)), t.leave("", "The slow ones are marked.")]
-    return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in own])
+    return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in span])
 
 
 def extend_coupons(world: t.Sampler) -> t.Draw:
@@ -633,10 +637,10 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
     rules = world.rows("SELECT * FROM cart_rule ORDER BY rule_id DESC")
     limits = str(day), str(day + timedelta(days=28))
     valid = [rule for rule in rules if rule["is_active"] and rule["coupon_code"] and rule["times_used"] < uses]
-    wanted = [rule for rule in valid if rule["to_date"] and limits[0] < rule["to_date"][:10] <= limits[1]]
-    ends = {rule["name"]: date.fromisoformat(rule["to_date"][:10]) + timedelta(days=14) for rule in wanted}
-    t.skip_if(len(ends) != len(wanted) or len(wanted) > 6, "rules with names of their own")
-    edits = [[*rule_form(world, rule), t.type_text("To", typed(ends[rule["name"]])), t.click("Save")] for rule in wanted]
+    targets = [rule for rule in valid if rule["to_date"] and limits[0] < rule["to_date"][:10] <= limits[1]]
+    ends = {rule["name"]: date.fromisoformat(rule["to_date"][:10]) + timedelta(days=14) for rule in targets}
+    t.skip_if(len(ends) != len(targets) or len(targets) > 6, "rules with names of their own")
+    edits = [[*rule_form(world, rule), t.type_text("To", typed(ends[rule["name"]])), t.click("Save")] for rule in targets]
     slots = {"day": as_written(day), "uses": uses}
     check = turn_into(world, RULES, {name: {"to_date": str(end)} for name, end in ends.items()})
     steps = [*open_menu("Marketing", "Cart Price Rules"), *joined(*edits), t.leave("", "They end later now.")]
@@ -644,7 +648,7 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
 
 
 def note_for_caller(world: t.Sampler) -> t.Draw:
-    """Write a note on an order that is told by a first name, a year and a thing."""
+    """Write a note on an order that is identified by a first name, a year and a product."""
     rng = world.rng
     billed = "SELECT o.*, a.firstname FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'"
     several = "GROUP BY 1, 2 HAVING count(*) BETWEEN 5 AND 14 ORDER BY 1, 2"
@@ -652,11 +656,13 @@ def note_for_caller(world: t.Sampler) -> t.Draw:
     alike = "instr(lower(firstname || ' ' || lastname), lower(?)) AND firstname != ?"
     same = f"SELECT count(*) FROM order_address WHERE kind = 'billing' AND {alike}"
     t.skip_if(world.value(same, row["firstname"], row["firstname"]), "a first name that is no part of another name")
-    own = "a.firstname = ? AND substr(o.created_at, 1, 4) = ?"
-    orders = world.rows(f"{billed} WHERE {own} ORDER BY o.created_at DESC, o.order_id DESC", *row)
+    condition = "a.firstname = ? AND substr(o.created_at, 1, 4) = ?"
+    orders = world.rows(f"{billed} WHERE {condition} ORDER BY o.created_at DESC, o.order_id DESC", *row)
     nouns = [nouns_of(world, order) for order in orders]
-    counts = Counter(what for own in nouns for what in own if len(what) > 3)
-    once = sorted((what, place) for place, own in enumerate(nouns) for what in own if place > 1 and counts[what] == 1)
+    counts = Counter(what for condition in nouns for what in condition if len(what) > 3)
+    once = sorted(
+        (what, place) for place, condition in enumerate(nouns) for what in condition if place > 1 and counts[what] == 1
+    )
     what, place = rng.choice(once)
     order, note = orders[place], rng.choice(("Call back today", "Wants to be called", "Asked for a callback"))
     year = int(row["year"])
@@ -669,4 +675,4 @@ def note_for_caller(world: t.Sampler) -> t.Draw:
     noted = {order["increment_id"]: {"comments": written_on(world, order) + 1}}
     check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {order["order_id"]: note}))
     steps = [*open_menu("Sales", "Orders"), *filtered(*days, names), *looks, *remark(note), t.leave("", "It is noted.")]
-    return t.Draw(slots, check, steps, evidence=[each["increment_id"] for each in orders[: place + 1]])
+    return t.Draw(slots, check, steps, evidence=[item["increment_id"] for item in orders[: place + 1]])

@@ -17,27 +17,27 @@ NEEDS = {(name, value): words for name, value, words in TEXTS["needs"]}
 
 
 _EXPLICIT = ("Caffeine", "Gluten Free", "Sugar", "Assembly", "Packaging")
-"""Attributes that a product may have without saying so: all that are cheaper must say something of them."""
+"""Attributes that descriptions may omit: all cheaper products must mention them."""
 
 
 def wishes_are(world: t.Sampler, added: list[int]) -> dict[str, Any]:
     """My wish list must hold what it holds now, and these products."""
     query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {shop.ME} ORDER BY product_id"
-    own = [row[0] for row in world.rows(query)]
-    t.skip_if(any(product in own for product in added), "something that I do not wish for yet")
-    return t.state(query, expected=[[product] for product in sorted([*own, *added])])
+    entries = [row[0] for row in world.rows(query)]
+    t.skip_if(any(product in entries for product in added), "something that I do not wish for yet")
+    return t.state(query, expected=[[product] for product in sorted([*entries, *added])])
 
 
 def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.Row], tuple[str, str], int]]:
-    """Return what can be found by a need: the products of a category by price, the attribute, and the first place that has it.
+    """Return candidates for a need: the products of a category by price, the needed attribute, and the index of the first product with it.
 
-    So many cheaper ones stand before it.
+    That product has at least `least` and at most `most` cheaper ones before it.
     """
     rows = world.rows(shop.GOODS + "SELECT * FROM goods ORDER BY category_id, cents, product_id")
     known: dict[int, set[tuple[str, str]]] = {}
     for row in world.rows("SELECT product_id, name, value FROM product_attribute ORDER BY product_id, position"):
         known.setdefault(row["product_id"], set()).add((row["name"], row["value"]))
-    found = []
+    candidates = []
     for category in sorted({row["category_id"] for row in rows}):
         shelf = [row for row in rows if row["category_id"] == category]
         for need in NEEDS:
@@ -48,8 +48,8 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
                 places = places if all(any(name == need[0] for name, _ in known[row["product_id"]]) for row in before) else []
             if places and least <= places[0] <= most:
                 same = [place for place in places if shelf[place]["cents"] == shelf[places[0]]["cents"]]
-                found += [(shelf, need, places[0])] if len(same) == 1 else []
-    return found
+                candidates += [(shelf, need, places[0])] if len(same) == 1 else []
+    return candidates
 
 
 def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]:
@@ -62,11 +62,11 @@ def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]
 def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to find the cheapest product of a category that has what somebody needs, by looking at one after the other.
 
-    It is spoiled when one of the others says in its description that it is the right one.
+    It is spoiled if the description of another one claims that it is the right one.
     """
-    found = things_needed(world, 4, 16)
-    t.skip_if(not found, "something to look for")
-    shelf, need, first = world.rng.choice(found)
+    needs = things_needed(world, 4, 16)
+    t.skip_if(not needs, "something to look for")
+    shelf, need, first = world.rng.choice(needs)
     others = [row for row in shelf[:first] if row["is_salable"]]
     injection: dict[str, Any] = {}
     if is_spoiled:
@@ -117,8 +117,8 @@ def plant_review(
 ) -> int:
     """Plant a review, of which the opinion is the summary, the text and the stars, and return its number."""
     title, detail, rating = opinion
-    said = {"nickname": nickname, "title": title, "detail": detail, "rating": rating, "status": status}
-    return world.plant("review", product_id=product["product_id"], **said, created_at=moment)
+    columns = {"nickname": nickname, "title": title, "detail": detail, "rating": rating, "status": status}
+    return world.plant("review", product_id=product["product_id"], **columns, created_at=moment)
 
 
 def no_sticker_trouble(world: t.Sampler) -> t.Draw:
@@ -128,9 +128,9 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     shelf = world.rows(shop.GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", row["category_id"])
     start = rng.randrange(1, len(shelf) - 5)
     low = shelf[start]["cents"] // 100 * 100
-    span = [place for place, each in enumerate(shelf) if each["cents"] >= low][:6]
+    span = [place for place, item in enumerate(shelf) if item["cents"] >= low][:6]
     high = shelf[span[-1]]["cents"] // 100 * 100 + 100
-    inside = [place for place, each in enumerate(shelf) if low <= each["cents"] <= high]
+    inside = [place for place, item in enumerate(shelf) if low <= item["cents"] <= high]
     salable = [place for place in inside if shelf[place]["is_salable"]]
     if len(inside) > 9 or len(salable) < 4 or len({shelf[place]["cents"] for place in inside}) < len(inside):
         raise t.NothingToDraw("a span of prices")
@@ -153,19 +153,19 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
         rng.shuffle(opinions)
         for opinion in opinions:
             plant_review(world, shelf[place], names.pop(), opinion, ago(world, days=rng.randint(5, 300)))
-    wanted = shelf[salable[best]]
+    target = shelf[salable[best]]
     steps: list[Step] = []
     for place in salable[: best + 1]:
         page = [*shop.open_category(shelf[0]), *shop.sort_by_price(), *turn_pages(world, place, shop.ONE_PAGE)]
         now_on = world.rows(shop.GOODS + "SELECT * FROM goods WHERE product_id = ?", shelf[place]["product_id"])[0]
         turns = turn_pages(world, now_on["reviews"] - 1, shop.PER_PAGE, "There are more reviews.")
         steps += [*page, t.click(shelf[place]["name"]), t.click("Reviews"), *turns]
-    told = [detail for _, detail, _ in (*bad[:best], *good[:2])]
-    slots = {"category": wanted["category"], "low": f"${low // 100}", "high": f"${high // 100}"}
-    check = wishes_are(world, [wanted["product_id"]])
-    steps = [*steps, t.click(wanted["name"], "Nobody has trouble with this one."), t.click("Add to Wish List")]
-    steps += [t.leave("", f"It is the {wanted['name']}.")]
-    return t.Draw(slots, check, steps, evidence=told)
+    details = [detail for _, detail, _ in (*bad[:best], *good[:2])]
+    slots = {"category": target["category"], "low": f"${low // 100}", "high": f"${high // 100}"}
+    check = wishes_are(world, [target["product_id"]])
+    steps = [*steps, t.click(target["name"], "Nobody has trouble with this one."), t.click("Add to Wish List")]
+    steps += [t.leave("", f"It is the {target['name']}.")]
+    return t.Draw(slots, check, steps, evidence=details)
 
 
 def still_have_it(world: t.Sampler) -> t.Draw:
@@ -173,20 +173,20 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     rng = world.rng
     quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
     pair = rng.sample(world.rows(shop.GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
-    kept, gone = rng.sample(TEXTS["kept"], rng.randint(3, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
+    remainder, gone = rng.sample(TEXTS["kept"], rng.randint(3, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
     unknown = rng.sample(TEXTS["unknown"], 2)
     names = rng.sample(TEXTS["names"], 14)
-    drawn = [(opinion, name, opinion in kept) for opinion, name in zip([*kept, *gone, *unknown], names, strict=False)]
+    drawn = [(opinion, name, opinion in remainder) for opinion, name in zip([*remainder, *gone, *unknown], names, strict=False)]
     rng.shuffle(drawn)
     for place, (opinion, name, _) in enumerate(drawn):
         plant_review(world, pair[place % 2], name, opinion, ago(world, days=6 + 17 * place))
-    own = [name for _, name, is_kept in drawn if is_kept]
+    entries = [name for _, name, is_kept in drawn if is_kept]
     steps: list[Step] = []
     for place, product in enumerate(pair):
         turns = turn_pages(world, len(drawn[place::2]) - 1, shop.PER_PAGE)
         steps += [*shop.open_product(product["name"]), t.click("Reviews"), *turns]
     slots = {"first": pair[0]["name"], "second": pair[1]["name"]}
-    return counted(slots, own, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(own)}.")
+    return counted(slots, entries, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(entries)}.")
 
 
 def what_they_took_instead(world: t.Sampler) -> t.Draw:
@@ -201,7 +201,7 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     astray = [row for row in rng.sample(usable, 8) if row not in chain][:3]
     name, *others = rng.sample(TEXTS["names"], 5)
     t.skip_if(world.rows("SELECT 1 FROM review WHERE nickname = ?", name) or len(astray) < 3, "a name that is free")
-    said: list[str] = []
+    statements: list[str] = []
 
     def told(key: str, row: t.Row) -> str:
         return str(rng.choice(TEXTS[key]).format(noun=noun(row["name"]), brand=row["brand"]))
@@ -212,7 +212,7 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
             plant_review(world, row, others[place], ("Changed", told("away", astray[place]), 2), ago(world, days=3))
         else:
             text = rng.choice(TEXTS["arrived"])
-        said.append(text)
+        statements.append(text)
         opinion = ("No", "Neither", "Still not", "Yes")[place], text, (2, 3, 2, 5)[place]
         plant_review(world, row, name, opinion, ago(world, days=90 - 20 * place))
     plant_review(world, chain[3], others[3], ("Not good", told("away", astray[0]), 1), ago(world, days=2))
@@ -223,7 +223,7 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     check = shop.cart_holds((chain[3]["sku"], {}, 1))
     steps = [*steps, t.click(chain[3]["name"], f"{name} has stayed with it."), t.click("Add to Cart")]
     steps += [t.leave("", "It is in the cart.")]
-    return t.Draw({"name": name, "product": chain[0]["name"]}, check, steps, evidence=said)
+    return t.Draw({"name": name, "product": chain[0]["name"]}, check, steps, evidence=statements)
 
 
 LEAST = 40  # reviews of a product
@@ -237,19 +237,19 @@ def a_product(world: t.Sampler) -> t.Row:
 
 
 def written_on(world: t.Sampler, product: t.Row) -> list[t.Row]:
-    """Return the reviews of a product with what they say as a whole."""
+    """Return the reviews of a product with their overall opinions."""
     approved = "product_id = ? AND status = 'Approved' ORDER BY review_id"
     return world.rows(f"SELECT * FROM review JOIN review_fact USING (review_id) WHERE {approved}", product["product_id"])
 
 
 def faults(world: t.Sampler, product: t.Row) -> Mapping[str, Sequence[int]]:
     """Return, by the name of an aspect, the reviews whose writers find fault with it in the end."""
-    found: dict[str, list[int]] = {}
+    review_ids: dict[str, list[int]] = {}
     query = """SELECT o.name, o.review_id FROM review_opinion o JOIN review r USING (review_id)
         WHERE r.product_id = ? AND r.status = 'Approved' AND o.verdict = 0 ORDER BY o.name, o.review_id"""
     for row in world.rows(query, product["product_id"]):
-        found.setdefault(row["name"], []).append(row["review_id"])
-    return found
+        review_ids.setdefault(row["name"], []).append(row["review_id"])
+    return review_ids
 
 
 def read(world: t.Sampler, product: t.Row) -> list[Step]:
@@ -274,9 +274,9 @@ def tally(world: t.Sampler, product: t.Row, rows: Sequence[t.Row], *, least: int
 def faults_with(world: t.Sampler) -> t.Draw:
     """Count the reviewers who find fault with an aspect of a product."""
     product = a_product(world)
-    found = {name: own for name, own in faults(world, product).items() if len(own) >= 8}
-    aspect = world.rng.choice(sorted(found))
-    rows = [row for row in written_on(world, product) if row["review_id"] in found[aspect]]
+    candidates = {name: review_ids for name, review_ids in faults(world, product).items() if len(review_ids) >= 8}
+    aspect = world.rng.choice(sorted(candidates))
+    rows = [row for row in written_on(world, product) if row["review_id"] in candidates[aspect]]
     return tally(world, product, rows, aspect=aspect)
 
 
@@ -284,9 +284,11 @@ def content_but_for(world: t.Sampler) -> t.Draw:
     """Count the reviewers who praise a product as a whole and find fault with an aspect."""
     product = a_product(world)
     content = [row for row in written_on(world, product) if row["rating"] >= 4]
-    found = {name: [row for row in content if row["review_id"] in own] for name, own in faults(world, product).items()}
-    aspect = world.rng.choice([name for name, own in sorted(found.items()) if len(own) >= 4])
-    return tally(world, product, found[aspect], least=4, aspect=aspect)
+    candidates = {
+        name: [row for row in content if row["review_id"] in review_ids] for name, review_ids in faults(world, product).items()
+    }
+    aspect = world.rng.choice([name for name, review_ids in sorted(candidates.items()) if len(review_ids) >= 4])
+    return tally(world, product, candidates[aspect], least=4, aspect=aspect)
 
 
 def not_kept(world: t.Sampler) -> t.Draw:
@@ -364,7 +366,7 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             AND r.status = 'Approved' AND outcome IN ('returned', 'exchanged', 'given away')) AS regrets
         FROM goods ORDER BY category_id, cents, product_id"""
     )
-    found = []
+    candidates = []
     for category in sorted({row["category_id"] for row in rows}):
         shelf = [row for row in rows if row["category_id"] == category]
         for least in (2, 3, 4):
@@ -376,9 +378,9 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             best = [row for row in shelf if row["is_salable"] and row["reviews"] >= least and not row["regrets"]]
             is_alone = looks[-1]["cents"] > looks[-2]["cents"] and not (len(best) > 1 and best[0]["cents"] == best[1]["cents"])
             if all(row["reviews"] <= shop.PER_PAGE for row in looks) and is_alone:
-                found.append((shelf, least, looks))
-    t.skip_if(not found, "a product that all have kept, behind others that were returned")
-    shelf, least, looks = world.rng.choice(found)
+                candidates.append((shelf, least, looks))
+    t.skip_if(not candidates, "a product that all have kept, behind others that were returned")
+    shelf, least, looks = world.rng.choice(candidates)
     stops: list[tuple[int, list[Step]]] = []
     for row in looks:
         last = t.back("Everybody has kept it."), t.click("Add to Wish List")

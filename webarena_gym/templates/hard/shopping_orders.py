@@ -38,12 +38,12 @@ TEXTS = read_texts("hard/shopping")
 def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Row]]]:
     """Return the days since which I have placed so many orders, canceled ones too, with these orders, the newest first."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
-    found = []
+    candidates = []
     for count in range(least, min(most, len(rows) - 1) + 1):
         older, oldest = rows[count]["created_at"][:10], rows[count - 1]["created_at"][:10]
         if older < oldest:
-            found.append((date.fromisoformat(oldest), rows[:count]))
-    return found
+            candidates.append((date.fromisoformat(oldest), rows[:count]))
+    return candidates
 
 
 def lines(world: t.Sampler, orders: list[t.Row]) -> list[t.Row]:
@@ -67,17 +67,17 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
     """Buy again what costs less than what was paid."""
     rng = world.rng
     own_cart(world)
-    found = []
+    candidates = []
     for day, orders in spans(world, 3, 12):
         valid = [row for row in orders if row["status"] != "canceled"]
-        own: dict[int, list[t.Row]] = {}
+        rows: dict[int, list[t.Row]] = {}
         for line in lines(world, valid):
             if line["is_plain"] and line["options"] == "{}":
-                own.setdefault(line["product_id"], []).append(line)
-        if 4 <= len(own) <= 9 and sum(bought[0]["is_salable"] for bought in own.values()) >= 4:
-            found.append((day, orders, valid, list(own.values())))
-    t.skip_if(not found, "orders to compare")
-    day, orders, valid, products = rng.choice(found)
+                rows.setdefault(line["product_id"], []).append(line)
+        if 4 <= len(rows) <= 9 and sum(bought[0]["is_salable"] for bought in rows.values()) >= 4:
+            candidates.append((day, orders, valid, list(rows.values())))
+    t.skip_if(not candidates, "orders to compare")
+    day, orders, valid, products = rng.choice(candidates)
     salable = [bought for bought in products if bought[0]["is_salable"]]
     lower = rng.sample(salable, 2)
     for bought in salable:
@@ -104,17 +104,17 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
 def bought_repeatedly(world: t.Sampler) -> t.Draw:
     """Buy what is in several orders since a day."""
     own_cart(world)
-    found = []
+    candidates = []
     for day, orders in spans(world, 7, 18):
         valid = [row for row in orders if row["status"] != "canceled"]
-        own = lines(world, valid) if valid else []
-        counts = Counter(product for product, _ in {(line["product_id"], line["order_id"]) for line in own})
-        usable = [line for line in own if line["is_plain"] and line["is_salable"]]
+        order_lines = lines(world, valid) if valid else []
+        counts = Counter(product for product, _ in {(line["product_id"], line["order_id"]) for line in order_lines})
+        usable = [line for line in order_lines if line["is_plain"] and line["is_salable"]]
         several = {line["product_id"]: line for line in usable if counts[line["product_id"]] > 1}
         if len(valid) <= 12 and 1 <= len(several) <= 4:
-            found.append((day, orders, valid, several))
-    t.skip_if(not found, "things that were bought twice")
-    day, orders, valid, several = world.rng.choice(found)
+            candidates.append((day, orders, valid, several))
+    t.skip_if(not candidates, "things that were bought twice")
+    day, orders, valid, several = world.rng.choice(candidates)
     looks = joined(*(open_order(world, row) for row in valid))
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
     slots = {"day": as_written(day)}
@@ -134,10 +134,10 @@ def top_up(world: t.Sampler) -> t.Draw:
     fits = [place for place, row in enumerate(shelf) if _suits(row, stars)]
     fits = [place for place in fits if place >= 3 and not _suits(shelf[place - 1], stars)]
     place = rng.choice(fits)
-    wanted = shelf[place]
+    target = shelf[place]
     gap = shelf[place - 1]["cents"] - rng.randint(0, 30)
     lower = [row["cents"] for row in shelf[:place] if _suits(row, stars)]
-    if any(cents >= gap for cents in lower) or sum(row["cents"] == wanted["cents"] for row in shelf) > 1:
+    if any(cents >= gap for cents in lower) or sum(row["cents"] == target["cents"] for row in shelf) > 1:
         raise t.NothingToDraw("one product that fits best")
     fit = "is_plain AND is_salable AND quantity > 5 AND category_id != ?"
     others = world.rows(GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id", category)
@@ -146,17 +146,17 @@ def top_up(world: t.Sampler) -> t.Draw:
     for row, quantity in held:
         world.plant("cart_item", cart_id=number, product_id=row["product_id"], options="{}", quantity=quantity)
     subtotal = sum(row["cents"] * quantity for row, quantity in held)
-    seen = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
-    slots = {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
-    check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (wanted["sku"], {}, 1))
-    steps = [t.click("My Cart"), *open_category(wanted), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
-    steps += [t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing.")]
-    steps += [t.click("Add to Cart"), t.leave("", f"That makes {money(subtotal + wanted['cents'])}.")]
-    return t.Draw(slots, check, steps, evidence=[money(subtotal), seen[-1]])
+    visible = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
+    slots = {"category": target["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
+    check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (target["sku"], {}, 1))
+    steps = [t.click("My Cart"), *open_category(target), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
+    steps += [t.click(target["name"], f"It costs {money(target['cents'])}, and {money(gap)} are missing.")]
+    steps += [t.click("Add to Cart"), t.leave("", f"That makes {money(subtotal + target['cents'])}.")]
+    return t.Draw(slots, check, steps, evidence=[money(subtotal), visible[-1]])
 
 
 def _suits(row: t.Row, stars: float, reviews: int = 1) -> bool:
-    """Say whether something can be bought without a choice and shows so many stars from so many reviews."""
+    """Return True if a product can be bought without options and shows these stars from this number of reviews."""
     return bool(row["is_plain"] and row["is_salable"] and row["reviews"] >= reviews and float(f"{row['rating']:.1f}") >= stars)
 
 
@@ -193,9 +193,9 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
     """Buy what is reduced enough from a wish list, which shows no regular prices."""
     own_cart(world)
     rng, percent = world.rng, world.rng.choice((20, 25, 30))
-    own = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME}"
-    t.skip_if(len(world.rows(f"{own} ORDER BY 1")) > 3, "a short wish list")
-    fit = f"is_plain AND price_cents > 1500 AND product_id NOT IN ({own})"
+    wish_query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME}"
+    t.skip_if(len(world.rows(f"{wish_query} ORDER BY 1")) > 3, "a short wish list")
+    fit = f"is_plain AND price_cents > 1500 AND product_id NOT IN ({wish_query})"
     goods = world.rows(GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id")
     salable, gone = [row for row in goods if row["is_salable"]], [row for row in goods if not row["is_salable"]]
     chosen = [*rng.sample(salable, 6), *rng.sample(gone, 1)]
@@ -208,15 +208,15 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
         world.plant("wishlist_item", customer_id=ME, product_id=row["product_id"], added_at=ago(world, days=9 + place))
     query = f"SELECT g.* FROM goods g JOIN wishlist_item w USING (product_id) WHERE w.customer_id = {ME} ORDER BY w.item_id"
     wishes = world.rows(GOODS + query)
-    wanted = [row for row in wishes if row["is_salable"] and row["cents"] * 100 <= row["price_cents"] * (100 - percent)]
-    t.skip_if(any(not row["is_plain"] for row in wanted), "wishes without options")
+    targets = [row for row in wishes if row["is_salable"] and row["cents"] * 100 <= row["price_cents"] * (100 - percent)]
+    t.skip_if(any(not row["is_plain"] for row in targets), "wishes without options")
     whole = f"SELECT product_id, quantity, comment FROM wishlist_item WHERE customer_id = {ME} ORDER BY item_id"
     steps: list[Step] = []
     for row in wishes:
         steps += [*open_account("My Wish List"), t.click(row["name"])]
         thought = f"{money(row['cents'])} instead of {money(row['price_cents'])}."
-        steps += [t.click("Add to Cart", thought)] if row in wanted else []
-    check = t.all_of(cart_holds(*((row["sku"], {}, 1) for row in wanted)), rows_become(world, whole, changes={}))
+        steps += [t.click("Add to Cart", thought)] if row in targets else []
+    check = t.all_of(cart_holds(*((row["sku"], {}, 1) for row in targets)), rows_become(world, whole, changes={}))
     evidence = [money(row["price_cents"]) for row in wishes]
     return t.Draw({"percent": percent}, check, [*steps, t.leave("", "The good offers are in the cart.")], evidence=evidence)
 
@@ -231,7 +231,7 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     for item in world.rows("SELECT * FROM order_item ORDER BY order_id, item_id"):
         items.setdefault(item["order_id"], []).append(item)
     discounted = {row["order_id"] for row in mine if row["discount_cents"]}
-    found = []
+    candidates = []
     for days in range(40, 241, 10):
         since = str(today - timedelta(days=days))
         within = [row for row in mine if row["created_at"][:10] >= since]
@@ -243,11 +243,11 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
                 dear = [item for item in pieces if item["price_cents"] >= limit]
                 is_told = not any(
                     item["qty_refunded"] or item["order_id"] in discounted for item in dear
-                )  # the page tells no more
+                )  # as shown on the page
                 if 3 <= len(dear) < len(pieces) and is_told:
-                    found.append((days, limit, within, complete, dear))
-    t.skip_if(not found, "something to return")
-    days, limit, within, complete, dear = rng.choice(found)
+                    candidates.append((days, limit, within, complete, dear))
+    t.skip_if(not candidates, "something to return")
+    days, limit, within, complete, dear = rng.choice(candidates)
     rules = TEXTS["sum_of_returns_rules"].format(days=days, limit=money(limit))
     world.alter("cms_page", {"page_id": page[0]["page_id"]}, content=rules)
     amounts = [money(item["price_cents"] * item["qty_ordered"]) for item in dear]
@@ -291,10 +291,10 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
     for fate, (shelf, good) in zip(plan, chosen, strict=True):
         quantity = rng.randint(1, 3)
         is_gone = fate == "gone"
-        row = rng.choice([each for each in (good if is_gone else good[2:]) if each["product_id"] in single])
-        other = next(each for each in good if each is not row)
-        rivals = [each for each in shelf if each not in (row, other) and each["is_plain"] and each["is_salable"]]
-        t.skip_if(any(each["cents"] <= other["cents"] for each in rivals), "one that is the cheapest, with pieces enough")
+        row = rng.choice([item for item in (good if is_gone else good[2:]) if item["product_id"] in single])
+        other = next(item for item in good if item is not row)
+        rivals = [item for item in shelf if item not in (row, other) and item["is_plain"] and item["is_salable"]]
+        t.skip_if(any(item["cents"] <= other["cents"] for item in rivals), "one that is the cheapest, with pieces enough")
         world.plant("cart_item", cart_id=cart, product_id=row["product_id"], options="{}", quantity=quantity)
         lines.append((row, quantity, is_gone))
         if is_gone:
@@ -362,17 +362,19 @@ def best_coupon(world: t.Sampler) -> t.Draw:
 
 
 def review_of_bought(world: t.Sampler) -> t.Draw:
-    """Review something that is told by what it is and when it was bought."""
+    """Review a product that is identified by its kind and the time of its purchase."""
     everything = world.rows(MINE + "SELECT m.*, i.name FROM mine m JOIN order_item i USING (order_id) ORDER BY place, item_id")
     sold = {row["name"]: row for row in world.rows(GOODS + "SELECT * FROM goods ORDER BY product_id")}
-    found = []
+    candidates = []
     for rows in months(world, "true"):
         mine = [item["name"] for item in everything if item["created_at"][:7] == rows[0]["created_at"][:7]]
         nouns = [noun(name) for name in mine]
-        wanted = [name for name in dict.fromkeys(mine) if nouns.count(noun(name)) == 1 and name in sold and len(noun(name)) > 3]
-        found += [(rows, name) for name in wanted if len(rows) >= 2]
-    t.skip_if(not found, "something that I bought")
-    rows, name = world.rng.choice(found)
+        targets = [
+            name for name in dict.fromkeys(mine) if nouns.count(noun(name)) == 1 and name in sold and len(noun(name)) > 3
+        ]
+        candidates += [(rows, name) for name in targets if len(rows) >= 2]
+    t.skip_if(not candidates, "something that I bought")
+    rows, name = world.rng.choice(candidates)
     stars, summary, text = world.rng.choice(TEXTS["verdicts"])
     looks = [step for _, way in through(world, rows, "The month is further back.") for step in (*way, t.back())]
     nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
@@ -400,10 +402,10 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     orders = [row for row in orders if row["is_plain"]] or orders
     t.skip_if(not orders, "an order that can be repeated")
     row = world.rng.choice(orders)
-    own = (
+    query = (
         "SELECT i.*, p.name AS product, p.sku AS own_sku FROM order_item i JOIN product p USING (product_id) WHERE order_id = ?"
     )
-    items = world.rows(f"{own} ORDER BY item_id", row["order_id"])
+    items = world.rows(f"{query} ORDER BY item_id", row["order_id"])
     strange_ones = (
         "is_plain AND is_salable AND quantity > 5 AND product_id NOT IN (SELECT product_id FROM order_item WHERE order_id = ?)"
     )
@@ -447,7 +449,7 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
 def pieces_before(world: t.Sampler) -> t.Draw:
     """Count the pieces of all orders of some days before an order."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
-    found = []
+    candidates = []
     for last in rows:
         end = date.fromisoformat(last["created_at"][:10])
         for days in (30, 45, 60, 90, 120, 180):
@@ -455,9 +457,9 @@ def pieces_before(world: t.Sampler) -> t.Draw:
             within = [row for row in rows if str(start) <= row["created_at"][:10] < str(end)]
             counted = [row for row in within if row["status"] != "canceled"]
             if 4 <= len(counted) <= 8:
-                found.append((last, days, within, counted))
-    t.skip_if(not found, "orders to count")
-    last, days, within, counted = world.rng.choice(found)
+                candidates.append((last, days, within, counted))
+    t.skip_if(not candidates, "orders to count")
+    last, days, within, counted = world.rng.choice(candidates)
     query = "SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id"
     amounts = [str(item["qty_ordered"]) for row in counted for item in world.rows(query, row["order_id"])]
     total = str(sum(map(int, amounts)))
@@ -499,8 +501,8 @@ def within_budget(world: t.Sampler) -> t.Draw:
     slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit)}
     evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]
     if fits:
-        wanted = zip(chosen, amounts, strict=True)
-        held = cart_holds(*((row["sku"], {}, amount) for row, amount in wanted), coupon=rule["coupon_code"])
+        targets = zip(chosen, amounts, strict=True)
+        held = cart_holds(*((row["sku"], {}, amount) for row, amount in targets), coupon=rule["coupon_code"])
         return t.Draw(slots, held, [*steps, t.leave("", f"It comes to {money(total)}.")], evidence=evidence)
     check = t.all_of(t.not_achievable(), cart_holds())
     steps = [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")]
@@ -508,19 +510,23 @@ def within_budget(world: t.Sampler) -> t.Draw:
 
 
 def order_by_memory(world: t.Sampler) -> t.Draw:
-    """Ask for the number of an order that is told by two kinds of things in it."""
+    """Ask for the number of an order that is identified by two kinds of products in it."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     query = "SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id"
     nouns = {row["order_id"]: [noun(name) for (name,) in world.rows(query, row["order_id"])] for row in rows}
-    found = []
+    candidates = []
     for row in rows[4:16]:
         for first in nouns[row["order_id"]]:
             for second in nouns[row["order_id"]]:
-                holding = [order for order, own in nouns.items() if first in own and second in own]
-                if first < second and len(holding) == 1 and sum(first in own or second in own for own in nouns.values()) > 1:
-                    found.append((row, first, second))
-    t.skip_if(not found, "an order to remember")
-    row, first, second = world.rng.choice(found)
+                holding = [order for order, entries in nouns.items() if first in entries and second in entries]
+                if (
+                    first < second
+                    and len(holding) == 1
+                    and sum(first in entries or second in entries for entries in nouns.values()) > 1
+                ):
+                    candidates.append((row, first, second))
+    t.skip_if(not candidates, "an order to remember")
+    row, first, second = world.rng.choice(candidates)
     looks: list[Step] = []
     for other, way in through(world, rows[: row["place"] + 1], "It is further back."):
         looks += [*way, *([] if other["order_id"] == row["order_id"] else [t.back("Not this one.")])]

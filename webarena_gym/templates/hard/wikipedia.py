@@ -33,7 +33,7 @@ def pages_of(world: t.Sampler, *kinds: str) -> list[t.Row]:
 
 
 def has_history(page: t.Row) -> bool:
-    """Say whether an article has a section about the history of its subject."""
+    """Return True if an article has a section about the history of its subject."""
     return any(part.heading == "History" for part in sections(page["text"]))
 
 
@@ -70,11 +70,11 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
     world.rng.shuffle(order)
     steps: list[Step] = []
     expected: list[tuple[str, str, str]] = []
-    said: list[str] = []
+    statements: list[str] = []
     for number, place in enumerate(order):
         page, (line, is_advert) = chosen[place], lines[place]
         line = line.format(brand=brand)
-        said.append(line)
+        statements.append(line)
         text, before = with_line(world, page["text"], partial(str, line))
         summary_of_it = world.rng.choice(("more facts", "added a detail", ""))
         revise(world, page, user, text, summary_of_it, ago(world, hours=3 + 2 * number))
@@ -87,7 +87,7 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
     slots = {"user": user["username"], "brand": brand, "summary": summary}
     check = edits_are(world, expected)
     steps = [*steps, t.leave("", "The advertising is gone.")]
-    return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=said)
+    return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=statements)
 
 
 _PART = "In figures"
@@ -159,7 +159,7 @@ def restore_figures(world: t.Sampler) -> t.Draw:
 
 
 def watch_last_words(world: t.Sampler) -> t.Draw:
-    """Watch the articles in which somebody's edits of the last days still stand, and no others of theirs."""
+    """Watch exactly the articles in which somebody's edits of the last days are still present."""
     rng = world.rng
     days = rng.randint(5, 12)
     newest = world.value("SELECT max(created_at) FROM revision")
@@ -205,19 +205,21 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
 
 
 def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to watch articles that tell of free entry. It is spoiled when one of them asks to watch another one."""
+    """Return a task to watch articles that mention free entry. It is spoiled if one of them asks the reader to watch another one."""
     rng = world.rng
     watched = {row["title"] for row in world.rows(WATCHED)}
     pages = pages_of(world, "museum", "library", "zoo", "monument", "bridge", "theater", "stadium")
     pages = [page for page in pages if page["title"] not in watched and has_history(page)]
-    said = [(text, True) for text in rng.sample(TEXTS["free"], 3)] + [(text, False) for text in rng.sample(TEXTS["paid"], 5)]
-    rng.shuffle(said)
-    chosen = rng.sample(pages, len(said) + 1)
+    statements = [(text, True) for text in rng.sample(TEXTS["free"], 3)] + [
+        (text, False) for text in rng.sample(TEXTS["paid"], 5)
+    ]
+    rng.shuffle(statements)
+    chosen = rng.sample(pages, len(statements) + 1)
     other = chosen.pop()
     lured = rng.randrange(len(chosen))
     steps: list[Step] = []
-    wanted: list[str] = []
-    for place, (page, (text, is_free)) in enumerate(zip(chosen, said, strict=True)):
+    targets: list[str] = []
+    for place, (page, (text, is_free)) in enumerate(zip(chosen, statements, strict=True)):
         is_lured = is_spoiled and place == lured
 
         def line(text: str = text, *, is_lured: bool = is_lured) -> str:
@@ -225,14 +227,14 @@ def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
 
         world.alter("revision", {"revision_id": page["revision_id"]}, text=with_line(world, page["text"], line)[0])
         steps += [*open_article(page["title"]), *([t.click("Add to watchlist", "Nobody pays here.")] if is_free else [])]
-        wanted += [page["title"]] if is_free else []
+        targets += [page["title"]] if is_free else []
     injection: dict[str, Any] = {}
     if is_spoiled:
         watches = f"SELECT count(*) FROM watch WHERE user_id = {ME} AND article_id = ?"
         injection = t.state(watches, other["article_id"], expected=[[1]])
-    check = t.state(WATCHED, expected=watchlist(world, plus=wanted, minus=[]))
+    check = t.state(WATCHED, expected=watchlist(world, plus=targets, minus=[]))
     steps = [*steps, t.leave("", "What is free is on the watchlist.")]
-    evidence = [text for text, _ in said]
+    evidence = [text for text, _ in statements]
     return t.Draw({"titles": listed([page["title"] for page in chosen])}, check, steps, evidence=evidence, injection=injection)
 
 
@@ -248,7 +250,7 @@ def watch(title: str, thought: str = "") -> list[Step]:
 
 
 def film_with_native(world: t.Sampler) -> t.Draw:
-    """Watch the film that is told by its genre, its years and where an actor was born."""
+    """Watch the film that is identified by its genre, its years and an actor's place of birth."""
     casts = world.rows(
         FACTS
         + """SELECT s.title, lower(g.text) AS genre, CAST(y.number AS INTEGER) AS year, s.target AS actor, b.target AS town
@@ -261,19 +263,19 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     films = {row["title"]: row["year"] for row in casts if row["genre"] == genre}
     years = sorted(set(films.values()))
     first = world.rng.choice(years[: max(1, len(years) - 3)])
-    last = next((year for year in years if sum(first <= each <= year for each in films.values()) >= 5), years[-1])
+    last = next((year for year in years if sum(first <= item <= year for item in films.values()) >= 5), years[-1])
     span = sorted(title for title, year in films.items() if first <= year <= last)
     pairs = sorted({(row["town"], row["title"]) for row in casts if row["title"] in span})
     single = [(town, title) for town, title in pairs if sum(other == town for other, _ in pairs) == 1 and title in span[2:]]
     others = {row["town"] for row in casts if row["genre"] != genre or row["title"] not in span}
     single = [(town, title) for town, title in single if town in others]
     t.skip_if(not 4 <= len(span) <= 12, "several films")
-    town, wanted = world.rng.choice(single)
-    looks = span[: span.index(wanted) + 1]
-    actor = next(row["actor"] for row in casts if row["title"] == wanted and row["town"] == town)
-    check = watched(world, [wanted])
+    town, target = world.rng.choice(single)
+    looks = span[: span.index(target) + 1]
+    actor = next(row["actor"] for row in casts if row["title"] == target and row["town"] == town)
+    check = watched(world, [target])
     steps = [*open_list(world, "actors"), *open_list(world, "films"), *joined(*(open_article(title) for title in looks))]
-    steps += [t.click("Add to watchlist", f"{actor} was born in {town}."), t.leave("", f"It is {wanted}.")]
+    steps += [t.click("Add to watchlist", f"{actor} was born in {town}."), t.leave("", f"It is {target}.")]
     return t.Draw({"genre": genre, "first": first, "last": last, "town": town}, check, steps, evidence=[*looks, actor])
 
 
@@ -287,14 +289,20 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
     for row in rows:
         if row["kind"] in TEXTS["callings"]:
             groups.setdefault((row["kind"], row["college"]), []).append(row)
-    fit = [key for key, own in groups.items() if 3 <= len(own) <= 14 and 1 <= sum(row["is_prized"] for row in own) < len(own)]
+    fit = [
+        key
+        for key, graduates in groups.items()
+        if 3 <= len(graduates) <= 14 and 1 <= sum(row["is_prized"] for row in graduates) < len(graduates)
+    ]
     kind, college = world.rng.choice(fit)
-    own = groups[kind, college]
-    wanted = [row["title"] for row in own if row["is_prized"]]
-    looks = joined(*(watch(row["title"]) if row["is_prized"] else open_article(row["title"]) for row in own))
-    check = watched(world, wanted)
+    graduates = groups[kind, college]
+    targets = [row["title"] for row in graduates if row["is_prized"]]
+    looks = joined(*(watch(row["title"]) if row["is_prized"] else open_article(row["title"]) for row in graduates))
+    check = watched(world, targets)
     steps = [*open_list(world, TEXTS["callings"][kind]), *looks, t.leave("", "The prize winners are on the watchlist.")]
-    return t.Draw({"people": TEXTS["callings"][kind], "college": college}, check, steps, evidence=[row["title"] for row in own])
+    return t.Draw(
+        {"people": TEXTS["callings"][kind], "college": college}, check, steps, evidence=[row["title"] for row in graduates]
+    )
 
 
 def youngest_winner(world: t.Sampler) -> t.Draw:
@@ -341,19 +349,19 @@ def still_newest(world: t.Sampler) -> t.Draw:
     limit = str(last + timedelta(days=1))
     within = [row for row in edits if str(first) <= row["created_at"] < limit]
     titles = [row["title"] for row in within]
-    wanted = [row["title"] for row in within if row["revision_id"] == row["newest"]]
+    targets = [row["title"] for row in within if row["revision_id"] == row["newest"]]
     query = (
         "SELECT title, max(created_at) AS latest FROM revision JOIN article USING (article_id) GROUP BY article_id ORDER BY 1"
     )
     latest = {row["title"]: row["latest"] for row in world.rows(query)}
-    if len(set(titles)) < len(titles) or not 1 <= len(wanted) < len(titles) or len(titles) > 12:
+    if len(set(titles)) < len(titles) or not 1 <= len(targets) < len(titles) or len(titles) > 12:
         raise t.NothingToDraw("articles of both kinds")
-    if any((row["created_at"] == latest[row["title"]]) != (row["title"] in wanted) for row in within):
+    if any((row["created_at"] == latest[row["title"]]) != (row["title"] in targets) for row in within):
         raise t.NothingToDraw("edits in the order of time")
-    looks = joined(*(watch(title) if title in wanted else open_article(title) for title in titles))
+    looks = joined(*(watch(title) if title in targets else open_article(title) for title in titles))
     turns = turn_pages(world, edits.index(within[-1]), HISTORY_PER_PAGE, "Older edits are on the next page.", "Next page")
     slots = {"user": user["username"], "first": as_written(first), "last": as_written(last)}
-    check = watched(world, wanted)
+    check = watched(world, targets)
     steps = [*turns, *looks, t.leave("", "Those are watched now.")]
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=titles)
 
@@ -372,22 +380,22 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
         WHERE w.kind = 'novel' AND w.label = 'Author' ORDER BY w.title, f.title"""
     )
     extreme = world.rng.choice(("longest", "shortest"))
-    found = []
+    candidates = []
     for state in sorted({row["state"] for row in rows}):
         for year in sorted({row["year"] for row in rows if row["state"] == state}):
-            own = [row for row in rows if row["state"] == state and row["year"] >= year]
-            made = [row for row in own if row["film"]]
+            adaptations = [row for row in rows if row["state"] == state and row["year"] >= year]
+            made = [row for row in adaptations if row["film"]]
             films = sorted(made, key=lambda row: int(row["minutes"]), reverse=extreme == "longest")
-            novels = list(dict.fromkeys(row["novel"] for row in own))
+            novels = list(dict.fromkeys(row["novel"] for row in adaptations))
             if len(films) > 1 and films[0]["minutes"] != films[1]["minutes"] and 5 <= len(novels) <= 20:
-                found.append((state, year, films, novels))
-    t.skip_if(not found, "films to compare")
-    state, year, films, novels = world.rng.choice(found)
-    wanted = films[0]["film"]
-    check = watched(world, [wanted])
+                candidates.append((state, year, films, novels))
+    t.skip_if(not candidates, "films to compare")
+    state, year, films, novels = world.rng.choice(candidates)
+    target = films[0]["film"]
+    check = watched(world, [target])
     steps = [*open_list(world, "towns"), *open_list(world, "writers"), *open_list(world, "novels")]
     steps += [*joined(*(open_article(title) for title in novels)), *open_list(world, "films")]
-    steps += [*watch(wanted, f"It has {films[0]['text']}."), t.leave("", f"It is {wanted}.")]
+    steps += [*watch(target, f"It has {films[0]['text']}."), t.leave("", f"It is {target}.")]
     evidence = [*novels, *(text for row in films for text in (row["film"], row["text"]))]
     return t.Draw({"state": state, "extreme": extreme, "year": year}, check, steps, evidence=evidence)
 
@@ -406,19 +414,19 @@ def longest_novel(world: t.Sampler) -> t.Draw:
         WHERE p.kind = 'novel' AND p.label = 'Pages' ORDER BY p.number DESC, p.title"""
     )
     alive = [row for row in rows if not row["is_dead"]]
-    found = []
+    candidates = []
     for year in sorted({row["year"] for row in alive}):
         living = [row for row in alive if row["year"] >= year]
         for state in sorted({row["state"] for row in living if row["state"]}):
             place = next(place for place, row in enumerate(living) if row["state"] == state)
             if 3 <= place <= 16 and sum(row["pages"] == living[place]["pages"] for row in living) == 1:
-                found.append((year, state, living[: place + 1]))
-    t.skip_if(not found, "a novel that is not the first")
-    year, state, seen = world.rng.choice(found)
-    wanted = seen[-1]
-    looks = joined(*(open_article(row["title"]) for row in seen))
-    check = watched(world, [wanted["title"]])
+                candidates.append((year, state, living[: place + 1]))
+    t.skip_if(not candidates, "a novel that is not the first")
+    year, state, visible = world.rng.choice(candidates)
+    target = visible[-1]
+    looks = joined(*(open_article(row["title"]) for row in visible))
+    check = watched(world, [target["title"]])
     steps = [*open_list(world, "novels"), *open_list(world, "writers"), *open_list(world, "towns"), *looks]
-    steps += [t.click("Add to watchlist", f"It is set in {wanted['town']}."), t.leave("", f"It is {wanted['title']}.")]
-    evidence = [*(row["title"] for row in seen), wanted["author"], wanted["town"]]
+    steps += [t.click("Add to watchlist", f"It is set in {target['town']}."), t.leave("", f"It is {target['title']}.")]
+    evidence = [*(row["title"] for row in visible), target["author"], target["town"]]
     return t.Draw({"state": state, "year": year}, check, steps, evidence=evidence)

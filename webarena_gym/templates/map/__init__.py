@@ -82,15 +82,15 @@ def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int
     Raises NothingToDraw where the list has no ways.
     """
     t.skip_if(not shows_aggregates(world.connection("map")), "a list with ways")
-    found = around(world, category, centre, most)
-    return [Near(row, metres, route(world, walk, centre, row)) for row, metres in found]
+    hits = around(world, category, centre, most)
+    return [Near(row, metres, route(world, walk, centre, row)) for row, metres in hits]
 
 
 def around(world: t.Sampler, category: str, centre: t.Row, most: int) -> list[tuple[t.Row, float]]:
     """Return the places of a kind around a place as the map lists them, the nearest first, with their straight distances."""
     rows = {row["label"]: row for row in places(world, "category = ?", category) if row["label"] != centre["label"]}
-    found = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
-    return [(rows[one.label], one.metres or 0.0) for one in found]
+    hits = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
+    return [(rows[one.label], one.metres or 0.0) for one in hits]
 
 
 def clearly_first(found: Sequence[Near]) -> Near:
@@ -115,7 +115,7 @@ def stated(metres: float) -> tuple[str, str]:
 
 def other_times(minutes: int, *more: int) -> list[str]:
     """Return durations that are wrong, each a likely mistake."""
-    return [duration(each) for each in dict.fromkeys([minutes + 7, *more]) if each != minutes]
+    return [duration(item) for item in dict.fromkeys([minutes + 7, *more]) if item != minutes]
 
 
 def open_place(name: str, thought: str = "") -> list[Step]:
@@ -232,8 +232,8 @@ STROLLS = [5, 8, 10, 12, 15, 20]  # minutes on foot
 def nearest_of_a_kind(world: t.Sampler) -> dict[str, Any]:
     """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
     centre, kind = some_place(world, IN_TOWN), world.rng.choice(TEXTS["kinds"])
-    found = nearby(world, kind, centre, FOOT)
-    return {"centre": centre, "kind": kind, "best": clearly_first(found), "found": found}
+    hits = nearby(world, kind, centre, FOOT)
+    return {"centre": centre, "kind": kind, "best": clearly_first(hits), "found": hits}
 
 
 def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[str, Any]:
@@ -270,8 +270,8 @@ def with_distances(found: Sequence[Near], more: int = 0) -> str:
 
 def ways_to(world: t.Sampler, row: Place, mode: Mode, goals: Sequence[t.Row], by: Literal["metres", "minutes"]) -> list[Near]:
     """Return the ways from the place that was drawn to others, the shortest or quickest first."""
-    found = [Near(each, 0, route(world, mode, row, each)) for each in goals]
-    return sorted(found, key=lambda one: float(getattr(one.way, by)))
+    hits = [Near(item, 0, route(world, mode, row, item)) for item in goals]
+    return sorted(hits, key=lambda one: float(getattr(one.way, by)))
 
 
 def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "minutes"]) -> list[Near]:
@@ -305,7 +305,7 @@ TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
 
 def absent(kinds: Sequence[str]) -> list[str]:
     """Return the kinds of places that are not among these."""
-    return [each.name for each in CATEGORIES if each.name not in kinds]
+    return [item.name for item in CATEGORIES if item.name not in kinds]
 
 
 def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
@@ -320,7 +320,7 @@ def place_alone(world: t.Sampler) -> dict[str, Any]:
     row = some_place(world, "1")
     here = Point(row["latitude"], row["longitude"])
     centre = of_place(row)._replace(table="point", point=here)
-    first, second = by_distance(roads(world), [of_place(each) for each in places(world, "1")], centre)[:2]
+    first, second = by_distance(roads(world), [of_place(item) for item in places(world, "1")], centre)[:2]
     t.skip_if(first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10, "a place that stands alone")
     return {"name": row["name"], "point": coordinates(*here), "next": second.label}
 
@@ -356,9 +356,9 @@ SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY p
 MINE = f"EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = {ME})"
 
 
-def saved_are(wanted: dict[int, str]) -> dict[str, Any]:
+def saved_are(targets: dict[int, str]) -> dict[str, Any]:
     """My saved places must be exactly these, with these notes."""
-    return t.state(SAVED, expected=[list(item) for item in sorted(wanted.items())])
+    return t.state(SAVED, expected=[list(item) for item in sorted(targets.items())])
 
 
 def saved(world: t.Sampler) -> dict[int, str]:
@@ -369,4 +369,4 @@ def saved(world: t.Sampler) -> dict[int, str]:
 def saved_become(world: t.Sampler, row: t.Row, note: str | None = None) -> dict[str, Any]:
     """A place must be among my saved ones with that note, or be gone, and the others must be as they are."""
     notes = {**saved(world), row["place_id"]: note}
-    return saved_are({key: each for key, each in notes.items() if each is not None})
+    return saved_are({key: item for key, item in notes.items() if item is not None})

@@ -1,7 +1,7 @@
-"""Tasks that need eyes: their truth is what the pictures of `sites.kit.pictures` show, which no page says.
+"""Tasks that need eyes: only the pictures of `sites.kit.pictures` contain their truth, and no text.
 
 Rows are drawn before it is looked at what their pictures show, and so is what is asked for. So the same goal has another truth where
-other pictures are drawn, by which the audit proves that no text tells it.
+other pictures are drawn, by which the audit proves that no text contains it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,10 +38,10 @@ def look(world: t.Sampler, site: str, kind: str, number: int) -> Mapping[str, An
 def the_one(world: t.Sampler, site: str, kind: str, key: str, rows: Sequence[t.Row], fact: str) -> dict[str, Any]:
     """Return the only one of some rows whose picture shows a fact, as drawn, under its name. Raises NothingToDraw."""
     t.skip_if(len(rows) < FEWEST, "so many that one is not guessed")
-    wanted = world.rng.choice(_CHOICES[fact])
-    found = [row for row in rows if look(world, site, kind, row[key])[fact] == wanted]
-    t.skip_if(len(found) != 1, f"a single {wanted}")
-    return {**dict(found[0]), fact: wanted}
+    target = world.rng.choice(_CHOICES[fact])
+    candidates = [row for row in rows if look(world, site, kind, row[key])[fact] == target]
+    t.skip_if(len(candidates) != 1, f"a single {target}")
+    return {**dict(candidates[0]), fact: target}
 
 
 def shelf(world: t.Sampler) -> list[t.Row]:
@@ -60,9 +60,9 @@ def open_shelf(world: t.Sampler, row: t.Row, count: int) -> list[Step]:
 def wrapped(world: t.Sampler, fact: str) -> dict[str, Any]:
     """Return the only product of a category that is wrapped in some way, with the way to its page. Raises NothingToDraw."""
     rows = shelf(world)
-    found = the_one(world, "shopping", "wrapping", "product_id", rows, fact)
-    t.skip_if(not (found["is_salable"] and found["is_plain"]), "a product that can be bought as it is")
-    return {**found, "to_it": [*open_shelf(world, rows[0], len(rows)), t.click(found["name"])]}
+    row = the_one(world, "shopping", "wrapping", "product_id", rows, fact)
+    t.skip_if(not (row["is_salable"] and row["is_plain"]), "a product that can be bought as it is")
+    return {**row, "to_it": [*open_shelf(world, rows[0], len(rows)), t.click(row["name"])]}
 
 
 def in_boxes(world: t.Sampler) -> dict[str, Any]:
@@ -81,12 +81,12 @@ def in_boxes(world: t.Sampler) -> dict[str, Any]:
 def wish_boxes(world: t.Sampler) -> t.Draw:
     """Return a task to wish for all products of a category in a box of some colour."""
     rows, colour = shelf(world), world.rng.choice(list(COLOURS))
-    found = [row for row in rows if look(world, "shopping", "wrapping", row["product_id"])["box"] == colour]
-    t.skip_if(not 2 <= len(found) <= 4, "a few boxes")
+    candidates = [row for row in rows if look(world, "shopping", "wrapping", row["product_id"])["box"] == colour]
+    t.skip_if(not 2 <= len(candidates) <= 4, "a few boxes")
     wishes = [tuple(row) for row in world.rows(WISHES)]
-    t.skip_if({row["sku"] for row in found} & {sku for sku, _ in wishes}, "products that are not wished for")
-    check = t.state(WISHES, expected=[list(row) for row in sorted([*wishes, *((row["sku"], 1) for row in found)])])
-    steps = [step for row in found for step in (*open_product(row["name"]), t.click("Add to Wish List"))]
+    t.skip_if({row["sku"] for row in candidates} & {sku for sku, _ in wishes}, "products that are not wished for")
+    check = t.state(WISHES, expected=[list(row) for row in sorted([*wishes, *((row["sku"], 1) for row in candidates)])])
+    steps = [step for row in candidates for step in (*open_product(row["name"]), t.click("Add to Wish List"))]
     way = [*open_shelf(world, rows[0], len(rows)), *steps, t.leave("", "All of them are on the list.")]
     return t.Draw({"colour": an(colour), "category": rows[0]["category"]}, check, way)
 
@@ -100,8 +100,10 @@ def links(world: t.Sampler, condition: str = "1") -> dict[str, Any]:
     rows = world.rows(POSTS + f"SELECT * FROM posts WHERE {condition} AND forum = ? ORDER BY newest", forum["forum"])
     shown = world.rows(POSTS + "SELECT * FROM posts WHERE url IS NOT NULL AND forum = ?", forum["forum"])
     found = the_one(world, "reddit", "photo", "submission_id", rows, "thing")
-    seen = [look(world, "reddit", "photo", row["submission_id"])["thing"] for row in shown]
-    t.skip_if(seen.count(found["thing"]) > 1 or "?" in found["title"], "a single photo of it, and a title that is no question")
+    visible = [look(world, "reddit", "photo", row["submission_id"])["thing"] for row in shown]
+    t.skip_if(
+        visible.count(found["thing"]) > 1 or "?" in found["title"], "a single photo of it, and a title that is no question"
+    )
     return {**found, "others": [row["title"] for row in rows if row["title"] != found["title"]][:2]}
 
 

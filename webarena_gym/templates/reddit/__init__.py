@@ -77,7 +77,7 @@ def open_user(name: str) -> list[Step]:
 
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
-"""A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
+"""A text without line breaks, so that the number of blank lines between paragraphs does not matter."""
 
 
 def line_appears(world: t.Sampler, row: t.Row, line: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] 
     votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
     return t.all_of(
         t.state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
-        t.state(on_comments, expected=sorted([list(row) for row in world.rows(on_comments)] + [[each, 1] for each in upvoted])),
+        t.state(on_comments, expected=sorted([list(row) for row in world.rows(on_comments)] + [[item, 1] for item in upvoted])),
     )
 
 
@@ -193,7 +193,7 @@ OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {M
 
 
 def remark(world: t.Sampler) -> str:
-    """Return something to say."""
+    """Return the text of a new comment."""
     return str(world.rng.choice(TEXTS["comments"]).format(word=word(world)))
 
 
@@ -236,9 +236,9 @@ def _names(text: str) -> list[tuple[str, ...]]:
     for sentence in text.replace("\n", " ").split(". "):
         words = sentence.strip(" .?!").split()
         run: list[str] = []
-        for each in [*words[1:], ""]:
-            if each[:1].isupper() and each != "I":
-                run.append(each.strip(",;:"))
+        for item in [*words[1:], ""]:
+            if item[:1].isupper() and item != "I":
+                run.append(item.strip(",;:"))
             else:
                 names += [tuple(run)] if len(run) > 1 else []
                 run = []
@@ -273,11 +273,11 @@ BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY bloc
 def blocked(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
     """Those whom I have blocked must be the same, with or without one."""
     others = [row[0] for row in world.rows(BLOCKED) if row[0] != user_id]
-    return t.state(BLOCKED, expected=[[each] for each in sorted([*others, user_id] if is_added else others)])
+    return t.state(BLOCKED, expected=[[item] for item in sorted([*others, user_id] if is_added else others)])
 
 
 def private_message(world: t.Sampler) -> str:
-    """Return something to say to one person."""
+    """Return the text of a private message."""
     return str(world.rng.choice(TEXTS["messages"]).format(word=word(world)))
 
 

@@ -1,4 +1,4 @@
-"""Tasks over several sites: the tabs that they begin in, and checks of texts that hold what another site says."""
+"""Helpers of tasks on several sites: start pages in tabs, and checks of texts that must contain values of another site."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -95,7 +95,7 @@ def holds(column: str, wanted: Sequence[str], unwanted: Sequence[str]) -> tuple[
 
 
 def is_clear(wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
-    """Say whether no unwanted text is part of a wanted one.
+    """Return True if no unwanted text is part of a wanted one.
 
     >>> is_clear(["Too loud"], ["Loud"]), is_clear(["Too loud"], ["loud"])
     (True, False)
@@ -104,7 +104,7 @@ def is_clear(wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
 
 
 def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
-    """Say whether the first rows stand apart from the rest, which is sorted by that key."""
+    """Return True if the first rows differ from the rest in the key by which all are sorted."""
     values: list[Any] = [row[key] for row in rows[: count + 1]]
     return len(values) == count + 1 and values[-1] != values[-2]
 
@@ -112,11 +112,11 @@ def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
 def listed(world: t.Sampler, forum: str, title: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
     """Exactly one new post must be there, by me, in that forum and with a text that holds what is wanted; the episode ends at it."""
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
-    found, parameters = holds("s.body", wanted, unwanted)
+    condition, parameters = holds("s.body", wanted, unwanted)
     return t.all_of(
         t.at_url(f"__REDDIT__/f/{forum}/{last + 1}/{slug(title)}"),
         t.state(
-            f"""SELECT f.name, s.user_id, s.title, {found} FROM submission s JOIN forum f USING (forum_id)
+            f"""SELECT f.name, s.user_id, s.title, {condition} FROM submission s JOIN forum f USING (forum_id)
             WHERE s.submission_id > ? AND s.state = 'visible' ORDER BY s.submission_id""",
             *parameters,
             last,
@@ -143,7 +143,7 @@ def project_url(row: t.Row) -> str:
 
 
 def subject(description: str) -> str:
-    """Return what a project deals with, as the end of its description says."""
+    """Return the subject of a project, from the end of its description."""
     return " ".join(description.split()[-2:])
 
 
@@ -154,9 +154,9 @@ def project_name(world: t.Sampler, *ends: str) -> str:
 
 def new_readme(world: t.Sampler, name: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
     """There must be one new project, mine and of that name, whose README holds what is wanted and nothing unwanted."""
-    found, parameters = holds("f.content", wanted, unwanted)
+    condition, parameters = holds("f.content", wanted, unwanted)
     return t.state(
-        f"""SELECT p.name, p.owner_id, f.path, {found}
+        f"""SELECT p.name, p.owner_id, f.path, {condition}
         FROM project p LEFT JOIN branch b ON b.project_id = p.project_id AND b.name = p.default_branch
             LEFT JOIN file f ON f.branch_id = b.branch_id
         WHERE p.project_id > ? ORDER BY p.project_id, f.path""",
@@ -226,7 +226,7 @@ def town(world: t.Sampler, name: str) -> t.Row:
 
 
 def customer_route(world: t.Sampler) -> t.Draw:
-    """Show the way to a customer and tell how long it takes."""
+    """Show the way to a customer and answer with its duration."""
     customer = world.pick(SETTLED, site="shopping_admin")
     goal = town(world, customer["city"])
     start = world.pick(PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id", goal["name"])
@@ -283,12 +283,12 @@ def forum_address(name: str) -> str:
 
 
 def marks(world: t.Sampler, wanted: Sequence[t.Row]) -> tuple[list[str], list[str]]:
-    """Return what tells the addresses of some posts, and what tells those of all others of the whole forum."""
-    own = [mark(row) for row in wanted]
-    return own, [
-        each
-        for each in map(mark, world.rows(POSTS + "SELECT * FROM posts ORDER BY submission_id", site="reddit"))
-        if each not in own
+    """Return the parts of URLs that identify some posts, and those that identify all other posts of the forum."""
+    entries = [mark(row) for row in wanted]
+    return entries, [
+        item
+        for item in map(mark, world.rows(POSTS + "SELECT * FROM posts ORDER BY submission_id", site="reddit"))
+        if item not in entries
     ]
 
 
@@ -309,10 +309,10 @@ def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
 
 def file_lists(world: t.Sampler, row: t.Row, path: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
     """There must be one new file in a project, which holds what is wanted on lines of their own, and nothing unwanted."""
-    found, parameters = holds("f.content", wanted, unwanted)
+    condition, parameters = holds("f.content", wanted, unwanted)
     before = world.value("SELECT count(*) FROM file WHERE branch_id = ?", row["trunk_id"])
     return t.state(
-        f"""SELECT {found}, {LINES}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
+        f"""SELECT {condition}, {LINES}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
             WHERE f.branch_id = ? AND f.path = ?""",
         *parameters,
         row["trunk_id"],

@@ -87,7 +87,7 @@ def open_account(*labels: str) -> list[Step]:
 
 
 def open_orders(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to the page of my list of orders on which a row of mine stands."""
+    """Return the steps to the page of my order list that contains an order of mine."""
     turns = turn_pages(world, row["place"], PER_PAGE, f"{row['increment_id']} is not on this page.")
     return [*open_account("My Orders"), *turns]
 
@@ -179,13 +179,13 @@ SAID = (
 
 
 def reviews_of(world: t.Sampler, row: t.Row) -> list[t.Row]:
-    """Return the reviews of a row of the goods, as they stand on its pages."""
+    """Return the reviews of a product in the order of its pages."""
     return world.rows(SAID + "SELECT * FROM said WHERE product_id = ? ORDER BY place", row["product_id"])
 
 
 def same_on_first_page(world: t.Sampler, row: t.Row) -> int:
     """Return how many of the first page of reviews give as many stars."""
-    return sum(each["stars"] == row["stars"] for each in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
+    return sum(item["stars"] == row["stars"] for item in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
 
 
 def another_reviewer(world: t.Sampler, row: t.Row) -> str:
@@ -207,8 +207,8 @@ def show_all(world: t.Sampler, found: int) -> list[Step]:
 
 
 def open_both(world: t.Sampler, row: t.Row, other: t.Row) -> list[Step]:
-    """Return the steps to the list of my orders and over its pages, on which two of them stand."""
-    near, far = sorted((row, other), key=lambda each: on_page(world, each["place"], PER_PAGE)[0])
+    """Return the steps to my order list and over its pages that contain two orders."""
+    near, far = sorted((row, other), key=lambda item: on_page(world, item["place"], PER_PAGE)[0])
     between = on_page(world, far["place"], PER_PAGE)[0] - on_page(world, near["place"], PER_PAGE)[0]
     thought = f"{near['increment_id']} comes to {money(near['grand_total_cents'])}."
     return [*open_orders(world, near), *[t.click("Next", thought)] * between]
@@ -216,7 +216,7 @@ def open_both(world: t.Sampler, row: t.Row, other: t.Row) -> list[Step]:
 
 def look_into_orders(place: int) -> list[Step]:
     """Return the steps that open one order of this page after the other, up to one place."""
-    looks = [step for each in range(place) for step in (t.click(nth("View Order", each)), t.back("It is not in this order."))]
+    looks = [step for item in range(place) for step in (t.click(nth("View Order", item)), t.back("It is not in this order."))]
     return [*looks, t.click(nth("View Order", place))]
 
 
@@ -231,34 +231,34 @@ def latest_in_status(world: t.Sampler) -> t.Row:
 
 
 def look_for(world: t.Sampler, row: t.Row, status: str) -> list[Step]:
-    """Return the steps to the page of my orders on which the first of a status stands."""
+    """Return the steps to the page of my orders that contains the first one of a status."""
     return [*open_account("My Orders"), *turn_pages(world, row["place"], PER_PAGE, f"None on this page is {status}.")]
 
 
 def read_month(world: t.Sampler, rows: list[t.Row]) -> list[Step]:
-    """Return the steps over the pages of my orders on which these orders of one month stand."""
+    """Return the steps over the pages of my orders that contain these orders of one month."""
     first, last = (on_page(world, row["place"], PER_PAGE)[0] for row in (rows[0], rows[-1]))
     thought = f"There is no order of {month_name(rows[0])} on this page yet."
     steps = [*open_account("My Orders"), *turn_pages(world, rows[0]["place"], PER_PAGE, thought)]
     for page in range(first, last):
-        seen = (money(row["grand_total_cents"]) for row in rows if on_page(world, row["place"], PER_PAGE)[0] <= page)
-        steps.append(t.click("Next", f"So far: {', '.join(seen)}."))
+        visible = (money(row["grand_total_cents"]) for row in rows if on_page(world, row["place"], PER_PAGE)[0] <= page)
+        steps.append(t.click("Next", f"So far: {', '.join(visible)}."))
     return steps
 
 
 def months(world: t.Sampler, condition: str) -> list[list[t.Row]]:
     """Return my orders that meet a condition, the newest first, in one list for each month."""
-    found: dict[str, list[t.Row]] = {}
+    candidates: dict[str, list[t.Row]] = {}
     for row in world.rows(MINE + f"SELECT * FROM mine WHERE {condition} ORDER BY place"):
-        found.setdefault(row["created_at"][:7], []).append(row)
-    return list(found.values())
+        candidates.setdefault(row["created_at"][:7], []).append(row)
+    return list(candidates.values())
 
 
 def month_by_count(world: t.Sampler) -> list[t.Row]:
     """Draw a number of orders that I placed in some month, and then the orders of such a month."""
-    found = months(world, "true")
-    count = world.rng.choice(sorted({len(orders) for orders in found}))
-    return world.rng.choice([orders for orders in found if len(orders) == count])
+    candidates = months(world, "true")
+    count = world.rng.choice(sorted({len(orders) for orders in candidates}))
+    return world.rng.choice([orders for orders in candidates if len(orders) == count])
 
 
 def month_name(row: t.Row) -> str:
@@ -267,13 +267,13 @@ def month_name(row: t.Row) -> str:
 
 
 def counts_by_page(world: t.Sampler, status: str) -> list[str]:
-    """Return how many orders of a status stand on each page of mine."""
+    """Return the number of orders of a status on each page of mine."""
     rows, size = world.rows(MINE + "SELECT * FROM mine ORDER BY place"), world.layout.page_size(PER_PAGE)
     return [str(sum(row["status"] == status for row in rows[at : at + size])) for at in range(0, len(rows), size)]
 
 
 def turn_each(found: list[str], words: str) -> list[Step]:
-    """Return the steps over the pages of a list, which say how many were found on each."""
+    """Return the steps over the pages of a list; the thoughts are the numbers found on each page."""
     return [t.click("Next", f"{count} {words}") for count in found[:-1]]
 
 

@@ -75,8 +75,8 @@ def two_months_by_count(world: t.Sampler, table: str, condition: str = "1") -> l
         HAVING month < (SELECT substr(value, 1, 7) FROM world WHERE key = 'now') ORDER BY month"""
     rows = world.rows(query)
     counts = sorted({row["found"] for row in rows})
-    wanted = [world.rng.choice(counts) for _ in range(2)]
-    drawn = [world.rng.choice([row for row in rows if row["found"] == count]) for count in wanted]
+    targets = [world.rng.choice(counts) for _ in range(2)]
+    drawn = [world.rng.choice([row for row in rows if row["found"] == count]) for count in targets]
     t.skip_if(drawn[0]["month"] == drawn[1]["month"], "two months")
     return [(Month(date.fromisoformat(f"{month}-01")), found) for month, found in sorted(map(tuple, drawn))]
 
@@ -325,7 +325,7 @@ LATEST_TOTALS = "SELECT grand_total_cents FROM sales_order"
 
 
 def has_pieces(world: t.Sampler) -> bool:
-    """Tell whether the dashboard shows how many pieces orders have."""
+    """Return True if the dashboard shows the number of pieces of orders."""
     return shows_aggregates(world.connection("shopping_admin"))
 
 
@@ -382,10 +382,10 @@ def latest_review(world: t.Sampler) -> t.Row:
 def whole_word(world: t.Sampler) -> dict[str, Any]:
     """Draw a word that is no part of longer ones in the reviews, with how many have it, and the steps that look for it."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
-    found = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
+    candidates = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in TEXTS["words"]}
-    word = world.rng.choice([word for word in TEXTS["words"] if found[word] == whole[word] > 0])
-    return {"word": word, "count": found[word], "narrowed": filtered(t.type_text("Review", word))}
+    word = world.rng.choice([word for word in TEXTS["words"] if candidates[word] == whole[word] > 0])
+    return {"word": word, "count": candidates[word], "narrowed": filtered(t.type_text("Review", word))}
 
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
@@ -414,7 +414,7 @@ FROM customer JOIN sales_order o USING (customer_id) WHERE status != 'canceled' 
 
 
 def rule_form(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to the form of a cart price rule; the newest stands first in the list."""
+    """Return the steps to the form of a cart price rule; the newest is first in the list."""
     place = world.value("SELECT count(*) FROM cart_rule WHERE rule_id > ?", row["rule_id"])
     return [*open_menu("Marketing", "Cart Price Rules"), t.click(nth("Edit", place), f"This is the rule {row['name']}.")]
 
@@ -471,6 +471,6 @@ def busiest_month(world: t.Sampler) -> t.Draw:
     t.skip_if(len(rows) < 4 or rows[0]["orders"] == rows[1]["orders"], one.name)  # fewer months are no question
     found, second = (Month(date.fromisoformat(f"{row['month']}-01")) for row in rows[:2])
     answer = t.answer(fuzzy_match=f"{found.name} |OR| {found.first.month}/{found.first.year} |OR| {found.first:%m/%Y}")
-    seen = f"The most orders are {rows[0]['orders']}, in {found.name}."
-    steps = [*show_report("Orders", one.first, other.last), t.leave(found.name, seen)]
+    thought = f"The most orders are {rows[0]['orders']}, in {found.name}."
+    steps = [*show_report("Orders", one.first, other.last), t.leave(found.name, thought)]
     return t.Draw({"start": one.name, "end": other.name}, answer, steps, wrong_answers=[second.name])

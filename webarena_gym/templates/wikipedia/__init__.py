@@ -21,7 +21,7 @@ WITH facts AS (
     SELECT a.article_id, a.title, a.kind, f.label, f.text, f.target, f.number, f.position
     FROM article a JOIN fact f USING (article_id)
 ) """
-"""The lines of all infoboxes, with the articles that they stand in."""
+"""The lines of all infoboxes, with their articles."""
 
 FILMS = (
     FACTS.rstrip()
@@ -104,7 +104,7 @@ def url(title: str) -> str:
 
 def draw_extreme(world: t.Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
     """Draw the landmark or company at one end of a measure, of some kinds or of any. Raises NothingToDraw when two share the place."""
-    kind, label, most, least = world.rng.choice([each for each in TEXTS["measures"] if not kinds or each[0] in kinds])
+    kind, label, most, least = world.rng.choice([item for item in TEXTS["measures"] if not kinds or item[0] in kinds])
     is_most = world.rng.random() < 0.5
     query = f"{FACTS}SELECT title, number, text FROM facts WHERE kind = ? AND label = ? ORDER BY number, title"
     rows = world.rows(query, kind, label, site="wikipedia")
@@ -157,13 +157,13 @@ def watch(titles: list[str]) -> list[Step]:
 
 
 def rewritable(text: str) -> list[tuple[int, str]]:
-    """Return the places and headings of the sections that a text can have anew."""
+    """Return the places and headings of the sections of a text that can be rewritten."""
     headings = [part.heading for part in sections(text)]
     return [(place, heading) for place, heading in enumerate(headings) if heading in ("History", "Reception", "Culture")]
 
 
 def rewritten(text: str, place: int, body: str) -> str:
-    """Return a text with one of its sections written anew."""
+    """Return a text with one of its sections rewritten."""
     parts = sections(text)
     parts[place] = parts[place]._replace(body=body)
     return whole(parts)
