@@ -16,7 +16,7 @@ from webarena_gym.sites import changes
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import declared_by, incidental, net_changes, overlay_changes
 from webarena_gym.sites.kit.database import Database, Overlay
-from webarena_gym.sites.planting import Planted, plant
+from webarena_gym.sites.planting import PlantedRow, plant
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit.side_effects import _posts, _rule, _Search
 
@@ -62,7 +62,7 @@ def test_each_column_that_was_changed_is_seen(site, database, monkeypatch, knows
     tried = 0
     for table in tables(site):
         row = some_row(database, table, offset=1) or some_row(database, table)
-        for place in table.told[:: 1 if knows_owners else 4] if row else ():
+        for place in table.compared[:: 1 if knows_owners else 4] if row else ():
             column = table.columns[place]
             if column in table.key:
                 continue
@@ -146,11 +146,11 @@ def a_planted_row(site, connection, rng):
     if row is None or not values:
         return None
     key = {column: row[column] for column in table.key}
-    planted = Planted(site, table.name, tuple(values.items()), tuple(key.items()))
+    planted = PlantedRow(site, table.name, tuple(values.items()), tuple(key.items()))
     if rng.random() < 0.5:
         own = {} if table.is_numbered else {name: f"y{value}" for name, value in key.items()}
         rest = {name: value for name, value in row.items() if name not in key}
-        planted = Planted(site, table.name, tuple((rest | values | own).items()))
+        planted = PlantedRow(site, table.name, tuple((rest | values | own).items()))
     with suppress(TaskError):
         plant([planted], connection)
         return planted

@@ -19,7 +19,7 @@ from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
 from webarena_gym.evaluators.outcome import describe_result, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
-from webarena_gym.sites.planting import Planted
+from webarena_gym.sites.planting import PlantedRow
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import draw
 from webarena_gym.tasks.task import KINDS
@@ -210,12 +210,12 @@ def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large o
 
 
 @pytest.mark.parametrize(("row", "said"), [
-    (Planted("shopping", "moon", (("a", 1),)), "shopping.moon"),
-    (Planted("shopping", "review", (("moon", 1),)), "expected columns of"),
-    (Planted("shopping", "review", (("title", "x"),)), "which it does not take"),
-    (Planted("shopping", "review", (("title", "x"),), (("review_id", -1),)), "0 rows"),
-    (Planted("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
-    (Planted("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
+    (PlantedRow("shopping", "moon", (("a", 1),)), "shopping.moon"),
+    (PlantedRow("shopping", "review", (("moon", 1),)), "expected columns of"),
+    (PlantedRow("shopping", "review", (("title", "x"),)), "which it does not take"),
+    (PlantedRow("shopping", "review", (("title", "x"),), (("review_id", -1),)), "0 rows"),
+    (PlantedRow("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
+    (PlantedRow("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
 ])  # fmt: skip
 def test_rows_that_cannot_be_planted_are_told(row, said):
     task = replace(suite.load("test")[0], setup=(row,))

@@ -19,7 +19,7 @@ from webarena_gym.sites.catalogue import SITES, URLS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.planting import Planted
+from webarena_gym.sites.planting import PlantedRow
 from webarena_gym.sites.world import Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
@@ -34,7 +34,7 @@ class EmbeddedSnapshot(NamedTuple):
     databases: dict[str, DatabaseSnapshot]
     browser: Any
     scale: Scale = "standard"
-    planted: tuple[Planted, ...] = ()
+    planted: tuple[PlantedRow, ...] = ()
     site_errors: tuple[str, ...] = ()
 
 
@@ -73,7 +73,7 @@ class EmbeddedBackend(Backend):
         self._scale: Scale = scale
         self._current_variation: Variation = variation  # of the open world; a restored snapshot may have another one
         self._open_world: tuple[World, Databases, Network] | None = None
-        self._planted: tuple[Planted, ...] = ()
+        self._planted: tuple[PlantedRow, ...] = ()
 
     def enter(self, task: Task) -> str:
         seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
@@ -89,7 +89,12 @@ class EmbeddedBackend(Backend):
         return task.intent
 
     def start_episode(
-        self, world_seed: int, start_url: str, sites: Iterable[str], planted: Sequence[Planted] = (), scale: Scale | None = None
+        self,
+        world_seed: int,
+        start_url: str,
+        sites: Iterable[str],
+        planted: Sequence[PlantedRow] = (),
+        scale: Scale | None = None,
     ) -> None:
         """Reset a world to its initial state with planted rows, and open the start pages, signed in to `sites`."""
         world, databases = self._open(world_seed, self._variation, scale or self._scale)
@@ -174,7 +179,7 @@ class EmbeddedBackend(Backend):
 @lru_cache(maxsize=1024)
 def _solution_changes(
     solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation,
-    scale: Scale = "standard", setup: tuple[Planted, ...] = (),
+    scale: Scale = "standard", setup: tuple[PlantedRow, ...] = (),
 ) -> Sequence[Change] | str:  # fmt: skip
     """Return the net changes of a solution replayed with logins to `sites`, or the reason why it cannot be replayed."""
     backend = EmbeddedBackend(InProcessBrowser, variation=variation, scale=scale)

@@ -26,8 +26,8 @@ class Login(NamedTuple):
     """Form of an application's log-in.
 
     `path` leads to the form, from the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the path
-    of a page that only those who are signed in see: others are led elsewhere, are asked for the password there, or, where there
-    is a `word`, do not find it. "{user}" in the path stands for the account's name.
+    of a page that requires a login: other users are redirected, are asked for the password there, or, if there
+    is a `word`, do not find it. "{user}" in the path is replaced by the account's name.
     """
 
     path: str
@@ -45,16 +45,16 @@ SITE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 class Entry:
     """Name, address, database and log-in of a site.
 
-    `name` stands in task files and names the package. `login` and `account` are those that WebArena publishes for its own servers
+    `name` is the name in task files and of the package. `login` and `account` are those that WebArena publishes for its own servers
     of that name; a site without them needs none.
     """
 
     name: str
     host: str  # of the embedded site
     title: str
-    about: str = ""  # what the start page says; "" for the start page
-    signs_in_with: str = ""  # what the start page says one signs in with
-    path: str = ""  # where the site begins, behind the host
+    about: str = ""  # description on the home page; "" for the home page itself
+    signs_in_with: str = ""  # credentials named on the home page
+    path: str = ""  # path of the front page
     works_on: str = ""  # the site whose database this one works on; "" for its own
     login: Login | None = None
     account: Account | None = None

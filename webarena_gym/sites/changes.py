@@ -1,6 +1,6 @@
-"""The net change of a database: which rows of an episode's copy differ from those of its world.
+"""The net changes of a database: the rows of an episode's copy that differ from those of its world.
 
-What visits leave behind by themselves, and what only follows from changes that are told anyway, is declared in the `schema.sql`
+Changes that page visits cause, and changes that merely follow from others, are declared as incidental in the `schema.sql`
 of each site, by lines such as
 
     -- incidental: session
@@ -8,7 +8,7 @@ of each site, by lines such as
     -- incidental: *.*_at
     -- incidental: +cart WHERE coupon_code IS NULL
 
-which stand for a whole table, for a column (with * for any), and for rows that were added, all or those of which a condition holds.
+which match a whole table, a column (with * for any), and added rows, either all or those that meet a condition.
 A condition may call `is_replaced(before, after, next)` with three versions of a text.
 """
 
@@ -31,27 +31,27 @@ Row = tuple[Any, ...]
 
 
 class Incidental(NamedTuple):
-    """Changes of a site's databases that are not told."""
+    """Changes of a site's databases that are not reported."""
 
     tables: frozenset[str]
     columns: tuple[str, ...]  # patterns such as *.*_at
     added: Mapping[str, str]  # by table, the condition under which an added row does not count
 
     def covers(self, table: str, column: str) -> bool:
-        """Say whether a column does not count."""
+        """Return True if changes of a column are not reported."""
         return any(fnmatchcase(f"{table}.{column}", pattern) for pattern in self.columns)
 
 
 @lru_cache(maxsize=64)
 def incidental(declared: tuple[str, ...]) -> Incidental:
-    """Return what some lines declare to be incidental. Raises ValueError for one that cannot be read."""
+    """Return the incidental changes declared by some lines. Raises ValueError for a line that cannot be read."""
     tables: set[str] = set()
     columns: list[str] = []
     added: dict[str, str] = {}
     for line in declared:
         match = _DECLARED.fullmatch(line)
         if match is None:
-            raise ValueError(f"{line!r} declares nothing; expected a table, table.column, +table or +table WHERE condition")
+            raise ValueError(f"{line!r} is not a declaration; expected a table, table.column, +table or +table WHERE condition")
         plus, table, column, condition = match.groups()
         if plus:
             added[table] = " OR ".join(filter(None, (added.get(table), f"({condition or 'TRUE'})")))
@@ -69,23 +69,23 @@ def declared_by(site: str) -> tuple[str, ...]:
 
 
 class _Table(NamedTuple):
-    """A table, as far as comparing it needs."""
+    """The properties of a table that a comparison needs."""
 
     name: str
     columns: tuple[str, ...]
-    key: tuple[str, ...]  # the columns that tell rows apart
-    is_numbered: bool  # the key is a number that the database gave
-    told: tuple[int, ...]  # the places of the columns that count
+    key: tuple[str, ...]  # the columns that identify a row
+    is_numbered: bool  # the key is a number assigned by the database
+    compared: tuple[int, ...]  # indices of the compared columns
     parents: Mapping[str, str]  # the tables that columns point to
-    uncounted: str  # the condition under which an added row does not count
+    uncounted: str  # SQL condition of added rows that are not reported
 
 
 def net_changes(name: str, base: bytes, now: bytes, declared: tuple[str, ...], without: Collection[str] = ()) -> list[Change]:
-    """Return what differs between two states of the database of a site, both as the bytes of a SQLite file.
+    """Return the differences between two states of a site's database, both as the bytes of a SQLite file.
 
-    The lines `declared` say what is incidental. Tables `without` are not compared.
+    The lines `declared` list incidental changes. Tables `without` are not compared.
     """
-    touched = _touched(base, now)
+    touched = _changed_tables(base, now)
     known = (table for table in _tables(declared, base) if table.name not in without)
     tables = [table for table in known if touched is None or table.name in touched]
     if not tables:
@@ -107,7 +107,7 @@ def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[
     ]
 
 
-def _touched(base: bytes, now: bytes) -> frozenset[str] | None:
+def _changed_tables(base: bytes, now: bytes) -> frozenset[str] | None:
     """Return the tables that own a page of the base which is no longer the same; None when that cannot be known.
 
     Whatever is written changes one: a page that is new hangs on one that was there.
@@ -148,9 +148,11 @@ def _table(declared: Incidental, connection: sqlite3.Connection, name: str) -> _
     is_numbered = not key or (len(key) == 1 and {row[0]: row[1] for row in info}[key[0]] == "INTEGER" and key[0] not in parents)
     if not key:
         columns, key = ["rowid", *columns], ["rowid"]
-    own = key if is_numbered else []
-    told = [place for place, column in enumerate(columns) if column not in own and not declared.covers(name, column)]
-    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), parents, declared.added.get(name, "FALSE"))
+    numbered_key = key if is_numbered else []
+    compared = [
+        place for place, column in enumerate(columns) if column not in numbered_key and not declared.covers(name, column)
+    ]
+    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(compared), parents, declared.added.get(name, "FALSE"))
 
 
 def is_replaced(before: str | None, after: str, following: str) -> bool:
@@ -159,8 +161,8 @@ def is_replaced(before: str | None, after: str, following: str) -> bool:
     >>> is_replaced("a", "a\nwrong", "a\nright"), is_replaced("a", "a\nb", "a\nb\nc"), is_replaced("a", "wrong", "a")
     (True, False, False)
     """
-    old, own, new = ({line.strip() for line in (text or "").splitlines()} for text in (before, after, following))
-    return following != before and not own <= old | new
+    old, inserted, new = ({line.strip() for line in (text or "").splitlines()} for text in (before, after, following))
+    return following != before and not inserted <= old | new
 
 
 def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
@@ -168,12 +170,12 @@ def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: st
     added, removed, changed = _differences(connection, table, among)
     connection.create_function("is_replaced", 3, is_replaced, deterministic=True)
     uncounted = (
-        f"SELECT 1 FROM main.{_quoted(table.name)} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})"
+        f"SELECT 1 FROM main.{_quote(table.name)} WHERE {_join_columns(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})"
     )
     added = [row for row in added if connection.execute(uncounted, _key(table, row)).fetchone() is None]
     if table.is_numbered:  # what was removed and made again is the same by another number
         for row in list(added):
-            twin = next((gone for gone in removed if all(gone[place] == row[place] for place in table.told)), None)
+            twin = next((gone for gone in removed if all(gone[place] == row[place] for place in table.compared)), None)
             if twin is not None:
                 added.remove(row)
                 removed.remove(twin)
@@ -182,11 +184,11 @@ def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: st
         shown = after if before is None else before
         assert shown is not None
         contents = [
-            None if one is None else {table.columns[place]: one[place] for place in table.told} for one in (before, after)
+            None if one is None else {table.columns[place]: one[place] for place in table.compared} for one in (before, after)
         ]
         if contents[0] != contents[1]:
             places = {column: shown[table.columns.index(column)] for column in table.parents}
-            names = {column: _called(connection, table.parents[column], key) for column, key in places.items()}
+            names = {column: _row_label(connection, table.parents[column], key) for column, key in places.items()}
             called = {column: name for column, name in names.items() if name}
             yield Change(site, table.name, _key(table, shown), contents[0], contents[1], called)
 
@@ -195,33 +197,33 @@ def _differences(
     connection: sqlite3.Connection, table: _Table, among: str
 ) -> tuple[list[Row], list[Row], list[tuple[Row, Row]]]:
     """Return the rows that were added, those that were removed, and those that differ, before and after."""
-    columns, same = len(table.columns), _joined(" AND ", "now.{0} = was.{0}", table.key)
-    wanted = ", ".join(_joined(", ", f"{schema}.{{0}}", table.columns) for schema in ("now", "was"))
-    unlike = _joined(" OR ", "now.{0} IS NOT was.{0} COLLATE BINARY", table.columns)
+    columns, same = len(table.columns), _join_columns(" AND ", "now.{0} = was.{0}", table.key)
+    column_list = ", ".join(_join_columns(", ", f"{schema}.{{0}}", table.columns) for schema in ("now", "was"))
+    unlike = _join_columns(" OR ", "now.{0} IS NOT was.{0} COLLATE BINARY", table.columns)
     rows: list[Row] = connection.execute(
-        f"SELECT {wanted} FROM main.{_quoted(table.name)} now LEFT JOIN base.{_quoted(table.name)} was ON {same}"
+        f"SELECT {column_list} FROM main.{_quote(table.name)} now LEFT JOIN base.{_quote(table.name)} was ON {same}"
         f" WHERE {among.format('now')} AND ({unlike})"
     ).fetchall()
     place = table.columns.index(table.key[0])
     added = [row[:columns] for row in rows if row[columns + place] is None]
     changed = [(row[columns:], row[:columns]) for row in rows if row[columns + place] is not None]
     removed: list[Row] = []
-    counts = (f"SELECT count(*) FROM {schema}.{_quoted(table.name)}" for schema in ("main", "base"))
+    counts = (f"SELECT count(*) FROM {schema}.{_quote(table.name)}" for schema in ("main", "base"))
     now, before = (connection.execute(query).fetchone()[0] for query in counts)
     if among != "TRUE" or now - len(added) != before:
         removed = connection.execute(
-            f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{_quoted(table.name)} was WHERE {among.format('was')}"
-            f" AND NOT EXISTS (SELECT 1 FROM main.{_quoted(table.name)} now WHERE {same})"
+            f"SELECT {_join_columns(', ', 'was.{0}', table.columns)} FROM base.{_quote(table.name)} was WHERE {among.format('was')}"
+            f" AND NOT EXISTS (SELECT 1 FROM main.{_quote(table.name)} now WHERE {same})"
         ).fetchall()
         removed = [tuple(row) for row in removed]
     return added, removed, changed
 
 
-def _joined(by: str, form: str, columns: Iterable[str]) -> str:
-    return by.join(form.format(_quoted(column)) for column in columns)
+def _join_columns(by: str, form: str, columns: Iterable[str]) -> str:
+    return by.join(form.format(_quote(column)) for column in columns)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -229,17 +231,19 @@ def _key(table: _Table, row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(row[table.columns.index(column)] for column in table.key)
 
 
-def _called(connection: sqlite3.Connection, table: str, key: Any) -> str:
+def _row_label(connection: sqlite3.Connection, table: str, key: Any) -> str:
     """Return what people call a row of a table that others point to, "" for one that has no name."""
     info = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (table,)).fetchall()
     label = next((column for column in LABELS if column in (name for name, _ in info)), None)
-    own = next((name for name, place in info if place), None)
-    if label is None or own is None or key is None:
+    key_column = next((name for name, place in info if place), None)
+    if label is None or key_column is None or key is None:
         return ""
     for side in ("main", "base"):
         if not connection.execute("SELECT 1 FROM pragma_table_info(?, ?) WHERE name = ?", (table, side, label)).fetchone():
             continue
-        found = connection.execute(f"SELECT {label} FROM {side}.{_quoted(table)} WHERE {_quoted(own)} = ?", (key,)).fetchone()
-        if found:
-            return str(found[0])
+        row = connection.execute(
+            f"SELECT {label} FROM {side}.{_quote(table)} WHERE {_quote(key_column)} = ?", (key,)
+        ).fetchone()
+        if row:
+            return str(row[0])
     return ""

@@ -1,7 +1,7 @@
-"""Rows that a task adds to its world before it begins, as data.
+"""Rows that a task adds to its world before the episode, as data.
 
-A planted row is new, or changes columns of one that is there. An episode's changes are told from the world with its planted
-rows, so that these are no changes of the agent's.
+A planted row is new, or changes columns of an existing one. An episode's changes are relative to the world with its planted
+rows, which are therefore no changes made by the agent.
 """
 
 import sqlite3
@@ -15,7 +15,7 @@ Value = str | int | float | None
 Columns = tuple[tuple[str, Value], ...]
 
 
-class Planted(NamedTuple):
+class PlantedRow(NamedTuple):
     """A row of a table of a site: a new one, or, with a `key`, other values in the one row that the key names."""
 
     site: str
@@ -24,11 +24,14 @@ class Planted(NamedTuple):
     key: Columns = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row as it stands in a task file."""
+        """Return the row in the format of task files."""
         return {"site": self.site, "table": self.table, "values": dict(self.values), "key": dict(self.key)}
 
 
-def parse_planted(record: Any, where: str) -> Planted:
+Planted = PlantedRow  # the name in snapshots of earlier commits
+
+
+def parse_planted(record: Any, where: str) -> PlantedRow:
     """Read a planted row of a task file. Raises TaskError."""
     parts = {"site": str, "table": str, "values": dict, "key": dict}
     if not isinstance(record, dict) or record.keys() != parts.keys() or not all(
@@ -41,10 +44,10 @@ def parse_planted(record: Any, where: str) -> Planted:
             raise TaskError(f"{where}: setup has the value {str(odd[0])[:200]}; expected a text, a number or null")
     if record["site"] not in SITES or not record["values"]:
         raise TaskError(f"{where}: setup plants {str(record)[:200]}; expected values for one of the sites {', '.join(SITES)}")
-    return Planted(record["site"], record["table"], tuple(record["values"].items()), tuple(record["key"].items()))
+    return PlantedRow(record["site"], record["table"], tuple(record["values"].items()), tuple(record["key"].items()))
 
 
-def plant(rows: Iterable[Planted], connection: sqlite3.Connection, schema: str = "main") -> None:
+def plant(rows: Iterable[PlantedRow], connection: sqlite3.Connection, schema: str = "main") -> None:
     """Write planted rows into the database of their site. Raises TaskError for what the database does not take."""
     for row in rows:
         names = [name for name, _ in (*row.values, *row.key)]

@@ -1,8 +1,8 @@
-"""Worlds: everything that all sites show, drawn from one integer, built once and kept on disk.
+"""Worlds: the data of all sites, drawn from one integer, built once and stored on disk.
 
-A world is a handful of SQLite files, made and read only when something of their site is asked for. An episode works on copies in
-memory, and in a large world on what it writes over the files (`Databases`), so a world is never written to. The cache is keyed
-by the generators' sources (`sources`), so a new generator never meets an old world.
+A world consists of SQLite files, which are built and read when their site is first requested. An episode works on copies in
+memory, in a large world on an overlay over the files (`Databases`), so a world is never written to. The cache is keyed
+by the generators' sources (`sources`), so a changed generator never reads an old world.
 """
 
 import ast
@@ -33,7 +33,7 @@ from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.kit.database import Database, Overlay, Snapshot
 from webarena_gym.sites.kit.site import CompiledTemplates, ResponseCache, Site
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.planting import Planted, plant
+from webarena_gym.sites.planting import PlantedRow, plant
 
 LARGEST_SEED = 999_999_999
 """Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
@@ -68,7 +68,7 @@ class World:
     def _file(self, name: str) -> Path:
         """Return the file of a database, built and looked through once. Raises WorldError."""
         if name not in self._files:
-            self._files[name] = _built(name, self.seed, self.scale)
+            self._files[name] = _build_file(name, self.seed, self.scale)
         return self._files[name]
 
     def database(self, site: str) -> Database:
@@ -80,7 +80,7 @@ class World:
 
     def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the cookies of the sessions that the generators have signed in on these sites, by host."""
-        found = {}
+        cookies_by_host = {}
         for site in sites:
             name = SITES[site].database
             if name not in self._signed_in:
@@ -88,8 +88,8 @@ class World:
                     rows = database.connection.execute("SELECT data ->> '$.site', session_id FROM session").fetchall()
                 self._signed_in[name] = dict(map(tuple, rows))
             if site in self._signed_in[name]:
-                found[HOSTS[site]] = {COOKIE: self._signed_in[name][site]}
-        return found
+                cookies_by_host[HOSTS[site]] = {COOKIE: self._signed_in[name][site]}
+        return cookies_by_host
 
     def open(self) -> "Databases":
         """Return databases of one's own, good as new."""
@@ -108,7 +108,7 @@ class Databases(Mapping[str, Database]):
         self.responses = world.responses
         self.lock = threading.RLock()
         self._open: dict[str, Database] = {}
-        self._planted: dict[str, list[Planted]] = {}
+        self._planted: dict[str, list[PlantedRow]] = {}
         self._begun: dict[str, bytes] = {}  # the names of the states of databases with planted rows
         self._bases: dict[str, bytes] = {}  # and their content, as far as it was asked for
 
@@ -124,7 +124,7 @@ class Databases(Mapping[str, Database]):
     def __len__(self) -> int:
         return len(SITES)
 
-    def reset(self, planted: Sequence[Planted] = ()) -> None:
+    def reset(self, planted: Sequence[PlantedRow] = ()) -> None:
         """Bring everything back to the world's first state, and plant rows, if any. Raises TaskError for rows that cannot be."""
         with self.lock:
             for database in self._open.values():
@@ -142,7 +142,7 @@ class Databases(Mapping[str, Database]):
         """Return what differs from the world or from the beginning, by database."""
         return {name: database.snapshot() for name, database in self._open.items()}
 
-    def restore(self, snapshot: Mapping[str, Snapshot], planted: Sequence[Planted] = ()) -> None:
+    def restore(self, snapshot: Mapping[str, Snapshot], planted: Sequence[PlantedRow] = ()) -> None:
         """Return to the state in which `snapshot` was taken, in an episode that began with `planted` rows."""
         with self.lock:
             self.reset(planted)
@@ -160,12 +160,12 @@ class Databases(Mapping[str, Database]):
             return ()
         if state is None or (name, begun, state) not in known:
             if isinstance(database, Overlay):
-                found = overlay_changes(name, database.connection, database.touched())
+                site_changes = overlay_changes(name, database.connection, database.touched())
             else:
-                found = net_changes(name, self._base(name), database.connection.serialize(), declared_by(name))
+                site_changes = net_changes(name, self._base(name), database.connection.serialize(), declared_by(name))
             if state is None:
-                return found
-            known[name, begun, state] = found
+                return site_changes
+            known[name, begun, state] = site_changes
             while len(known) > _STATES:
                 known.popitem(last=False)
         known.move_to_end((name, begun, state))
@@ -238,15 +238,15 @@ def load_world(seed: int, scale: Scale = "standard") -> World:
 
 
 def is_seed(seed: object) -> bool:
-    """Say whether there is a world of that seed."""
+    """Return True if a seed is valid."""
     return type(seed) is int and abs(seed) <= LARGEST_SEED
 
 
 def cache_folder() -> Path:
-    """Return where worlds are kept: $WEBARENA_GYM_CACHE, else the user's cache folder."""
-    given = os.environ.get("WEBARENA_GYM_CACHE")
-    if given:
-        return Path(given)
+    """Return the folder of stored worlds: $WEBARENA_GYM_CACHE, otherwise in the user's cache folder."""
+    configured = os.environ.get("WEBARENA_GYM_CACHE")
+    if configured:
+        return Path(configured)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "webarena_gym"
 
 
@@ -255,7 +255,7 @@ _FILE_NAME = re.compile(r"[\w-]+\.\w+")
 
 
 def digest(database: str, package: Path = _PACKAGE) -> str:
-    """Return 16 hexadecimal digits that tell the sources of a database's generator from those of other versions."""
+    """Return a hash of the sources of a database's generator: 16 hexadecimal digits."""
     digested = hashlib.sha256()
     for file in sources(database, package):
         content = file.read_bytes()
@@ -264,43 +264,43 @@ def digest(database: str, package: Path = _PACKAGE) -> str:
 
 
 def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
-    """Return the files that decide what is in a database, in a fixed order: schema, generator, what it imports, and its data.
+    """Return the files that determine a database, in a fixed order: schema, generator, its imports, and its data.
 
-    Views and templates are none of them, so that a change to a page leaves the worlds as they are.
+    Views and templates are not among them, so that a change to a page does not rebuild the worlds.
 
     Imports are followed from the module `world` of a site through all modules of this package. A folder's `__init__` is followed
-    where something is imported from it, and not where a module beside it is. Data are those files that stand beside a module
-    and are named in it, and the text files of a folder that is named so.
+    if something is imported from it, and not if one of its modules is. Data are files in the folder of a module
+    that are named in it, and the text files of a folder that is named in it.
     """
     site = package / "sites" / database
-    found = {file for file in (site / "schema.sql", site / "schema_large.sql") if file.is_file()}
+    files = {file for file in (site / "schema.sql", site / "schema_large.sql") if file.is_file()}
     new = {site / "world.py"}
     while new:
         file = new.pop()
-        found.add(file)
+        files.add(file)
         if file.suffix == ".py":
-            new |= references(file, package) - found
-    return sorted(found)
+            new |= references(file, package) - files
+    return sorted(files)
 
 
 @cache
 def references(file: Path, package: Path) -> frozenset[Path]:
     """Return the files of the package that a module imports or names."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
-                found.update(_module(f"{node.module}.{alias.name}", package) or _module(node.module, package))
+                files.update(_module(f"{node.module}.{alias.name}", package) or _module(node.module, package))
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                found.update(_module(alias.name, package))
+                files.update(_module(alias.name, package))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = file.parent / node.value
             if _FILE_NAME.fullmatch(node.value) and named.is_file():
-                found.add(named)
+                files.add(named)
             elif node.value.isidentifier():
-                found.update(named.glob("*.txt"))
-    return frozenset(found)
+                files.update(named.glob("*.txt"))
+    return frozenset(files)
 
 
 def _module(name: str, package: Path) -> list[Path]:
@@ -316,12 +316,12 @@ _version = cache(digest)
 
 
 def generators() -> str:
-    """Return what tells the generators of all databases from those of other versions, which draw other worlds of the same seeds."""
+    """Return the hashes of the generators of all databases. Other generators draw other worlds from the same seeds."""
     return "-".join(_version(name) for name in DATABASES)
 
 
-def _built(name: str, seed: int, scale: Scale) -> Path:
-    """Return the file of a world's database in the cache; it is built where it is not there or not whole. Raises WorldError."""
+def _build_file(name: str, seed: int, scale: Scale) -> Path:
+    """Return the file of a world's database in the cache; it is built if it is missing or incomplete. Raises WorldError."""
     path = cache_folder() / _version(name) / f"{name}-{seed}{'-large' if scale == 'large' else ''}.sqlite"
     if not _is_whole(path):
         with _alone(path):
@@ -336,7 +336,7 @@ def _built(name: str, seed: int, scale: Scale) -> Path:
 
 
 def _is_whole(path: Path) -> bool:
-    """Say whether a file of the cache holds what its digest says."""
+    """Return True if a file of the cache matches its digest."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").digest() == path.with_suffix(".sha256").read_bytes()
@@ -351,7 +351,9 @@ def _alone(path: Path) -> Iterator[None]:
         if sys.platform != "win32":
             import fcntl  # noqa: PLC0415 - not everywhere
 
-            with suppress(OSError):  # a folder that cannot be written is told when the file is, and some have no locks
+            with suppress(
+                OSError
+            ):  # writing the file reports a folder that cannot be written, and some file systems have no locks
                 path.parent.mkdir(parents=True, exist_ok=True)
                 fcntl.flock(stack.enter_context(path.with_suffix(".lock").open("w")), fcntl.LOCK_EX)
         yield

@@ -18,7 +18,7 @@ from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.evaluators.kinds.verified import verified_check
 from webarena_gym.sites.catalogue import SITE_NAME
 from webarena_gym.sites.country.dice import Scale
-from webarena_gym.sites.planting import Planted, parse_planted
+from webarena_gym.sites.planting import PlantedRow, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
 
@@ -161,7 +161,7 @@ class Task:
     wrong_answers: tuple[str, ...] = ()
     grounds: Grounds = field(default_factory=dict)
     difficulty: tuple[Difficulty, ...] = ()
-    setup: tuple[Planted, ...] = ()
+    setup: tuple[PlantedRow, ...] = ()
     evidence: tuple[str, ...] = ()
     injection: Mapping[str, Any] = field(default_factory=dict)
     scale: Scale = "standard"

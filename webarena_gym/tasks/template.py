@@ -25,7 +25,7 @@ from webarena_gym.pages.reading import MAX_LABEL, single_line
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.planting import Columns, Planted, Value, plant
+from webarena_gym.sites.planting import Columns, PlantedRow, Value, plant
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Difficulty, Step, Task
 
@@ -82,7 +82,7 @@ class Sampler:
         self._site = site
         self.rng = rng
         self.layout = layout
-        self.planted: list[Planted] = []
+        self.planted: list[PlantedRow] = []
 
     def at(self, site: str) -> "Sampler":
         """Return the same sampler for queries and rows of another site: what is drawn and planted goes on in both."""
@@ -122,7 +122,7 @@ class Sampler:
         self._plant(site, table, tuple(values.items()), tuple(key.items()))
 
     def _plant(self, site: str, table: str, values: Columns, key: Columns) -> int:
-        row = Planted(site or self._site, table, values, key)
+        row = PlantedRow(site or self._site, table, values, key)
         connection = self._databases[row.site].connection
         plant([row], connection)
         self.planted.append(row)

@@ -48,7 +48,7 @@ ISSUE = Kind("issue", "issue", "#", "issues", (_STATES[0], _STATES[2]), ("author
 MERGE_REQUEST = Kind("merge_request", "merge request", "!", "merge_requests", _STATES, ("author", "assignee", "reviewer"))
 
 
-class Named(NamedTuple):
+class NamedRow(NamedTuple):
     """A row that is known by a name: a label, a milestone, or a person by user name."""
 
     row_id: int
@@ -60,49 +60,49 @@ class Plan(NamedTuple):
 
     title: str
     description: str = ""
-    milestone: Named | None = None
-    labels: tuple[Named, ...] = ()
-    assignees: tuple[Named, ...] = ()
+    milestone: NamedRow | None = None
+    labels: tuple[NamedRow, ...] = ()
+    assignees: tuple[NamedRow, ...] = ()
     due_on: str = ""
     is_confidential: bool = False
-    reviewers: tuple[Named, ...] = ()
+    reviewers: tuple[NamedRow, ...] = ()
     is_draft: bool = False
     target_branch: str = ""
 
-    def assigned_to(self, person: Named) -> "Plan":
+    def assigned_to(self, person: NamedRow) -> "Plan":
         """Return the plan with one more assignee."""
         return self if person in self.assignees else self._replace(assignees=(*self.assignees, person))
 
 
 def changes(before: Plan, after: Plan) -> list[str]:
-    """Return what changed from one plan to the next, as the history of the item tells it.
+    """Return the changes from one plan to the next as system notes of the item.
 
     >>> ann, bug = Named(1, "ann"), Named(4, "bug")
     >>> changes(Plan("A", assignees=(ann,)), Plan("B", labels=(bug,), due_on="2030-01-03"))
     ['changed title from "A" to "B"', 'unassigned @ann', 'added the label bug', 'changed due date to January 3, 2030']
     """
-    said = []
+    notes = []
     if before.title != after.title:
-        said.append(f'changed title from "{before.title}" to "{after.title}"')
+        notes.append(f'changed title from "{before.title}" to "{after.title}"')
     if before.description != after.description:
-        said.append("changed the description")
+        notes.append("changed the description")
     if before.target_branch != after.target_branch:
-        said.append(f"changed target branch from {before.target_branch} to {after.target_branch}")
-    said += _moves(before.assignees, after.assignees, "assigned to @", "unassigned @")
-    said += _moves(before.reviewers, after.reviewers, "requested review from @", "removed review request for @")
-    said += _moves(before.labels, after.labels, "added the label ", "removed the label ")
+        notes.append(f"changed target branch from {before.target_branch} to {after.target_branch}")
+    notes += _moves(before.assignees, after.assignees, "assigned to @", "unassigned @")
+    notes += _moves(before.reviewers, after.reviewers, "requested review from @", "removed review request for @")
+    notes += _moves(before.labels, after.labels, "added the label ", "removed the label ")
     if before.milestone != after.milestone:
-        said.append(f"changed milestone to {after.milestone.name}" if after.milestone else "removed milestone")
+        notes.append(f"changed milestone to {after.milestone.name}" if after.milestone else "removed milestone")
     if before.due_on != after.due_on:
-        said.append(f"changed due date to {long_date(after.due_on)}" if after.due_on else "removed due date")
+        notes.append(f"changed due date to {long_date(after.due_on)}" if after.due_on else "removed due date")
     if before.is_confidential != after.is_confidential:
-        said.append("made the issue confidential" if after.is_confidential else "made the issue visible to everyone")
+        notes.append("made the issue confidential" if after.is_confidential else "made the issue visible to everyone")
     if before.is_draft != after.is_draft:
-        said.append(f"marked this merge request as {'draft' if after.is_draft else 'ready'}")
-    return said
+        notes.append(f"marked this merge request as {'draft' if after.is_draft else 'ready'}")
+    return notes
 
 
-def _moves(before: Sequence[Named], after: Sequence[Named], came: str, went: str) -> Iterator[str]:
+def _moves(before: Sequence[NamedRow], after: Sequence[NamedRow], came: str, went: str) -> Iterator[str]:
     yield from (f"{came}{item.name}" for item in after if item not in before)
     yield from (f"{went}{item.name}" for item in before if item not in after)
 
@@ -124,11 +124,11 @@ SORTS = {
     "title_asc": ("Title", "t.title COLLATE NOCASE, t.{key}"),
     "due_date": ("Due date", "t.due_on IS NULL, t.due_on, t.{key}"),
 }
-"""The orders of a list: what the URL says, what the page says, and SQL. The last one is of issues only."""
+"""The orders of a list: the value in the URL, the label and the SQL. The last one is of issues only."""
 
 
 class Filters(NamedTuple):
-    """Filters of a list of items, as its URL says."""
+    """Filters of a list of items, from its URL."""
 
     kind: Kind
     state: str  # one of the kind's states, or all
@@ -140,7 +140,7 @@ class Filters(NamedTuple):
 
     @classmethod
     def read(cls, arguments: MultiDict[str, str], kind: Kind) -> "Filters":
-        """Return the filters of a URL; what it does not say or says wrongly is left at the default."""
+        """Return the filters of a URL; missing and invalid values become the defaults."""
         state, sort = arguments.get("state", ""), arguments.get("sort", "")
         return cls(
             kind,
@@ -162,33 +162,35 @@ class Filters(NamedTuple):
         table, key = self.kind.table, self.kind.key
         words = {f"word{place}": word for place, word in enumerate(self.search.split()[:_WORDS_LIMIT])}
         labels = {f"label{place}": name for place, name in enumerate(self.labels)}
-        found = [f"(instr(lower(t.title), lower(:{word})) OR instr(lower(t.description), lower(:{word})))" for word in words]
+        conditions = [
+            f"(instr(lower(t.title), lower(:{word})) OR instr(lower(t.description), lower(:{word})))" for word in words
+        ]
         labelled = f"t.{key} IN (SELECT {key} FROM {table}_label JOIN label USING (label_id) WHERE label.name = "
-        found += [f"{labelled}:{label})" for label in labels]
+        conditions += [f"{labelled}:{label})" for label in labels]
         for role, name in self.people.items():
             if role == "author":
-                found.append("t.author_id IN (SELECT user_id FROM user WHERE username = :author)")
+                conditions.append("t.author_id IN (SELECT user_id FROM user WHERE username = :author)")
             elif name == NONE:
-                found.append(f"t.{key} NOT IN (SELECT {key} FROM {table}_{role})")
+                conditions.append(f"t.{key} NOT IN (SELECT {key} FROM {table}_{role})")
             else:
-                found.append(
+                conditions.append(
                     f"t.{key} IN (SELECT {key} FROM {table}_{role} JOIN user USING (user_id) WHERE username = :{role})"
                 )
         if self.milestone == NONE:
-            found.append("t.milestone_id IS NULL")
+            conditions.append("t.milestone_id IS NULL")
         elif self.milestone:
-            found.append("t.milestone_id IN (SELECT milestone_id FROM milestone WHERE title = :milestone)")
-        return " AND ".join(found) or "1", {**words, **labels, **self.people, "milestone": self.milestone}
+            conditions.append("t.milestone_id IN (SELECT milestone_id FROM milestone WHERE title = :milestone)")
+        return " AND ".join(conditions) or "1", {**words, **labels, **self.people, "milestone": self.milestone}
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return what the URL says, without the page."""
+        """Return the query parameters without the page number."""
         people = [(f"{role}_username", name) for role, name in self.people.items()]
-        given = [("search", self.search), *(("label_name[]", name) for name in self.labels), *people]
-        given += [("milestone_title", self.milestone)]
-        return [("sort", self.sort), ("state", self.state), *(pair for pair in given if pair[1])]
+        parameters = [("search", self.search), *(("label_name[]", name) for name in self.labels), *people]
+        parameters += [("milestone_title", self.milestone)]
+        return [("sort", self.sort), ("state", self.state), *(pair for pair in parameters if pair[1])]
 
     def content(self) -> dict[str, object]:
-        """Return what the URL says of the items that are shown, each only where it is not the default."""
+        """Return the query parameters of the filters that differ from their defaults."""
         words = " ".join(sorted(set(folded(self.search).split())))
         shown: dict[str, object] = {f"{role}_username": name for role, name in self.people.items()}
         shown |= {"state": None if self.state == "opened" else self.state, "search": words}
@@ -225,31 +227,31 @@ author, its assignees and the members of its project, but for guests."""
 def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
     """Return the plan that an item follows now: labels by name, people by user name."""
 
-    def named(relation: str, columns: str, table: str) -> tuple[Named, ...]:
+    def named_rows(relation: str, columns: str, table: str) -> tuple[NamedRow, ...]:
         query = f"SELECT {columns} FROM {kind.table}_{relation} JOIN {table} USING ({table}_id) WHERE {kind.key} = ? ORDER BY 2"
-        return tuple(Named(*row) for row in db.execute(query, (item[kind.key],)))
+        return tuple(NamedRow(*row) for row in db.execute(query, (item[kind.key],)))
 
     milestone = first(db, "SELECT milestone_id, title FROM milestone WHERE milestone_id = ?", (item["milestone_id"],))
     plan = Plan(
         item["title"],
         item["description"],
-        milestone=Named(*milestone) if milestone else None,
-        labels=named("label", "label_id, name", "label"),
-        assignees=named("assignee", "user_id, username", "user"),
+        milestone=NamedRow(*milestone) if milestone else None,
+        labels=named_rows("label", "label_id, name", "label"),
+        assignees=named_rows("assignee", "user_id, username", "user"),
     )
     if kind is ISSUE:
         return plan._replace(due_on=item["due_on"] or "", is_confidential=bool(item["is_confidential"]))
-    reviewers = named("reviewer", "user_id, username", "user")
+    reviewers = named_rows("reviewer", "user_id, username", "user")
     return plan._replace(reviewers=reviewers, is_draft=bool(item["is_draft"]), target_branch=item["target_branch"])
 
 
 def may_plan(request: Request, kind: Kind, project: sqlite3.Row) -> bool:
-    """Say whether the visitor may plan the items of a project."""
+    """Return True if the user may plan the items of a project."""
     return can(request, project, "Reporter" if kind is ISSUE else "Developer")
 
 
 def may_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row) -> bool:
-    """Say whether the visitor may change the text of an item, close it and open it again."""
+    """Return True if the user may edit, close and reopen an item."""
     is_author = item["author_id"] == my_id(request) and not project["is_archived"]
     return is_author or may_plan(request, kind, project)
 
@@ -298,16 +300,16 @@ class Ledger:
         return iid
 
     def change(self, kind: Kind, item: sqlite3.Row, before: Plan, after: Plan) -> bool:
-        """Carry an item from one plan to another, tell so in its history, and return whether anything changed."""
-        said = changes(before, after)
-        if said:
-            for body in said:
+        """Change the plan of an item, add system notes, and return True if anything changed."""
+        notes = changes(before, after)
+        if notes:
+            for body in notes:
                 self._insert_note(kind, item, body, is_system=True)
             self._write(kind, item[kind.key], before, after)
-        return bool(said)
+        return bool(notes)
 
     def comment(self, kind: Kind, item: sqlite3.Row, body: str) -> int:
-        """Add a comment, tell those whom it mentions, and return its id."""
+        """Add a comment, notify the users that it mentions, and return its id."""
         note_id = self._insert_note(kind, item, body, is_system=False)
         self._remind(kind, item[kind.key], "mentioned", self._people(mentions(body)))
         return note_id
@@ -332,7 +334,7 @@ class Ledger:
         self._db.execute(query, bound)
 
     def _write(self, kind: Kind, item_id: int, before: Plan, after: Plan) -> None:
-        """Store a plan, and tell those who have more to do by it than before."""
+        """Store a plan, and notify users with new to-do items."""
         milestone_id = after.milestone.row_id if after.milestone else None
         values: dict[str, Any] = {"title": after.title, "description": after.description, "milestone_id": milestone_id}
         if kind is ISSUE:
@@ -343,15 +345,15 @@ class Ledger:
         update(self._db, kind.table, kind.key, item_id, updated_at=self._now, **values)
         self._relate(kind, item_id, "assignee", "user_id", after.assignees)
         self._relate(kind, item_id, "label", "label_id", after.labels)
-        told = mentions(before.description)
+        mentioned = mentions(before.description)
         for why, who in (
             ("assigned", [person.row_id for person in after.assignees if person not in before.assignees]),
             ("review_requested", [person.row_id for person in after.reviewers if person not in before.reviewers]),
-            ("mentioned", self._people(name for name in mentions(after.description) if name not in told)),
+            ("mentioned", self._people(name for name in mentions(after.description) if name not in mentioned)),
         ):
             self._remind(kind, item_id, why, who)
 
-    def _relate(self, kind: Kind, item_id: int, what: str, column: str, rows: Sequence[Named]) -> None:
+    def _relate(self, kind: Kind, item_id: int, what: str, column: str, rows: Sequence[NamedRow]) -> None:
         self._db.execute(f"DELETE FROM {kind.table}_{what} WHERE {kind.key} = ?", (item_id,))
         query = f"INSERT OR IGNORE INTO {kind.table}_{what} ({kind.key}, {column}) VALUES (?, ?)"
         self._db.executemany(query, [(item_id, row.row_id) for row in rows])

@@ -51,7 +51,7 @@ def slug(name: str) -> str:
 
 
 def is_slug(path: str) -> bool:
-    """Say whether a text can be a path.
+    """Return True if a text can be a path.
 
     >>> is_slug("do-it"), is_slug("-it"), is_slug("a/b"), is_slug("notes.git")
     (True, False, False, False)
@@ -146,15 +146,15 @@ def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
 def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[dict[str, Any]]:
     """Return what is in a folder ("" is the top one), each with the last commit that changed something in it: folders first, by name."""
     start = f"{folder}/" if folder else ""
-    found: dict[tuple[bool, str], dict[str, Any]] = {}
+    entries_by_path: dict[tuple[bool, str], dict[str, Any]] = {}
     for row in files(db, branch_id):
         if not row["path"].startswith(start):
             continue
         name, slash, _ = row["path"].removeprefix(start).partition("/")
-        known = found.get((not slash, name))
+        known = entries_by_path.get((not slash, name))
         if known is None or known["created_at"] < row["created_at"]:
-            found[(not slash, name)] = dict(row) | {"name": name, "path": start + name, "is_folder": bool(slash)}
-    return [found[key] for key in sorted(found)]
+            entries_by_path[(not slash, name)] = dict(row) | {"name": name, "path": start + name, "is_folder": bool(slash)}
+    return [entries_by_path[key] for key in sorted(entries_by_path)]
 
 
 def branch_complaint(db: sqlite3.Connection, project_id: int, name: str) -> str:

@@ -93,12 +93,12 @@ def role_in(request: Request, project: sqlite3.Row) -> str:
 
 
 def can(request: Request, project: sqlite3.Row, role: str) -> bool:
-    """Say whether the visitor has that role in a project or a higher one; nobody changes an archived project."""
+    """Return True if the user has this role in a project or a higher one; always False for an archived project."""
     return not project["is_archived"] and rank(role_in(request, project)) >= rank(role)
 
 
 def manages(request: Request, project: sqlite3.Row) -> bool:
-    """Say whether the visitor sees a project's settings, also those of an archived one."""
+    """Return True if the user may open the project's settings, including archived projects."""
     return rank(role_in(request, project)) >= rank("Maintainer")
 
 
@@ -111,7 +111,7 @@ def in_project(role: str | None = None, *, even_archived: bool = False) -> Calla
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: Request, *user: object, namespace: str, path: str, **arguments: object) -> str | Response:
+        def wrapper(request: Request, *user: object, namespace: str, path: str, **arguments: object) -> str | Response:
             project = queries.project(request.db, namespace, path, my_id(request))
             if project is None:
                 raise NotFound
@@ -122,7 +122,7 @@ def in_project(role: str | None = None, *, even_archived: bool = False) -> Calla
                 raise Forbidden("This project is archived. It can only be read.")
             return view(request, *user, project, **arguments)
 
-        return guarded
+        return wrapper
 
     return decorate
 

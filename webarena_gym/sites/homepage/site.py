@@ -55,7 +55,7 @@ def calculate(first: Decimal, operation: str, second: Decimal) -> str:
 LONGEST_NOTE = 10_000  # characters
 
 
-def _shown(template: str, request: Request) -> str:
+def _render(template: str, request: Request) -> str:
     """Show the other sites with their addresses where this one is served, and the user's name and account."""
     others = (entry for entry in SITES.values() if entry.about)
     doors = [(entry, request.sibling(entry.host.partition(".")[0]) + (entry.path or "/")) for entry in others]
@@ -63,8 +63,8 @@ def _shown(template: str, request: Request) -> str:
     return request.render(template, doors=doors, owner=owner)
 
 
-site.get("/")(partial(_shown, "home.html"))
-site.get("/accounts")(partial(_shown, "accounts.html"))
+site.get("/")(partial(_render, "home.html"))
+site.get("/accounts")(partial(_render, "accounts.html"))
 
 
 @site.get("/calculator")

@@ -30,18 +30,18 @@ def here(request: Request) -> str:
 def return_url(request: Request, default: str = "/") -> str:
     """Return the page of this site that the posted form names in `return_url`, or `default`."""
     # Browsers drop tabs and newlines from addresses, so that what is left must be judged.
-    wanted = clean(request.form.get("return_url"))[:_LONGEST].replace("\n", "").replace("\t", "")
-    is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    return wanted if is_local else default
+    target = clean(request.form.get("return_url"))[:_LONGEST].replace("\n", "").replace("\t", "")
+    is_local = target.startswith("/") and not target.startswith(("//", "/\\"))
+    return target if is_local else default
 
 
 def sign_in_page(
     site: Site, page: FormPage, member: Callable[[Request], sqlite3.Row | None], fits: str, refusal: str, home: str = "/", *,
     table: str = "user", enter: Callable[[Request, int, str], Response] | None = None, tells_errors: bool = True,
 ) -> None:  # fmt: skip
-    """Register the page on which visitors sign in: with the password of a row of the table, and for which the SQL condition `fits` holds.
+    """Register the sign-in page. The password must be that of a row of the table which meets the SQL condition `fits`.
 
-    `enter` lets somebody in, by `welcome` where it is left out; others are told the errors of the form, or the `refusal`.
+    `enter` signs a user in, by default with `welcome`; other users get the errors of the form, or the `refusal`.
     """
     query = f"SELECT {table}_id FROM {table} WHERE {fits} AND password = :password ORDER BY 1"
 
@@ -60,8 +60,8 @@ def sign_in_page(
 def welcome(request: Request, number: int, home: str = "/", message: str = "", table: str = "user") -> Response:
     """Sign somebody in by the key of the table, and lead to the page that was asked for, or `home`."""
     request.session[f"{table}_id"] = number
-    wanted = request.session.pop("after_login", home)
-    return request.redirect(wanted, message) if message else redirect(wanted)
+    target = request.session.pop("after_login", home)
+    return request.redirect(target, message) if message else redirect(target)
 
 
 def members_of(
@@ -75,7 +75,7 @@ def members_of(
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: Request, **arguments: object) -> str | Response:
+        def wrapper(request: Request, **arguments: object) -> str | Response:
             row = member(request)
             if row is not None:
                 return view(request, row, **arguments)
@@ -84,6 +84,6 @@ def members_of(
                 request.flash(notice, "notice")
             return redirect(sign_in)
 
-        return guarded
+        return wrapper
 
     return decorate

@@ -35,27 +35,27 @@ class Database:
         self.connection = _copy(base)
         self._state: bytes | None = b""
         self._changes = 0
-        self._begin()
+        self._begin_transaction()
 
-    def _begin(self) -> None:
+    def _begin_transaction(self) -> None:
         self.connection.execute("SAVEPOINT episode")
         self._state, self._changes = b"", self.connection.total_changes
 
     @property
     def state(self) -> bytes | None:
-        """A name of the content: two databases of one base with one name hold the same.
+        """A name of the content: databases of one base with equal names have equal contents.
 
-        None when rows were written that `follows` was not told of, until the next `reset` or `restore`.
+        None after writes without a call of `follows`, until the next `reset` or `restore`.
         """
         return self._state if self.connection.total_changes == self._changes else None
 
     def follows(self, before: bytes | None, cause: bytes) -> None:
-        """Name the content anew: what a `cause`, such as a request, has made of the state named `before`."""
+        """Rename the content, which a `cause`, such as a request, has made from the state named `before`."""
         self._state = None if before is None else hashlib.sha256(before + cause).digest()
         self._changes = self.connection.total_changes
 
     def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
-        """Let `write` add to the content, and name it anew."""
+        """Call `write`, which adds rows, and rename the content."""
         write(self.connection, "main")
         self.follows(b"", cause)
 
@@ -67,7 +67,7 @@ class Database:
             self._load(self._base)
         else:
             self.connection.execute("ROLLBACK")
-        self._begin()
+        self._begin_transaction()
 
     def _load(self, content: bytes) -> None:
         before, self.connection = self.connection, _copy(content)
@@ -116,7 +116,7 @@ def first(db: sqlite3.Connection, query: str, parameters: Parameters = ()) -> sq
 
 
 def one(db: sqlite3.Connection, query: str, parameters: Parameters = (), *, missing: str | None = None) -> sqlite3.Row:
-    """Return the first row of a query. Raises werkzeug's NotFound when there is none, which says what is `missing`."""
+    """Return the first row of a query. Raises werkzeug's NotFound with the text `missing` if there is none."""
     row = first(db, query, parameters)
     if row is None:
         raise NotFound(missing)
@@ -158,12 +158,12 @@ def _copy(content: bytes) -> sqlite3.Connection:
 
 
 def shows_aggregates(db: sqlite3.Connection) -> bool:
-    """Say whether a site shows them."""
+    """Return True if a site shows them."""
     return db.execute("SELECT 1 FROM world WHERE key = ? AND value = ?", NO_AGGREGATES).fetchone() is None
 
 
 _ROWS = -2
-"""The key of a snapshot under which its rows stand, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
+"""The key of a snapshot for its rows, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
 _OPTIONS = "mode=rw&nolock=1"
 _SETTINGS = ("cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
 _SETTINGS_OF_EACH = ("journal_mode = MEMORY", "cache_size = -1000")  # KiB of pages that were read; the system has them all
@@ -212,8 +212,8 @@ class Overlay(Database):
         self.connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         self.connection.row_factory = sqlite3.Row
         self.connection.execute("ATTACH ? AS base", (address,))
-        own = (f"{schema}.{setting}" for schema in ("main", "base") for setting in _SETTINGS_OF_EACH)
-        for setting in (*_SETTINGS, *own):
+        pragmas = (f"{schema}.{setting}" for schema in ("main", "base") for setting in _SETTINGS_OF_EACH)
+        for setting in (*_SETTINGS, *pragmas):
             self.connection.execute(f"PRAGMA {setting}")
         self._tables = {table.name: table for table in _tables(self.connection)}
         self._watch()
@@ -221,7 +221,7 @@ class Overlay(Database):
             self._tables[_LAST_NUMBERS.name] = _LAST_NUMBERS
         self._guard = _Guard()
         self.connection.set_authorizer(self._guard)
-        self._begin()
+        self._begin_transaction()
 
     def _watch(self) -> None:
         """Have the key of every row noted that is added, changed or removed, in a table that a rollback empties as well."""
@@ -235,7 +235,7 @@ class Overlay(Database):
                     f" BEGIN INSERT INTO touched VALUES {rows}; END"
                 )
 
-    def _begin(self) -> None:
+    def _begin_transaction(self) -> None:
         self.connection.execute("BEGIN")
         self._state = b""
         self._planted: bytes | None = None  # the name of the beginning, where it has planted rows
@@ -261,7 +261,7 @@ class Overlay(Database):
         try:
             if self.connection.in_transaction:  # SQLite itself may have rolled it back
                 self.connection.execute(_ROLLBACK)
-            self._begin()
+            self._begin_transaction()
         finally:
             self._guard.is_open = False
 
@@ -318,18 +318,16 @@ class Overlay(Database):
         self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
         if row is not None:
             blanks, columns = ", ".join("?" * len(row)), ", ".join(table.columns)
-            self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
+            self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpack, row)])
 
-    def _settle(self, wanted: Mapping[tuple[str, str], list[Any] | None]) -> None:
+    def _settle(self, rows: Mapping[tuple[str, str], list[Any] | None]) -> None:
         """Undo what the site's own triggers have done to rows meanwhile, such as counting votes."""
         for name, key in list(self._keys()):
-            row = wanted.get((name, json.dumps(key)), self._row("base", name, key))
+            row = rows.get((name, json.dumps(key)), self._row("base", name, key))
             if row is not None and self._row("main", name, key) not in (None, row):
                 table = self._tables[name]
                 values = ", ".join(f"{column} = ?" for column in table.columns)
-                self.connection.execute(
-                    f"UPDATE main.{name} SET {values} WHERE {table.condition}", [*map(_unpacked, row), *key]
-                )
+                self.connection.execute(f"UPDATE main.{name} SET {values} WHERE {table.condition}", [*map(_unpack, row), *key])
 
 
 class _Guard:
@@ -338,7 +336,7 @@ class _Guard:
     is_open = False
 
     def __call__(self, action: int, what: str | None, *_: object) -> int:
-        """Say whether SQLite may do what a statement says; it asks when the statement is prepared."""
+        """Authorise or deny an operation of a statement, when SQLite prepares it."""
         is_refused = action == sqlite3.SQLITE_TRANSACTION and (what == "COMMIT" or (what == "ROLLBACK" and not self.is_open))
         return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
 
@@ -356,5 +354,5 @@ def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
         yield _Table(name, tuple(columns), tuple(key))
 
 
-def _unpacked(value: Any) -> Any:
+def _unpack(value: Any) -> Any:
     return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value

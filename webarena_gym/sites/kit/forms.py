@@ -23,7 +23,7 @@ _SLASHED_DAY = re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One text field of a form; `pattern` is what the whole text must look like, and `hint` says so in words.
+    """One text field of a form; the whole text must match `pattern`, which `hint` describes in words.
 
     `type` and `autocomplete` are the attributes of its element; the type "area" makes it a text area. A site that complains in
     other words has a subclass.
@@ -41,15 +41,15 @@ class Field:
     too_long: ClassVar[str] = "{label} is too long: {length} characters, {limit} at most."
 
     def fits(self, value: str) -> bool:
-        """Say whether the value looks as the field's pattern wants it."""
+        """Return True if the value matches the field's pattern."""
         return self.pattern is None or self.pattern.fullmatch(value) is not None
 
     @property
     def attributes(self) -> dict[str, object]:
         """Attributes of a template's `field` besides name, label and value."""
-        told = {"type": self.type, "required": self.required, "autocomplete": self.autocomplete}
+        values = {"type": self.type, "required": self.required, "autocomplete": self.autocomplete}
         usual = {"type": "text", "required": True, "autocomplete": ""}
-        return {name: value for name, value in told.items() if value != usual[name]}
+        return {name: value for name, value in values.items() if value != usual[name]}
 
     def complaint(self, value: str) -> str:
         """Return what is wrong with the value, or nothing."""
@@ -128,7 +128,7 @@ def password_complaints(values: Mapping[str, str]) -> list[str]:
 
 
 def is_email(value: str) -> bool:
-    """Tell whether the text has the shape of an email address.
+    """Return True if the text has the form of an email address.
 
     >>> is_email("ann@mail.test"), is_email("ann@mail")
     (True, False)
@@ -189,17 +189,17 @@ T = TypeVar("T")
 
 
 class Pager:
-    """The page `wanted` of a list of `total` rows, as the URL says it: `limit` rows, from row `first` on.
+    """The page with a `number`, from the URL, of a list of `total` rows: `limit` rows from row `first` on.
 
     `url` gives the address of another page.
     """
 
-    def __init__(self, wanted: str | None, total: int, limit: int, url: Callable[[int], str]) -> None:
+    def __init__(self, number: str | None, total: int, limit: int, url: Callable[[int], str]) -> None:
         self.total = total
         self.limit = limit
         self.url = url
         self.pages = max(1, -(-total // limit))
-        self.page = min(whole_number(wanted, 1, 10**9 - 1) or 1, self.pages)
+        self.page = min(whole_number(number, 1, 10**9 - 1) or 1, self.pages)
         self.first = (self.page - 1) * limit
 
     @classmethod
@@ -208,10 +208,10 @@ class Pager:
 
         The other pages keep all other arguments. The first page has one address only, without the argument.
         """
-        kept = [(key, value) for key, value in request.args.items(multi=True) if key != argument]
+        others = [(key, value) for key, value in request.args.items(multi=True) if key != argument]
 
         def url(page: int) -> str:
-            query = urlencode([*kept, (argument, page)] if page > 1 else kept, errors="replace")
+            query = urlencode([*others, (argument, page)] if page > 1 else others, errors="replace")
             return f"{request.path}?{query}" if query else request.path
 
         pager = cls(request.args.get(argument), total, request.layout.page_size(usual), url)

@@ -1,8 +1,8 @@
-"""Pictures whose facts stand in no text: each fact is drawn from the world's seed and the number of a row, and kept nowhere.
+"""Pictures whose facts no text contains: each fact is drawn from the world's seed and the number of a row, and stored nowhere.
 
-A picture's address holds the kind of picture and the number of the row. `facts` says what is on a picture, `draw` returns it as PNG, of
-polygons alone. A row `pictures` in a world's table `world` draws all pictures anew and changes nothing else, by which the audit
-proves that no text tells what they show.
+A picture's URL contains the kind of picture and the number of the row. `facts` returns its facts, `draw` returns it as PNG, made of
+polygons only. A row `pictures` in a world's table `world` changes all pictures and nothing else, by which the audit
+proves that no text contains their facts.
 """
 
 import sqlite3
@@ -335,7 +335,7 @@ def facts(db: sqlite3.Connection, kind: str, row: int) -> Facts:
 
 def draw(db: sqlite3.Connection, kind: str, row: int) -> bytes:
     """Return the picture of a row as PNG; those that were drawn last are kept."""
-    return _drawn(_world(db), kind, row)
+    return _draw_png(_world(db), kind, row)
 
 
 def _world(db: sqlite3.Connection) -> str:
@@ -348,5 +348,5 @@ def _facts(world: str, kind: str, row: int) -> Facts:
 
 
 @lru_cache(maxsize=512)
-def _drawn(world: str, kind: str, row: int) -> bytes:
+def _draw_png(world: str, kind: str, row: int) -> bytes:
     return KINDS[kind][1](_facts(world, kind, row)).png()

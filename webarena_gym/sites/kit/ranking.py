@@ -35,23 +35,23 @@ def ranked(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[fl
     words = list(dict.fromkeys(WORD.findall(phrase.lower())))[:_MOST_WORDS]
     words = [word for word in words if word not in _STOP_WORDS] or words  # stop words count only among themselves
     groups = [" OR ".join(f'"{other}"' for other in dict.fromkeys(_meanings(db, word))) for word in words]  # queries of FTS5
-    found: dict[int, list[float]] = defaultdict(list)
+    scores: dict[int, list[float]] = defaultdict(list)
     columns = ", ".join(map(str, weights))
     query = f"SELECT rowid, -bm25({index}, {columns}) FROM {index} WHERE {index} MATCH ?"
     for group in groups:
         for rowid, relevance in db.execute(query, (group,)):
-            found[rowid].append(relevance)
+            scores[rowid].append(relevance)
     least = -(-len(groups) // 2)
     relevances = {
         rowid: round(sum(parts) * (len(parts) / len(groups)) ** 2, _DIGITS)
-        for rowid, parts in found.items()
+        for rowid, parts in scores.items()
         if len(parts) >= least
     }
     return dict(sorted(relevances.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _meanings(db: sqlite3.Connection, word: str) -> Iterable[str]:
-    """Return what a word of a search stands for: itself and its synonyms, or else the known words that are spelled nearly so."""
+    """Return the search terms of a word: itself and its synonyms, or otherwise the known words with similar spelling."""
     others = synonyms().get(word, ())
     singular = word.removesuffix("s")
     others = others or synonyms().get(singular, ())
@@ -65,7 +65,7 @@ def _is_known(db: sqlite3.Connection, word: str) -> bool:
 
 
 def _spellings(db: sqlite3.Connection, word: str) -> list[str]:
-    """Return the known words that are spelled nearly like a word and begin alike, the nearest and then the most frequent first."""
+    """Return the known words with similar spelling and an equal beginning, the nearest and then the most frequent first."""
     most = 1 if len(word) < 6 else 2
     query = "SELECT word, count FROM search_word WHERE word >= ?1 AND word < ?1 || '{' AND length(word) BETWEEN ?2 AND ?3"
     near = []
@@ -100,8 +100,8 @@ def distance(one: str, other: str) -> int:
 def synonyms() -> dict[str, tuple[str, ...]]:
     """Return the other words for a word."""
     circles: list[list[str]] = json.loads(Path(__file__).with_name("synonyms.json").read_text(encoding="utf-8"))
-    found: dict[str, tuple[str, ...]] = {}
+    groups: dict[str, tuple[str, ...]] = {}
     for circle in circles:
         for word in circle:
-            found[word] = (*found.get(word, ()), *(other for other in circle if other != word))
-    return found
+            groups[word] = (*groups.get(word, ()), *(other for other in circle if other != word))
+    return groups

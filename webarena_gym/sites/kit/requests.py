@@ -60,19 +60,19 @@ class Request(BaseRequest):
         self._stands_at = ""
 
     def shows(self, content: Values = MappingProxyType({}), **spelling: str) -> None:
-        """Say what the page is made of, as the site has understood the address; what is left at its default is None.
+        """Declare the parameters that determine the page, as understood by the site; None for defaults.
 
-        `spelling` holds values of the path as they are truly spelled, where the site takes more than one spelling.
+        `spelling` has values of the path in their canonical spelling, if the site accepts more than one.
         """
         self._content |= content
         self._spelling |= spelling
 
     def stands_at(self, path: str) -> None:
-        """Say which of the paths that show this page is its own."""
+        """Declare the canonical path of this page."""
         self._stands_at = path
 
     def arranges(self, arrangement: Values) -> None:
-        """Say how the page puts what it shows: its order, the part of a long list. Defaults are stated too."""
+        """Declare the arrangement of the page, including defaults: its order, and the part of a long list."""
         self._arrangement |= arrangement
 
     @property
@@ -101,7 +101,7 @@ class Request(BaseRequest):
 
     @cached_property
     def now(self) -> datetime:
-        """The world's clock, which stands still during an episode."""
+        """The world's clock, which is fixed during an episode."""
         return datetime.fromisoformat(value(self.db, "SELECT value FROM world WHERE key = 'now'"))
 
     @property
@@ -114,21 +114,21 @@ class Request(BaseRequest):
         return f"{self.scheme}://{label}.{self.host.partition('.')[2]}"
 
     @cached_property
-    def _stored(self) -> tuple[str, str]:
+    def _stored_session(self) -> tuple[str, str]:
         """The id of the caller's session, which is made on first use, and what is kept of it."""
-        wanted = self.cookies.get(COOKIE, "")
-        row = self.db.execute("SELECT session_id, data FROM session WHERE session_id = ?", (wanted,)).fetchone()
+        session_id = self.cookies.get(COOKIE, "")
+        row = self.db.execute("SELECT session_id, data FROM session WHERE session_id = ?", (session_id,)).fetchone()
         return tuple(row) if row else (sign_in(self.db), "{}")
 
     @property
     def session_id(self) -> str:
         """The id of the caller's session."""
-        return self._stored[0]
+        return self._stored_session[0]
 
     @cached_property
     def session(self) -> dict[str, Any]:
         """The caller's session: a JSON object that is saved when it changed."""
-        data: dict[str, Any] = json.loads(self._stored[1])
+        data: dict[str, Any] = json.loads(self._stored_session[1])
         return data
 
     @cached_property
@@ -153,11 +153,11 @@ class Request(BaseRequest):
     def undo(self) -> None:
         """Take back what was written so far, in the session too."""
         self.db.execute("ROLLBACK TO request")
-        for name in ("_stored", "session", "form_key"):
+        for name in ("_stored_session", "session", "form_key"):
             self.__dict__.pop(name, None)
 
     def ends_session(self, rule: str) -> bool:
-        """Count a form that is posted, by its rule, and say whether it comes too late: then the session has ended, with all that was in it."""
+        """Count a posted form by its rule. Return True if the session has ended before it; its data are then lost."""
         form, left = self.session.get(ENDS, ("", 0))
         if form != rule:
             return False
@@ -169,10 +169,10 @@ class Request(BaseRequest):
 
     def save_session(self) -> None:
         """Write the session back, when a view changed it."""
-        if "session" in self.__dict__ and (data := json.dumps(self.session)) != self._stored[1]:
+        if "session" in self.__dict__ and (data := json.dumps(self.session)) != self._stored_session[1]:
             self.db.execute("UPDATE session SET data = ? WHERE session_id = ?", (data, self.session_id))
 
     def give_cookie(self, response: Response) -> None:
-        """Tell the caller the id of a session that is new."""
-        if "_stored" in self.__dict__ and self.session_id != self.cookies.get(COOKIE):
+        """Send the cookie of a new session."""
+        if "_stored_session" in self.__dict__ and self.session_id != self.cookies.get(COOKIE):
             response.set_cookie(COOKIE, self.session_id, httponly=True)

@@ -35,7 +35,7 @@ class CachedResponse(NamedTuple):
 
     @property
     def is_page(self) -> bool:
-        """Say whether this is a page, and not a picture or a file, which may depend on more of a request."""
+        """Return True if this is a page. Pictures and files may depend on more parts of a request."""
         return any(name.lower() == "content-type" and value.startswith("text/html") for name, value in self.headers)
 
 
@@ -48,10 +48,10 @@ class ResponseCache:
 
     def get(self, key: Hashable) -> CachedResponse | None:
         """Return the response that is kept under a key, or None."""
-        found = self._kept.get(key)
-        if found is not None:
+        stored = self._kept.get(key)
+        if stored is not None:
             self._kept.move_to_end(key)
-        return found
+        return stored
 
     def keep(self, key: Hashable, response: CachedResponse) -> None:
         """Keep a response, and drop others where there is no room."""
@@ -142,7 +142,7 @@ class Site:
         return send_from_directory(self._folder / "static", name, request.environ, max_age=86400)
 
     def _picture(self, request: Request, kind: str, row: int) -> Response:
-        """Serve what the picture of a row shows, which no page says."""
+        """Serve the picture of a row, whose facts are on no page."""
         if kind not in KINDS:
             return Response(status=404)
         return Response(draw(request.db, kind, row), content_type="image/png", headers={"Cache-Control": "no-cache"})
@@ -150,8 +150,8 @@ class Site:
     @cached_property
     def style(self) -> str:
         """The style sheet of the site's pages: the rules of all sites, then its own."""
-        own = self._folder / "static" / _STYLE
-        return "".join(file.read_text(encoding="utf-8") for file in (_SHARED_STYLE, own) if file.is_file())
+        style_file = self._folder / "static" / _STYLE
+        return "".join(file.read_text(encoding="utf-8") for file in (_SHARED_STYLE, style_file) if file.is_file())
 
     @cached_property
     def templates(self) -> jinja2.Environment:
@@ -235,7 +235,7 @@ class App:
         return [answer.body]
 
     def _answer(self, request: Request) -> CachedResponse:
-        """Answer a request anew. What a view wrote before it failed is taken back."""
+        """Handle a request without the cache. The writes of a view that fails are rolled back."""
         request.db.execute("SAVEPOINT request")
         try:
             with self._respond(request) as response:

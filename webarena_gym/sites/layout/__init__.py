@@ -1,10 +1,10 @@
-"""Layout of the sites of a world: page sizes, wording, order, markup, looks.
+"""Layout of the sites of a world: page sizes, wording, order, markup, style.
 
-Every site is written once, in the plain layout. Any other layout is drawn from a seed and re-shapes the finished pages, for
-all sites alike, so that a world can be met in a form in which no agent has seen it. Whatever it changes, forms send what they
-sent before, and the second of two elements of one name stays the second: a way through the plain sites, with its labels
-translated, is a way through these. Re-shaping adds nothing that can be used, and takes nothing away; parts change places only
-where that leaves elements of one name in their order.
+Every site is written once, in the plain layout. Any other layout is drawn from a seed and transforms the rendered pages of
+all sites, so that a world has a form that no agent has seen. Forms still send what they
+sent before, and the second of two elements of one name stays the second: a path through the plain sites, with its labels
+translated, is a path through these. The transformation adds and removes no controls; parts are exchanged only
+if elements of one name keep their order.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from webarena_gym.sites.country.dice import Dice, is_held_out, share
 
 _TABLE = Path(__file__).parent / "wording.json"
 _DEEPEST = 4  # labels in each other; ours go two deep, what people write may go on and on
-_BLANKS = {"{}": "(.+)", "{#}": "([0-9]+)"}  # and what may stand in their place
+_BLANKS = {"{}": "(.+)", "{#}": "([0-9]+)"}  # patterns of their values
 
 
 @cache
@@ -58,8 +58,8 @@ class Wording:
         if text in self._exact:
             return self._exact[text]
         for pattern, wording in self._patterns if deep else ():
-            if found := pattern.fullmatch(text):
-                return self.label(found.group(1), deep - 1).join(wording)
+            if match := pattern.fullmatch(text):
+                return self.label(match.group(1), deep - 1).join(wording)
         return text
 
 
@@ -101,41 +101,41 @@ _NAMED = ("a", "button", "summary", "label", "input", "select", "textarea")
 
 def names(part: HtmlElement) -> dict[str, None]:
     """Return every text by which something usable in a part of a page might be called, in order."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for element in part.iter(*_NAMED):
         attributes = element.attrib
         if attributes.get("type") == "hidden":
             continue
         if "aria-label" in attributes:
-            found[attributes["aria-label"]] = None
+            distinct[attributes["aria-label"]] = None
             continue
         texts = [element.text_content()] if element.tag not in ("select", "textarea") else []
         texts += [attributes.get(name, "") for name in ("placeholder", "title", "name", "value")]
-        found |= dict.fromkeys(" ".join(text.split()) for text in texts if text.strip())
-    return found
+        distinct |= dict.fromkeys(" ".join(text.split()) for text in texts if text.strip())
+    return distinct
 
 
 def has_text_behind(part: HtmlElement) -> bool:
-    """Say whether a text follows a part directly, which belongs there."""
+    """Return True if a text directly follows a part and belongs to it."""
     return bool((part.tail or "").strip())
 
 
 def move_behind(part: HtmlElement, place: HtmlElement) -> bool:
-    """Move a part behind a later sibling, if nothing that it passes has a name in common with it; say whether it moved."""
+    """Move a part behind a later sibling if it shares no name with the parts in between. Return True if it moved."""
     passed = []
     for following in part.itersiblings():
         passed.append(following)
         if following is place:
             break
-    taken = set().union(*map(names, passed))
-    if place not in passed or has_text_behind(part) or has_text_behind(place) or not taken.isdisjoint(names(part)):
+    passed_names = set().union(*map(names, passed))
+    if place not in passed or has_text_behind(part) or has_text_behind(place) or not passed_names.isdisjoint(names(part)):
         return False
     place.addnext(part)
     return True
 
 
 def replace_by(part: HtmlElement, others: Sequence[HtmlElement]) -> None:
-    """Put other parts where one stands."""
+    """Replace a part by others."""
     for other in others:
         part.addprevious(other)
     if others:
@@ -158,7 +158,7 @@ _ARROWS = " ↑↓"
 
 
 def table_as_records(table: HtmlElement, form: str) -> None:
-    """Replace a table by records that say each cell's column: a "list" of definitions, "cards", or "lines".
+    """Replace a table by records that name each cell's column: a "list" of definitions, "cards", or "lines".
 
     A table with merged cells, or with tables in it, stays as it is, and so does one with headings on two sides.
     """
@@ -185,7 +185,9 @@ def table_as_records(table: HtmlElement, form: str) -> None:
         for row in rows[1:]
     ]
     records = (builder.DIV if form == "cards" else builder.UL)({"class": "records"}, *items)
-    controls = [_moved(cell, builder.SPAN()) for cell in head if next(cell.iter("a", "button", "input"), None) is not None]
+    controls = [
+        _move_content(cell, builder.SPAN()) for cell in head if next(cell.iter("a", "button", "input"), None) is not None
+    ]
     replace_by(table, [*([builder.DIV({"class": "heads"}, *controls)] if controls else []), *([records] if items else [])])
 
 
@@ -195,7 +197,7 @@ def definitions_as_table(definitions: HtmlElement) -> None:
     if not children or [child.tag for child in children] != ["dt", "dd"] * (len(children) // 2):
         return
     rows = [
-        builder.TR(_moved(term, builder.TH({"scope": "row"})), _moved(meaning, builder.TD()))
+        builder.TR(_move_content(term, builder.TH({"scope": "row"})), _move_content(meaning, builder.TD()))
         for term, meaning in zip(children[::2], children[1::2], strict=True)
     ]
     table = builder.TABLE(*rows)
@@ -211,14 +213,14 @@ def _record(pairs: Sequence[tuple[HtmlElement, HtmlElement]], form: str) -> Html
         return builder.P({"class": "record"}, *parts)
     if form == "cards":
         return builder.DIV({"class": "record"}, *[builder.DIV(*_as_line(*pair)) for pair in pairs])
-    parts = [part for title, cell in pairs for part in (_moved(title, builder.DT()), _moved(cell, builder.DD()))]
+    parts = [part for title, cell in pairs for part in (_move_content(title, builder.DT()), _move_content(cell, builder.DD()))]
     return builder.DL({"class": "record"}, *parts)
 
 
 def _as_line(title: HtmlElement, cell: HtmlElement, end: str = "") -> list[HtmlElement]:
-    """Return a title, if there is any, and a cell as they stand in one line."""
-    named = _moved(title, builder.B())
-    meaning = _moved(cell, builder.DIV() if next(cell.iter(*_BLOCKS), None) is not None else builder.SPAN())
+    """Return a title, if there is any, and a cell as one line."""
+    named = _move_content(title, builder.B())
+    meaning = _move_content(cell, builder.DIV() if next(cell.iter(*_BLOCKS), None) is not None else builder.SPAN())
     meaning.tail = end
     if not named.text_content().strip():
         return [meaning]
@@ -226,7 +228,7 @@ def _as_line(title: HtmlElement, cell: HtmlElement, end: str = "") -> list[HtmlE
     return [named, meaning]
 
 
-def _moved(source: HtmlElement, target: HtmlElement) -> HtmlElement:
+def _move_content(source: HtmlElement, target: HtmlElement) -> HtmlElement:
     """Move all that is in one element into another."""
     target.text = source.text
     target.extend(list(source))
@@ -282,7 +284,7 @@ def reword(root: HtmlElement, label: Callable[[str], str]) -> None:
 
 
 def _replace(texts: list[_Text], wording: str) -> None:
-    """Put a label where the first of its texts stands, with the space that was around the whole."""
+    """Replace the first of a label's texts by the new label, with the surrounding space of the whole."""
     first, last = texts[0].value, texts[-1].value
     before, after = first[: len(first) - len(first.lstrip())], last[len(last.rstrip()) :]
     for text in texts[1:]:
@@ -366,9 +368,9 @@ class Shape:
     def _shuffle(self, parent: HtmlElement) -> None:
         """Sort the children of an element by their names, in a way that is the same on every page."""
         children = list(parent)
-        found = [names(child) for child in children]
-        are_apart = len(set().union(*found)) == sum(map(len, found))
-        if all(found) and not any(map(has_text_behind, children)) and are_apart:
+        names_of_children = [names(child) for child in children]
+        are_apart = len(set().union(*names_of_children)) == sum(map(len, names_of_children))
+        if all(names_of_children) and not any(map(has_text_behind, children)) and are_apart:
             parent[:] = sorted(children, key=lambda child: self._rank(next(iter(names(child)))))
 
     def _rank(self, name: str) -> str:
@@ -394,7 +396,7 @@ class Shape:
 
 
 def _list_links(navigation: HtmlElement) -> None:
-    """Make a list of the links that stand side by side in a menu."""
+    """Make a list of the adjacent links of a menu."""
     links = list(navigation)
     if links and all(link.tag == "a" and not has_text_behind(link) for link in links) and not (navigation.text or "").strip():
         navigation[:] = [builder.UL({"class": "as-is"}, *[builder.LI({"class": "as-is"}, link) for link in links])]
@@ -419,7 +421,7 @@ _SIZES = (0.8, 1.2, 0.6, 1.3, 0.7, 1.4)  # of a page, as parts of the usual one
 
 
 class Layout:
-    """One way of building the sites, drawn from a seed; None stands for the plain one."""
+    """A layout of the sites, drawn from a seed; None is the plain layout."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
@@ -441,7 +443,7 @@ class Layout:
         return max(1, round(usual * self._size))
 
     def label(self, text: str) -> str:
-        """Return what stands where the plain layout has the label `text`; content stays as it is."""
+        """Return the label that replaces the plain label `text`; other texts are returned unchanged."""
         return text if self._wording is None else self._wording.label(text)
 
     def rebuild(self, html: str) -> str:

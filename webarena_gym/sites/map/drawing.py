@@ -17,7 +17,7 @@ LEAST_ZOOM, MOST_ZOOM = 6, 18
 MOST_NAMES = 40  # of streets or places that are written
 
 
-class Look(NamedTuple):
+class LayerColours(NamedTuple):
     """The colours of a layer: the ground, roads by kind, footpaths, routes and letters."""
 
     ground: str
@@ -32,9 +32,9 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "standard": Look("#f2efe6", "#b9b2a1", "#e58f6f", "#f6d58b", "#fbe8a6", "#ffffff", "#8fae7b", "#2b62c9", "#3a3a33"),
-    "cycling": Look("#eef3ea", "#b7c3b0", "#cfcfcf", "#9cc5e8", "#b8d8f0", "#ffffff", "#1f8a4c", "#b0307c", "#2c3a2c"),
-    "night": Look("#20252b", "#14181c", "#a35b43", "#7a6a3c", "#5d5640", "#414a54", "#56704a", "#7fb0ff", "#d8dde2"),
+    "standard": LayerColours("#f2efe6", "#b9b2a1", "#e58f6f", "#f6d58b", "#fbe8a6", "#ffffff", "#8fae7b", "#2b62c9", "#3a3a33"),
+    "cycling": LayerColours("#eef3ea", "#b7c3b0", "#cfcfcf", "#9cc5e8", "#b8d8f0", "#ffffff", "#1f8a4c", "#b0307c", "#2c3a2c"),
+    "night": LayerColours("#20252b", "#14181c", "#a35b43", "#7a6a3c", "#5d5640", "#414a54", "#56704a", "#7fb0ff", "#d8dde2"),
 }
 _WIDTHS = {"motorway": 6, "road": 5, "main": 6, "street": 4, "path": 2}
 
@@ -60,7 +60,7 @@ class Window(NamedTuple):
         return round(x, 1), round(self.height / 2 - (point.latitude - self.centre.latitude) / high, 1)
 
     def shows(self, *points: Point) -> bool:
-        """Say whether the box around some points and the picture overlap."""
+        """Return True if the bounding box of some points overlaps the picture."""
         high, wide = self.degrees
         latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
         south, west = self.centre.latitude - high * self.height / 2, self.centre.longitude - wide * self.width / 2
@@ -136,13 +136,13 @@ class _Letters:
         return True
 
 
-def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> list[str]:
+def _streets(roads: Roads, window: Window, look: LayerColours, letters: _Letters) -> list[str]:
     """Draw the streets twice, as a dark edge and the road on it, and write the names of the larger ones."""
     least = {"motorway": 0, "road": 0, "main": 11, "street": 12, "path": 14}
-    seen = [edge for edge in roads.edges.values() if window.zoom >= least[edge.kind] and window.shows(*roads.ends(edge))]
+    visible = [edge for edge in roads.edges.values() if window.zoom >= least[edge.kind] and window.shows(*roads.ends(edge))]
     scale = max(0.35, min(2.6, 2.0 ** (window.zoom - 15)))
     edges, fills, labels = [], [], []
-    for _, pieces in groupby(seen, key=lambda edge: edge.street_id):
+    for _, pieces in groupby(visible, key=lambda edge: edge.street_id):
         chain = list(pieces)
         path, kind, last = "", chain[0].kind, 0
         for edge in chain:  # pen up where pieces between them are out of sight
@@ -166,7 +166,7 @@ def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> lis
     return [group, *edges, *fills, "</g>", *labels[:MOST_NAMES]]
 
 
-def _names(window: Window, names: Iterable[tuple[str, Point, str]], look: Look, letters: _Letters) -> list[str]:
+def _names(window: Window, names: Iterable[tuple[str, Point, str]], look: LayerColours, letters: _Letters) -> list[str]:
     parts = []
     for text, point, kind in [name for name in names if window.shows(name[1])][:MOST_NAMES]:
         x, y = window.pixel(point)

@@ -38,9 +38,9 @@ WITH places AS (
     SELECT s.*, t.name AS town, a.state_id, a.name AS state, t.name || ', ' || a.name || ' ' || s.postcode AS address
     FROM street s JOIN town t USING (town_id) JOIN state a USING (state_id) WHERE s.kind != 'path'
 ) """
-"""Places, towns and the streets of towns, with their addresses in full. The label of a place tells it from others of its name.
+"""Places, towns and the streets of towns, with their addresses in full. The label of a place distinguishes it from others of its name.
 
-A world in which places share names or have several says so by the key `names`.
+A world in which places share names or have several names has the key `names`.
 """
 
 
@@ -89,7 +89,7 @@ _AREA = re.compile(r"(.+?) (near|nearby|around|close to|next to|in|within) (.+)"
 _ORDER = ("state", "town", "place", "street", "address")
 
 
-class Found(NamedTuple):
+class SearchHit(NamedTuple):
     """Something on the map. Its label finds it again; `spot` is where routes lead, and None for what is too large for one."""
 
     table: str  # one of _ORDER, or point
@@ -104,45 +104,45 @@ class Found(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """True if it is what the text says, and not just like it."""
+        """True for an exact match with the text."""
         return self.rank == _EXACT
 
 
-def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[Found]]:
+def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[SearchHit]]:
     """Return the subject of a search in words, such as "cafes near Old Museum", and what it finds.
 
     That is things by name, or a kind of places by their distance, and where there is an index near misses.
     """
     text = " ".join(text[:LONGEST].split())
-    found = find(db, text)
-    if any(each.is_exact for each in found):
-        return text, found
+    hits = find(db, text)
+    if any(item.is_exact for item in hits):
+        return text, hits
     category, area = category_of(text), _AREA.fullmatch(text)
     of_kind = "SELECT * FROM places WHERE category = ?"
     if category:
         return PLURALS[category], [of_place(row) for row in fetch(db, f"{of_kind} ORDER BY name", category)]
     centres = find(db, area[3]) if area else []
     if area is None or not centres:
-        return text, [*found, *_alike(db, text, found)]
-    wanted, centre = area[1], centres[0]  # a kind of places, a chain or words, around something
+        return text, [*hits, *_alike(db, text, hits)]
+    query, centre = area[1], centres[0]  # a kind of places, a chain or words, around something
     is_inside = area[2].lower() in ("in", "within") and centre.table in ("town", "state")
-    if category := category_of(wanted):
+    if category := category_of(query):
         rows = fetch(db, of_kind, category)
     else:
-        where, patterns = _all_words("name || ' ' || alias || ' ' || category || ' ' || brand", wanted)
+        where, patterns = _all_words("name || ' ' || alias || ' ' || category || ' ' || brand", query)
         rows = fetch(db, f"SELECT * FROM places WHERE {where}", *patterns)
     places = [
         of_place(row) for row in rows if row["label"] != centre.label and (not is_inside or centre.label == row[centre.table])
     ]
-    title = f"{PLURALS[category] if category else wanted} {'in' if is_inside else 'near'} {centre.label}"
+    title = f"{PLURALS[category] if category else query} {'in' if is_inside else 'near'} {centre.label}"
     return title, by_distance(roads(db), places, centre)
 
 
-def _alike(db: sqlite3.Connection, text: str, found: Iterable[Found]) -> Iterator[Found]:
+def _alike(db: sqlite3.Connection, text: str, found: Iterable[SearchHit]) -> Iterator[SearchHit]:
     """Yield the towns and then the places that nearly fit a text and were not found, by relevance; none where there is no index."""
     if not ranking.has_index(db):
         return
-    known = {each.url for each in found}
+    known = {item.url for item in found}
     for table, weights in (("town", (4, 1)), ("place", (4, 4, 2, 1))):
         keys = list(ranking.ranked(db, f"{table}_text", text, weights))[:MOST_ALIKE]
         rows = fetch(db, f"SELECT * FROM {table}s WHERE {table}_id IN (SELECT value FROM json_each(?))", json.dumps(keys))
@@ -152,24 +152,24 @@ def _alike(db: sqlite3.Connection, text: str, found: Iterable[Found]) -> Iterato
                 yield near
 
 
-def near(db: sqlite3.Connection, category: str, centre: Found) -> list[Found]:
+def near(db: sqlite3.Connection, category: str, centre: SearchHit) -> list[SearchHit]:
     """Return the places of a kind, the nearest to something first, without itself."""
     rows = fetch(db, "SELECT * FROM places WHERE category = ?", category)
     return by_distance(roads(db), [of_place(row) for row in rows if row["label"] != centre.label], centre)
 
 
-def by_distance(roads: Roads, found: Iterable[Found], centre: Found) -> list[Found]:
+def by_distance(roads: Roads, found: Iterable[SearchHit], centre: SearchHit) -> list[SearchHit]:
     """Return what was found, sorted by its straight distance from something, from door to door as routes are."""
     middle = _door(roads, centre)
-    measured = [each._replace(metres=metres_between(_door(roads, each), middle)) for each in found]
+    measured = [item._replace(metres=metres_between(_door(roads, item), middle)) for item in found]
     return sorted(measured, key=lambda one: (one.metres, one.label))
 
 
-def _door(roads: Roads, one: Found) -> Point:
+def _door(roads: Roads, one: SearchHit) -> Point:
     return one.point if one.spot is None or one.table == "point" else roads.point(one.spot)
 
 
-def find(db: sqlite3.Connection, text: str) -> list[Found]:
+def find(db: sqlite3.Connection, text: str) -> list[SearchHit]:
     """Return what is called like the text, the best match first: the very name, then beginnings, then all words."""
     text = " ".join(text[:LONGEST].split()).strip(" ,")
     point = read_coordinates(text)
@@ -180,34 +180,36 @@ def find(db: sqlite3.Connection, text: str) -> list[Found]:
     return sorted(_matches(db, text), key=lambda one: (one.rank, _ORDER.index(one.table), one.label))
 
 
-def best(db: sqlite3.Connection, text: str) -> list[Found]:
+def best(db: sqlite3.Connection, text: str) -> list[SearchHit]:
     """Return what is called exactly like the text, or else all that is called like it."""
-    found = find(db, text)
-    return [each for each in found if each.is_exact] or found
+    hits = find(db, text)
+    return [item for item in hits if item.is_exact] or hits
 
 
-def at_point(roads: Roads, point: Point) -> Found:
+def at_point(roads: Roads, point: Point) -> SearchHit:
     """Return a point of the map that has no name."""
     label = coordinates(*point)
     url = f"/query?lat={point.latitude:.5f}&lon={point.longitude:.5f}"
-    return Found("point", label, "coordinates", "", url, point, roads.nearest(point))
+    return SearchHit("point", label, "coordinates", "", url, point, roads.nearest(point))
 
 
-def of_place(row: sqlite3.Row, rank: int = _EXACT) -> Found:
+def of_place(row: sqlite3.Row, rank: int = _EXACT) -> SearchHit:
     """Return a place as something found."""
     spot = Spot(row["edge_id"], row["metres"])
     point = Point(row["latitude"], row["longitude"])
-    return Found("place", row["label"], row["category"], row["address"], f"/place/{row['place_id']}", point, spot, rank)
+    return SearchHit("place", row["label"], row["category"], row["address"], f"/place/{row['place_id']}", point, spot, rank)
 
 
-def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> Found:
+def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> SearchHit:
     """Return a town as something found; its routes lead to the crossing in its middle."""
     spot = roads(db).crossing(row["node_id"])
     point = Point(row["latitude"], row["longitude"])
-    return Found("town", row["name"], row["kind"], row["address"], f"/town/{row['town_id']}", point, spot, rank)
+    return SearchHit("town", row["name"], row["kind"], row["address"], f"/town/{row['town_id']}", point, spot, rank)
 
 
-def of_street(db: sqlite3.Connection, row: sqlite3.Row, number: int, rank: int = _EXACT, *, is_whole: bool = False) -> Found:
+def of_street(
+    db: sqlite3.Connection, row: sqlite3.Row, number: int, rank: int = _EXACT, *, is_whole: bool = False
+) -> SearchHit:
     """Return a house number of a street as something found, or the whole street, which is found in its middle."""
     metres = metres_of(number, row["length"])
     query = "SELECT edge_id, start, length FROM edge WHERE street_id = ? AND start <= ? ORDER BY start DESC"
@@ -216,13 +218,13 @@ def of_street(db: sqlite3.Connection, row: sqlite3.Row, number: int, rank: int =
     point = Point(*(round(degrees, 5) for degrees in roads(db).point(spot)))
     if is_whole:
         url = f"/street/{row['street_id']}"
-        return Found("street", f"{row['name']}, {row['town']}", "street", row["address"], url, point, spot, rank)
+        return SearchHit("street", f"{row['name']}, {row['town']}", "street", row["address"], url, point, spot, rank)
     url = f"/query?lat={point.latitude:.5f}&lon={point.longitude:.5f}"
     label, address = f"{number} {row['name']}, {row['town']}", f"{number} {row['name']}, {row['address']}"
-    return Found("address", label, "address", address, url, point, spot, rank)
+    return SearchHit("address", label, "address", address, url, point, spot, rank)
 
 
-def nearest_address(db: sqlite3.Connection, point: Point) -> Found:
+def nearest_address(db: sqlite3.Connection, point: Point) -> SearchHit:
     """Return the address that is nearest to a point; in the open country it is far away."""
     spots = roads(db)
     spot = spots.nearest(point)
@@ -231,8 +233,8 @@ def nearest_address(db: sqlite3.Connection, point: Point) -> Found:
     if street is None:  # a road between towns: nobody lives there
         here = at_point(spots, point)
         return here._replace(table="street", label=edge.name, kind="road", metres=metres_between(point, spots.point(spot)))
-    found = of_street(db, street, number_at(edge.start + spot.metres, street["length"]))
-    return found._replace(metres=metres_between(point, found.point))
+    address = of_street(db, street, number_at(edge.start + spot.metres, street["length"]))
+    return address._replace(metres=metres_between(point, address.point))
 
 
 def _all_words(column: str, text: str) -> tuple[str, list[str]]:
@@ -251,12 +253,12 @@ def _rank(name: str, text: str) -> int:
     return _NAMED if all(word in name for word in text.replace(",", " ").split()) else _OTHER
 
 
-def _matches(db: sqlite3.Connection, text: str) -> Iterator[Found]:
+def _matches(db: sqlite3.Connection, text: str) -> Iterator[SearchHit]:
     """Yield what is called like a text, and the addresses that one such as '12 Oak Street, Townville' means in any town."""
     named, words = _all_words("name", text)
     for row in db.execute(f"SELECT * FROM state WHERE {named}", words).fetchall():
         point, rank = Point(row["latitude"], row["longitude"]), _rank(row["name"], text)
-        yield Found("state", row["name"], "state", country(db), f"/state/{row['state_id']}", point, None, rank)
+        yield SearchHit("state", row["name"], "state", country(db), f"/state/{row['state_id']}", point, None, rank)
     where = _all_words("name || ' ' || address || ' ' || kind", text)[0]
     for row in fetch(db, f"SELECT * FROM towns WHERE {where}", *words):
         rank = _rank(row["name"], text)

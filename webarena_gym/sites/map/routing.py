@@ -122,7 +122,7 @@ class Roads:
 
     def nearest(self, point: Point) -> Spot:
         """Return the spot that is nearest to a point."""
-        best, found = float("inf"), Spot(0, 0)
+        best, spot = float("inf"), Spot(0, 0)
         for edge in self.edges.values():
             a, b = self.ends(edge)
             is_far = abs(a.latitude - point.latitude) * _METRES_PER_DEGREE - edge.length > best
@@ -131,8 +131,8 @@ class Roads:
             fraction = nearest_fraction(a, b, point)
             away = metres_between(along(a, b, fraction), point)
             if away < best:
-                best, found = away, Spot(edge.edge_id, round(fraction * edge.length))
-        return found
+                best, spot = away, Spot(edge.edge_id, round(fraction * edge.length))
+        return spot
 
     def route(self, mode: Mode, start: Spot, end: Spot) -> Route:
         """Return the best way from one spot to another; there always is one."""
@@ -144,7 +144,7 @@ class Roads:
         ]
         cost, first, last = min(choices, key=lambda choice: choice[0])
         if begin is finish and _cost(mode, begin, abs(end.metres - start.metres)) <= cost:
-            return _measured(mode, (Leg(begin, start.metres, end.metres),))
+            return _route_of(mode, (Leg(begin, start.metres, end.metres),))
         _, before = self._ways(mode.key, first)
         nodes = [last]
         while nodes[-1] != first:
@@ -154,7 +154,7 @@ class Roads:
             edge = self._between[a, b]
             legs.append(Leg(edge, 0, edge.length) if a == edge.node_a else Leg(edge, edge.length, 0))
         legs.append(Leg(finish, 0 if last == finish.node_a else finish.length, end.metres))
-        return _measured(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
+        return _route_of(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
 
     def _exits(self, mode: Mode, spot: Spot) -> dict[int, int]:
         """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""
@@ -187,7 +187,7 @@ def _cost(mode: Mode, edge: Edge, metres: int) -> int:
     return metres if mode.speed else metres * 3600 // _CAR_KMH[edge.kind]
 
 
-def _measured(mode: Mode, legs: tuple[Leg, ...]) -> Route:
+def _route_of(mode: Mode, legs: tuple[Leg, ...]) -> Route:
     metres = sum(leg.metres for leg in legs)
     milliseconds = metres * 3600 // mode.speed if mode.speed else sum(_cost(mode, leg.edge, leg.metres) for leg in legs)
     return Route(mode, legs, metres, minutes(milliseconds / 1000))
@@ -249,7 +249,7 @@ def line(roads: Roads, route: Route) -> list[Point]:
 
 
 def _turn(angle: float) -> str:
-    """Say how to go on, by how many degrees to the right one turns.
+    """Return the instruction for a turn by `angle` degrees to the right.
 
     >>> _turn(24), _turn(25), _turn(-55), _turn(-126), _turn(166)
     ('Continue onto', 'Turn slightly right onto', 'Turn left onto', 'Turn sharply left onto', 'Make a U-turn onto')

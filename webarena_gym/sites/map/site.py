@@ -18,7 +18,7 @@ from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.map import drawing, queries
 from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM, WIDTH, Window, draw, window_around
 from webarena_gym.sites.map.geometry import NUMBERS, Point, coordinates, distance, duration, read_coordinates
-from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, Found, category_of
+from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, SearchHit, category_of
 from webarena_gym.sites.map.routing import CAR, FOOT, MODES, MOST, directions, line
 
 BRAND = "Trailmark"
@@ -58,13 +58,13 @@ WHOLE = Window(Point((SOUTH + NORTH) / 2, (WEST + EAST) / 2), 8)
 
 
 def point_of(values: Mapping[str, str]) -> Point | None:
-    """Return the point that `lat` and `lon` say, or None when they say none."""
-    found = read_coordinates(f"{values.get('lat', '')[:20]}, {values.get('lon', '')[:20]}")
-    return Point(*found) if found else None
+    """Return the point of `lat` and `lon`, or None if they are missing or invalid."""
+    location = read_coordinates(f"{values.get('lat', '')[:20]}, {values.get('lon', '')[:20]}")
+    return Point(*location) if location else None
 
 
 def window_of(values: Mapping[str, str]) -> Window:
-    """Return the window that `lat`, `lon` and `zoom` say; what is missing or senseless is as on the front page."""
+    """Return the window of `lat`, `lon` and `zoom`; missing and invalid values are those of the front page."""
     point, zoom = point_of(values), whole_number(values.get("zoom"), LEAST_ZOOM, MOST_ZOOM)
     if point is None:
         return Window(WHOLE.centre, zoom or WHOLE.zoom)
@@ -87,7 +87,7 @@ def picture(window: Window, **more: object) -> str:
     return url("/export/map.svg", **arguments(window), **more)
 
 
-def marked(point: Point, zoom: int = 15) -> str:
+def marker_picture(point: Point, zoom: int = 15) -> str:
     """Return the address of the picture around a point, with a marker on it."""
     return picture(Window(point, zoom), marker=1)
 
@@ -104,7 +104,7 @@ def home(request: Request) -> str:
     steps = {"Move north": (high, 0.0), "Move south": (-high, 0.0), "Move west": (0.0, -wide), "Move east": (0.0, wide)}
     for label, (north, east) in steps.items():
         moves[label] = Window(Point(max(-90, min(90, latitude + north)), max(-180, min(180, longitude + east))), zoom)
-    kept = {} if layer == "standard" else {"layer": layer}
+    parameters = {} if layer == "standard" else {"layer": layer}
     shown = {label: move for label, move in moves.items() if LEAST_ZOOM <= move.zoom <= MOST_ZOOM}
     return request.render(
         "home.html",
@@ -112,7 +112,7 @@ def home(request: Request) -> str:
         layer=layer,
         layers=list(LOOKS),
         picture=picture(window, layer=layer),
-        moves={label: url("/", **arguments(move), **kept) for label, move in shown.items()},
+        moves={label: url("/", **arguments(move), **parameters) for label, move in shown.items()},
         here=arguments(window),
         towns=queries.fetch(request.db, "SELECT * FROM towns ORDER BY population DESC LIMIT 10"),
         states=request.db.execute("SELECT * FROM state ORDER BY name").fetchall(),
@@ -130,18 +130,18 @@ def export(request: Request) -> Response:
     mode = MODES.get(argument(request, "mode"))
     if mode is not None:
         ends = [queries.find(request.db, argument(request, name))[:1] for name in ("from", "to")]
-        spots = [one.spot for found in ends for one in found if one.spot is not None]
+        spots = [one.spot for hits in ends for one in hits if one.spot is not None]
         if len(spots) == 2:
             route = line(roads, roads.route(mode, *spots))
             window = window if point_of(request.args) else window_around(route, window.width, window.height)
     at = read_coordinates(argument(request, "marker"))
     marker = Point(*at) if at else window.centre if argument(request, "marker") else None
-    names = [(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, row in _named(request, window)]
+    names = [(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, row in _labels_in(request, window)]
     svg = draw(roads, window, names, route=route, marker=marker, layer=layer_of(request.args))
     return Response(svg, content_type="image/svg+xml")
 
 
-def _named(request: Request, window: Window) -> list[tuple[str, sqlite3.Row]]:
+def _labels_in(request: Request, window: Window) -> list[tuple[str, sqlite3.Row]]:
     """Return what is named at that zoom: towns, the largest first, then landmarks from afar, and every place from near."""
     least = 10**9 if window.zoom > 14 else {6: 100_000, 7: 20_000}.get(window.zoom, 0)
     towns = queries.fetch(request.db, "SELECT * FROM towns WHERE population >= ? ORDER BY population DESC", least)
@@ -161,7 +161,7 @@ site.get("/help")(lambda request: request.render("help.html", categories=CATEGOR
 
 @site.get("/about")
 def about(request: Request) -> str:
-    """Say what this map is, in numbers."""
+    """Show the numbers of towns, streets and places."""
     tables = {"towns": "town", "streets": "street WHERE kind != 'path'", "places": "place", "notes": "map_note"}
     counts = {name: value(request.db, f"SELECT count(*) FROM {table}") for name, table in tables.items()}
     return request.render("about.html", counts=counts)
@@ -198,17 +198,17 @@ def town(request: Request, town_id: int) -> str:
         is_capital=first(request.db, "SELECT 1 FROM state WHERE capital = ?", (row["name"],)) is not None,
         streets=pager.cut(streets),
         pager=pager,
-        picture=marked(Point(row["latitude"], row["longitude"]), {"city": 13, "town": 14}.get(row["kind"], 15)),
+        picture=marker_picture(Point(row["latitude"], row["longitude"]), {"city": 13, "town": 14}.get(row["kind"], 15)),
     )
 
 
 @site.get("/street/<int:street_id>")
 def street(request: Request, street_id: int) -> str:
-    """Show a street: how long it is, and what stands there. Raises NotFound."""
+    """Show a street with its length and its places. Raises NotFound."""
     row = one(request.db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (street_id,))
     places = queries.fetch(request.db, "SELECT * FROM places WHERE street_id = ? ORDER BY number", street_id)
     middle = queries.of_street(request.db, row, NUMBERS // 2).point
-    pager, picture = Pager.of(request, len(places), 20), marked(middle, 14)
+    pager, picture = Pager.of(request, len(places), 20), marker_picture(middle, 14)
     return request.render("street.html", street=row, middle=middle, picture=picture, places=pager.cut(places), pager=pager)
 
 
@@ -236,7 +236,7 @@ def place_page(request: Request, place_id: int) -> str:
         details=request.db.execute("SELECT * FROM place_detail WHERE place_id = ? ORDER BY name", (place_id,)).fetchall(),
         saved=first(request.db, "SELECT * FROM saved_place WHERE user_id = ? AND place_id = ?", of_user),
         kinds=NEARBY,
-        picture=marked(Point(place["latitude"], place["longitude"])),
+        picture=marker_picture(Point(place["latitude"], place["longitude"])),
     )
 
 
@@ -252,10 +252,10 @@ def results(request: Request) -> str | Response:
     point = read_coordinates(text)
     if point is not None:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
-    title, found = queries.search(request.db, text)
+    title, hits = queries.search(request.db, text)
     request.shows({"query": folded(title)})
-    pager = Pager.of(request, len(found), 10)
-    return request.render("search.html", text=text, title=title, found=pager.cut(found), pager=pager)
+    pager = Pager.of(request, len(hits), 10)
+    return request.render("search.html", text=text, title=title, found=pager.cut(hits), pager=pager)
 
 
 @site.get("/nearby")
@@ -267,9 +267,9 @@ def nearby(request: Request) -> str:
         raise NotFound
     request.shows({"place": place["place_id"], "category": category})
     centre = queries.of_place(place)
-    found = queries.near(request.db, category, centre)
-    pager = Pager.of(request, len(found), 10)
-    roads, shown, has_walks = queries.roads(request.db), pager.cut(found), shows_aggregates(request.db)
+    hits = queries.near(request.db, category, centre)
+    pager = Pager.of(request, len(hits), 10)
+    roads, shown, has_walks = queries.roads(request.db), pager.cut(hits), shows_aggregates(request.db)
     walks = [roads.route(FOOT, centre.spot, one.spot) if has_walks and centre.spot and one.spot else None for one in shown]
     listed = {"found": [*zip(shown, walks, strict=True)], "has_walks": has_walks, "pager": pager}
     return request.render("nearby.html", place=place, title=f"{PLURALS[category]} near {place['name']}", **listed)
@@ -285,7 +285,7 @@ def query(request: Request) -> str | Response:
     address, roads = queries.nearest_address(request.db, point), queries.roads(request.db)
     places = [queries.of_place(row) for row in queries.fetch(request.db, "SELECT * FROM places")]
     places = queries.by_distance(roads, places, queries.at_point(roads, point))[:AT_A_POINT]
-    return request.render("query.html", point=point, address=address, places=places, picture=marked(point, 16))
+    return request.render("query.html", point=point, address=address, places=places, picture=marker_picture(point, 16))
 
 
 LABELS = {"from": "From", "to": "To"}
@@ -299,7 +299,7 @@ def directions_page(request: Request) -> str | Response:
     if "reverse" in request.args:
         return redirect(url("/directions", **{"from": values["to"], "to": values["from"], "mode": values["mode"]}))
     ends = [_end(request, name, values) for name in LABELS] if values["from"] or values["to"] else []
-    places: list[Found | None] = [end["place"] for end in ends]
+    places: list[SearchHit | None] = [end["place"] for end in ends]
     texts = [place.label if place else text for place, text in zip(places, values.values(), strict=False)]
     request.shows({**dict(zip(LABELS, map(folded, texts), strict=False)), "mode": values["mode"] if ends else None})
     start, goal = places or (None, None)
@@ -385,13 +385,13 @@ def note_page(request: Request, note_id: int, text: str = "", errors: Sequence[s
     note = _note(request, note_id)
     query = "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id"
     comments, point = request.db.execute(query, (note_id,)).fetchall(), Point(note["latitude"], note["longitude"])
-    shown = {"address": queries.nearest_address(request.db, point), "picture": marked(point)}
+    shown = {"address": queries.nearest_address(request.db, point), "picture": marker_picture(point)}
     return request.render("note.html", note=note, comments=comments, **shown, text=text, errors=errors)
 
 
 @site.post("/note/<int:note_id>/comment", members_only)
 def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response:
-    """Say something about a note. Raises NotFound."""
+    """Comment on a note. Raises NotFound."""
     _note(request, note_id)
     values, errors = checked(request, COMMENT_FIELDS)
     if errors:

@@ -46,7 +46,7 @@ REMARK = """
         c.user_id IN (SELECT blocked_id FROM user_block WHERE user_id = :me) AS is_blocked
     FROM comment c JOIN submission s USING (submission_id) JOIN forum f USING (forum_id) JOIN user u ON u.user_id = c.user_id
 """
-"""Comments with all that is shown of them, and where they stand."""
+"""Comments with the columns of pages, and their submissions and forums."""
 
 FORUM = """
     SELECT f.*,
@@ -81,7 +81,7 @@ def comment(db: sqlite3.Connection, comment_id: int, me: int) -> sqlite3.Row | N
 
 
 def is_blocked(db: sqlite3.Connection, user_id: int, blocked_id: int) -> bool:
-    """Tell whether a user has blocked another."""
+    """Return True if a user has blocked another."""
     return first(db, "SELECT 1 FROM user_block WHERE user_id = ? AND blocked_id = ?", (user_id, blocked_id)) is not None
 
 

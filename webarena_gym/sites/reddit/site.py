@@ -69,8 +69,8 @@ class Listing:
         values = {**parameters, "me": my_id(request)}
         condition = f"{LISTED} AND {where}"
         if sort in WITH_PERIOD:
-            wanted = request.args.get("t", "")
-            self.period = wanted if wanted in PERIODS else next(iter(PERIODS))
+            span = request.args.get("t", "")
+            self.period = span if span in PERIODS else next(iter(PERIODS))
             request.shows({"t": None if self.period == next(iter(PERIODS)) else self.period})
             if self.period in DAYS:
                 values["since"] = f"{request.now - timedelta(days=DAYS[self.period]):%Y-%m-%d %H:%M:%S}"

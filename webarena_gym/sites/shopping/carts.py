@@ -110,11 +110,11 @@ def rules_in_force(db: sqlite3.Connection, now: datetime, coupon_code: str | Non
 
 def rule_discount(rules_in_force: Sequence[sqlite3.Row], subtotal_cents: int) -> int:
     """Return what the rules take off, never more than the subtotal."""
-    taken = 0
+    discount = 0
     for rule in rules_in_force:
         is_percent = rule["action"] == "by_percent"
-        taken += (subtotal_cents * rule["amount"] + 50) // 100 if is_percent else rule["amount"]
-    return min(taken, subtotal_cents)
+        discount += (subtotal_cents * rule["amount"] + 50) // 100 if is_percent else rule["amount"]
+    return min(discount, subtotal_cents)
 
 
 MOST = 10_000  # pieces of one product in a cart
@@ -182,19 +182,19 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
     choices = queries.options(db, product_ids) if rows else []
     kinds = variants_of(db, product_ids)
     deltas = {(row["product_id"], row["title"], row["label"]): row["price_delta_cents"] for row in choices}
-    found = []
+    result = []
     for row in rows:
         options, product_id = json.loads(row["options"]), row["product_id"]
         kind = kinds.get((product_id, row["options"]))
         price = row["final_cents"] + sum(deltas.get((product_id, *option), 0) for option in options.items())
         sku, stock = (kind.sku, row["options"]) if kind else (row["sku"], "")
         available = min(row["available"], kind.available) if kind else row["available"]
-        found.append(
+        result.append(
             Line(
                 row["item_id"], product_id, row["name"], sku, row["url_key"], options, price, row["quantity"], available, stock
             )
         )
-    return found
+    return result
 
 
 def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_method: str | None) -> Totals:
@@ -214,10 +214,10 @@ def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[
         for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
     )
     quantity = sum(line.quantity for line in content)
-    found = {FLAT: (500 if flat is None else flat) * quantity, TABLE: 1500 if table is None else table}
+    prices = {FLAT: (500 if flat is None else flat) * quantity, TABLE: 1500 if table is None else table}
     if threshold is not None and discounted_cents >= threshold:
-        found[FREE] = 0
-    return found
+        prices[FREE] = 0
+    return prices
 
 
 def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: int, options: Mapping[str, str]) -> None:
@@ -234,9 +234,9 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
     if kind is not None:
         (held,) = db.execute(f"{query} AND options = ?", (*key, choice)).fetchone()
         if held + quantity > kind.available:
-            wanted = ", ".join(f"{title}: {label}" for title, label in options.items())
+            description = ", ".join(f"{title}: {label}" for title, label in options.items())
             how = "is out of stock" if not kind.available else "is not available in the requested quantity"
-            raise RefusedError(f"{product['name']} ({wanted}) {how}.")
+            raise RefusedError(f"{product['name']} ({description}) {how}.")
     query = "UPDATE cart_item SET quantity = quantity + ? WHERE cart_id = ? AND product_id = ? AND options = ?"
     if db.execute(query, (quantity, cart_id, product["product_id"], choice)).rowcount == 0:
         insert(db, "cart_item", cart_id=cart_id, product_id=product["product_id"], options=choice, quantity=quantity)
@@ -245,7 +245,7 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
 def chosen_options(db: sqlite3.Connection, product_id: int, chosen: Mapping[str, str]) -> dict[str, str]:
     """Return title -> label for the values chosen (option_id -> value_id, both as posted). Raises RefusedError.
 
-    Every option must be chosen, as the product page says.
+    Every option must be chosen, as the product page requires.
     """
     titles: dict[str, str] = {}
     labels: dict[str, str] = {}
@@ -267,15 +267,15 @@ def merge(request: Request, customer_id: int) -> None:
     request.session.pop("cart_id", None)
     if guest is None:
         return
-    own = find(request)
-    if own is None:
+    cart = find(request)
+    if cart is None:
         db.execute("UPDATE cart SET customer_id = ? WHERE cart_id = ?", (customer_id, guest["cart_id"]))
         return
     for row in db.execute("SELECT * FROM cart_item WHERE cart_id = ?", (guest["cart_id"],)).fetchall():
         product = queries.product(db, row["product_id"])
         if product is not None:
             try:
-                add(db, own["cart_id"], product, row["quantity"], json.loads(row["options"]))
+                add(db, cart["cart_id"], product, row["quantity"], json.loads(row["options"]))
             except RefusedError as refusal:
                 request.flash(str(refusal), "error")
     remove(db, guest["cart_id"])

@@ -86,8 +86,8 @@ def category_cards(db: sqlite3.Connection, category_id: int) -> list[sqlite3.Row
 
 def cards_by_id(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqlite3.Row]:
     """Return what lists show of these products, in the order given; those that are not for sale are left out."""
-    found = {row["product_id"]: row for row in cards(db, f"p.product_id IN ({marks(product_ids)})", product_ids)}
-    return [found[product_id] for product_id in product_ids if product_id in found]
+    by_id = {row["product_id"]: row for row in cards(db, f"p.product_id IN ({marks(product_ids)})", product_ids)}
+    return [by_id[product_id] for product_id in product_ids if product_id in by_id]
 
 
 def product(db: sqlite3.Connection, value: int | str | None, column: str = "product_id") -> sqlite3.Row | None:

@@ -25,11 +25,11 @@ def parse_cents(text: str) -> int:
     >>> parse_cents("$1,234.5"), parse_cents("-3")
     (123450, -300)
     """
-    found = _AMOUNT.fullmatch(text.replace(",", ""))
-    if not found or not (found[2] or found[3]):
+    match = _AMOUNT.fullmatch(text.replace(",", ""))
+    if not match or not (match[2] or match[3]):
         raise ValueError("please enter an amount such as 12.50.")
-    cents = int(found[2] or 0) * 100 + int((found[3] or "").ljust(2, "0"))
-    return -cents if found[1] else cents
+    cents = int(match[2] or 0) * 100 + int((match[3] or "").ljust(2, "0"))
+    return -cents if match[1] else cents
 
 
 def parse_count(text: str) -> int:
@@ -46,8 +46,8 @@ def parse_date(text: str) -> str:
     >>> parse_date("3/5/2023"), parse_date("2023-03-05")
     ('2023-03-05', '2023-03-05')
     """
-    if found := forms.day(text):
-        return found
+    if value := forms.day(text):
+        return value
     raise ValueError("please enter a date as MM/DD/YYYY.")
 
 
@@ -78,7 +78,7 @@ class Form:
         self.errors: list[str] = []
 
     def show_errors(self) -> bool:
-        """Put what is wrong on the next page; return whether anything is."""
+        """Show the errors on the next page. Return True if there are any."""
         for error in self.errors:
             self.request.flash(error, "error")
         return bool(self.errors)
@@ -108,22 +108,22 @@ class Form:
 
     def optional_cents(self, name: str, label: str, *, required: bool = False) -> int | None:
         """Return an amount in cents, 0 or more, or None when the field is empty."""
-        cents = self._parsed(name, label, parse_cents, required=required)
+        cents = self._parse(name, label, parse_cents, required=required)
         if cents is not None and cents < 0:
             self.errors.append(f"{label}: please enter an amount of at least 0.00.")
         return cents
 
     def count(self, name: str, label: str) -> int:
         """Return a required whole number, 0 or more."""
-        return self._parsed(name, label, parse_count, required=True) or 0
+        return self._parse(name, label, parse_count, required=True) or 0
 
     def optional_count(self, name: str, label: str) -> int | None:
         """Return a whole number, or None when the field is empty."""
-        return self._parsed(name, label, parse_count)
+        return self._parse(name, label, parse_count)
 
     def optional_date(self, name: str, label: str) -> str | None:
         """Return a date as YYYY-MM-DD, or None when the field is empty."""
-        return self._parsed(name, label, parse_date)
+        return self._parse(name, label, parse_date)
 
     def choice(self, name: str, label: str, options: Collection[str]) -> str:
         """Return one of the options."""
@@ -133,10 +133,10 @@ class Form:
         return value
 
     def is_ticked(self, name: str) -> bool:
-        """Return whether a checkbox is ticked."""
+        """Return True if a checkbox is ticked."""
         return name in self.data
 
-    def _parsed(self, name: str, label: str, parse: Callable[[str], _Value], *, required: bool = False) -> _Value | None:
+    def _parse(self, name: str, label: str, parse: Callable[[str], _Value], *, required: bool = False) -> _Value | None:
         """The parsed value, or None when the field is empty or wrong."""
         value = self.text(name, label, required=required)
         if not value:
@@ -157,7 +157,7 @@ _LONGEST = 200  # characters of a filter's text
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column, or a filter alone when `is_shown` is false. `kind` says how values are filtered, sorted and written."""
+    """A column, or only a filter if `is_shown` is False. `kind` determines how values are filtered, sorted and formatted."""
 
     label: str
     name: str
@@ -199,7 +199,7 @@ class Column:
         return f"instr(lower({self.sql}), lower(?))", typed
 
     def understood(self, typed: str) -> str:
-        """Return the one way to type what a filter field was understood to say. Raises ValueError as `condition` does."""
+        """Return the canonical text of a filter value. Raises ValueError as `condition` does."""
         if self.kind == "money":
             return written_cents(parse_cents(typed))
         if self.kind == "date":
@@ -250,7 +250,7 @@ class Grid:
 
 def _grid(entry: Mapping[str, Any]) -> Grid:
     links = {name: Link(*entry[name]) for name in ("row_link", "add") if name in entry}
-    columns = tuple(Column(*each) for each in entry["columns"])
+    columns = tuple(Column(*item) for item in entry["columns"])
     return Grid(**{**entry, **links, "columns": columns})
 
 
@@ -302,14 +302,14 @@ class Listing:
             self.sort, self.is_descending = query["sort"], query.get("dir") == "desc"
         self.sizes = (request.layout.page_size(USUAL_SIZE), *LARGER_SIZES)
         self.size = next((size for size in self.sizes if query.get("limit") == str(size)), self.sizes[0])
-        found = f"FROM {grid.source} WHERE {' AND '.join(conditions)}"
-        (self.total,) = request.db.execute(f"SELECT count(*) {found}", bound).fetchone()
+        from_clause = f"FROM {grid.source} WHERE {' AND '.join(conditions)}"
+        (self.total,) = request.db.execute(f"SELECT count(*) {from_clause}", bound).fetchone()
         self.pages = max(1, -(-self.total // self.size))
         self.page = min(whole_number(query.get("p"), 1, 10**9 - 1) or 1, self.pages)
         order = by_name[self.sort].sql + (" COLLATE NOCASE" if by_name[self.sort].kind == "text" else "")
         direction = "DESC" if self.is_descending else "ASC"
         rows = request.db.execute(
-            f"SELECT {grid.key}, {', '.join(column.sql for column in grid.shown)} {found} "
+            f"SELECT {grid.key}, {', '.join(column.sql for column in grid.shown)} {from_clause} "
             f"ORDER BY {order} {direction}, {grid.key} {direction} LIMIT ? OFFSET ?",
             [*bound, self.size, (self.page - 1) * self.size],
         )  # each with its key, for links and checkboxes, and its cells' texts
@@ -319,7 +319,7 @@ class Listing:
 
     @property
     def kept(self) -> dict[str, str]:
-        """The query parameters that say what is listed and in which order, without defaults and paging."""
+        """The query parameters of filters and order, without defaults and paging."""
         query = dict(self.typed)
         if self.search:
             query["search"] = self.search

@@ -16,10 +16,10 @@ def members_only(view: View) -> View:
     """Return the view, behind the login: whoever is not signed in is sent to the login form."""
 
     @wraps(view)
-    def guarded(request: Request, **arguments: Any) -> str | Response:
+    def wrapper(request: Request, **arguments: Any) -> str | Response:
         return view(request, **arguments) if "admin_id" in request.session else redirect(HOME)
 
-    return guarded
+    return wrapper
 
 
 def one(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
@@ -28,7 +28,7 @@ def one(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
 
 
 def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None, own_id: int | None = None) -> bool:
-    """Return whether another row of a table has the value that must be unique."""
+    """Return True if another row of a table has the value, which must be unique."""
     row = db.execute(f"SELECT rowid FROM {table} WHERE {column} = ? AND rowid IS NOT ?", (value, own_id)).fetchone()
     return row is not None
 

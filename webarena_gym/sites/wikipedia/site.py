@@ -37,11 +37,11 @@ def find(db: sqlite3.Connection, title: str) -> sqlite3.Row | None:
 
 def article(request: Request, address: str) -> sqlite3.Row:
     """Return the page of an address such as Some_title. Raises NotFound."""
-    found = find(request.db, title(address))
-    if found is None:
+    article_row = find(request.db, title(address))
+    if article_row is None:
         raise NotFound(f"There is no article with the title {title(address)[:200]}.")
-    request.shows(address=found["title"].replace(" ", "_"))
-    return found
+    request.shows(address=article_row["title"].replace(" ", "_"))
+    return article_row
 
 
 def title(address: str) -> str:
@@ -83,7 +83,7 @@ def main_page(request: Request) -> str:
     return request.render(
         "main_page.html",
         featured=featured,
-        lead=_written(request, markup.sections(featured["text"])[0].body) if featured else "",
+        lead=_render_body(request, markup.sections(featured["text"])[0].body) if featured else "",
         total=value(request.db, "SELECT count(*) FROM article"),
         lists=[row["title"] for row in request.db.execute(lists)],
         newest=request.db.execute(newest).fetchall(),
@@ -102,13 +102,13 @@ def show(request: Request, address: str) -> str | Response:
         if page["title"].lower() != title(address).lower():
             request.flash(f"Redirected from {title(address)}.", "notice")
         return redirect(markup.path(page["title"]))
-    wanted = request.args.get("oldid")
+    revision_id = request.args.get("oldid")
     revision = page
-    if wanted is not None:
+    if revision_id is not None:
         query = "SELECT *, created_at AS changed_at FROM revision WHERE revision_id = ? AND article_id = ?"
-        values = (whole_number(wanted, 0, 10**9 - 1) or 0, page["article_id"])
+        values = (whole_number(revision_id, 0, 10**9 - 1) or 0, page["article_id"])
         revision = one(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
-    request.shows({"oldid": None if wanted is None else revision["revision_id"]})
+    request.shows({"oldid": None if revision_id is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
     user, db, article_id = current_user(request), request.db, page["article_id"]
     watched, categories = "user_id = ? AND article_id = ?", "SELECT name FROM category WHERE article_id = ? ORDER BY name"
@@ -117,20 +117,20 @@ def show(request: Request, address: str) -> str | Response:
         page=page,
         revision=revision,
         facts=[(row["label"], markup.inline(row["text"], partial(exists, db))) for row in db.execute(FACTS, (article_id,))],
-        lead=_written(request, lead.body),
-        parts=[(part[0], markup.anchor(part[0], place), _written(request, part[1])) for place, part in enumerate(parts, 1)],
+        lead=_render_body(request, lead.body),
+        parts=[(part[0], markup.anchor(part[0], place), _render_body(request, part[1])) for place, part in enumerate(parts, 1)],
         categories=[name for (name,) in db.execute(categories, (article_id,))],
         is_watched=bool(user and first(db, f"SELECT 1 FROM watch WHERE {watched}", (user["user_id"], article_id))),
     )
 
 
 def exists(db: sqlite3.Connection, title: str) -> bool:
-    """Say whether a link to that title leads somewhere."""
+    """Return True if a link to that title leads to an article."""
     query = "SELECT 1 FROM article WHERE title = ?1 UNION ALL SELECT 1 FROM alias WHERE title = ?1"
     return first(db, query, (title,)) is not None
 
 
-def _written(request: Request, body: str) -> Markup:
+def _render_body(request: Request, body: str) -> Markup:
     return markup.html(body, partial(exists, request.db))
 
 
@@ -274,8 +274,8 @@ def pages_with(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
         weights = (10, 1)  # of the columns of article_text
         relevances = ranking.ranked(db, "article_text", phrase, weights)
         query = "SELECT * FROM page WHERE article_id IN (SELECT value FROM json_each(?))"
-        found = db.execute(query, (json.dumps(list(relevances)),)).fetchall()
-        return sorted(found, key=lambda row: (-relevances[row["article_id"]], row["title"]))
+        articles = db.execute(query, (json.dumps(list(relevances)),)).fetchall()
+        return sorted(articles, key=lambda row: (-relevances[row["article_id"]], row["title"]))
     conditions = " AND ".join([r"title || ' ' || text LIKE ? ESCAPE '\'"] * len(words))
     rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [like(word) for word in words]).fetchall()
 
@@ -287,12 +287,12 @@ def pages_with(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
 
 
 def snippet(text: str, phrase: str) -> str:
-    """Return the part of a text where a word of the phrase stands first, else its beginning.
+    """Return the part of a text around the first word of the phrase, otherwise its beginning.
 
     >>> snippet("A town by the sea.", "SEA")
     'A town by the sea.'
     """
-    places = [found.start() for word in phrase.split() if (found := re.search(re.escape(word), text, re.IGNORECASE))]
+    places = [match.start() for word in phrase.split() if (match := re.search(re.escape(word), text, re.IGNORECASE))]
     middle = min(places, default=0)
     start = text.rfind(" ", 0, middle - _AROUND) + 1 if middle > _AROUND else 0
     part = text[start : start + 2 * _AROUND + 20]
@@ -387,9 +387,9 @@ def watchlist(request: Request, user: sqlite3.Row) -> str:
 def watch(request: Request, user: sqlite3.Row, change: str, address: str) -> Response:
     """Put an article on the watchlist, or take it off."""
     page = article(request, address)
-    query, said = {
+    query, notice = {
         "watch": ("INSERT OR IGNORE INTO watch VALUES (?, ?)", "added to"),
         "unwatch": ("DELETE FROM watch WHERE user_id = ? AND article_id = ?", "removed from"),
     }[change]
     request.db.execute(query, (user["user_id"], page["article_id"]))
-    return request.redirect(return_url(request), f"{page['title']} was {said} your watchlist.")
+    return request.redirect(return_url(request), f"{page['title']} was {notice} your watchlist.")

@@ -110,8 +110,10 @@ def save_profile(request: Request, user: sqlite3.Row) -> str | Response:
             update(request.db, "user", "user_id", user["user_id"], status_emoji=emoji, **changed)
             return request.redirect("/-/profile", "Profile was successfully updated.")
         values |= changed
-    own = user["status_emoji"]
-    return request.render("profile.html", values=values, errors=errors, emoji={**EMOJI, own: EMOJI.get(own, own)}.items())
+    current = user["status_emoji"]
+    return request.render(
+        "profile.html", values=values, errors=errors, emoji={**EMOJI, current: EMOJI.get(current, current)}.items()
+    )
 
 
 @site.form("/-/profile/account", members_only)
@@ -268,24 +270,24 @@ def todos(request: Request, _: sqlite3.Row) -> str:
     reason = request.args.get("type", "")
     reason = reason if reason in REASONS else ""
     request.shows({"state": None if state == "pending" else state, "type": reason})
-    found = f"""FROM ({TODOS}) d JOIN project p USING (project_id) JOIN user author ON author.user_id = d.author_id
+    source = f"""FROM ({TODOS}) d JOIN project p USING (project_id) JOIN user author ON author.user_id = d.author_id
         WHERE d.user_id = :me AND {VISIBLE} AND :reason IN (d.kind, '')"""
     columns = "d.*, p.namespace || '/' || p.path AS full_path, author.name, author.username"
-    kept = f"&type={reason}" if reason else ""
-    tabs = [(name, label, f"state={name}{kept}") for name, label in (("pending", "To Do"), ("done", "Done"))]
-    listed = by_state(request, columns, found, "created_at DESC, todo_id DESC", {"reason": reason}, state, tabs)
+    query_suffix = f"&type={reason}" if reason else ""
+    tabs = [(name, label, f"state={name}{query_suffix}") for name, label in (("pending", "To Do"), ("done", "Done"))]
+    listed = by_state(request, columns, source, "created_at DESC, todo_id DESC", {"reason": reason}, state, tabs)
     return request.render("todos.html", state=state, reason=reason, reasons=REASONS, **listed)
 
 
 @site.post(f"{TODO_LIST}/<int:todo_id>", members_only)
 def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
     """Mark a thing as done, or put it back on the list."""
-    state, place, said = "done", TODO_LIST, "Marked as done."
+    state, place, notice = "done", TODO_LIST, "Marked as done."
     if request.form.get("state") == "pending":
-        state, place, said = "pending", f"{TODO_LIST}?state=done", "Back on the list."
+        state, place, notice = "pending", f"{TODO_LIST}?state=done", "Back on the list."
     one(request.db, "SELECT 1 FROM todo WHERE todo_id = ? AND user_id = ?", (todo_id, user["user_id"]))
     update(request.db, "todo", "todo_id", todo_id, state=state)
-    return request.redirect(place, said)
+    return request.redirect(place, notice)
 
 
 @site.post(f"{TODO_LIST}/all_done", members_only)

@@ -30,7 +30,7 @@ def in_group(view: View) -> View:
     """Give the view the group of the URL in place of its path. Raises NotFound, also when the visitor may not see it."""
 
     @wraps(view)
-    def guarded(request: Request, *user: object, path: str) -> str | Response:
+    def wrapper(request: Request, *user: object, path: str) -> str | Response:
         query = f"SELECT g.*, {VISIBLE_GROUP} AS is_visible FROM user_group g WHERE path = :path COLLATE NOCASE"
         group = first(request.db, query, {"path": path, "me": my_id(request)})
         if group is None:
@@ -40,7 +40,7 @@ def in_group(view: View) -> View:
             raise NotFound
         return view(request, *user, group)
 
-    return guarded
+    return wrapper
 
 
 def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str, str, bool]]) -> str:
@@ -207,7 +207,7 @@ def of_members(
 
     def decorate(view: View) -> View:
         def of(noun: str) -> View:
-            return wraps(view)(lambda request, *given: view(request, *given[:-1], Place(noun, given[-1])))
+            return wraps(view)(lambda request, *arguments: view(request, *arguments[:-1], Place(noun, arguments[-1])))
 
         register(f"/<namespace>/<path>/-/project_members{suffix}", *guards, in_project(role))(of("project"))
         register(f"/groups/<path>/-/group_members{suffix}", *guards, in_group)(of("group"))
@@ -243,9 +243,9 @@ def show_members(request: Request, place: Place) -> str:
     )
 
 
-def find_people(db: sqlite3.Connection, wanted: str) -> list[sqlite3.Row]:
-    """Return the people whose username, name or email is `wanted`, or else contains it, by name, twenty at most."""
-    text = wanted.lstrip("@").lower()
+def find_people(db: sqlite3.Connection, search_text: str) -> list[sqlite3.Row]:
+    """Return the people whose username, name or email is `search_text`, or else contains it, by name, twenty at most."""
+    text = search_text.lstrip("@").lower()
     for condition, limit in (("lower({}) = :text", ""), ("instr(lower({}), :text)", "LIMIT 20")):
         fits = " OR ".join(condition.format(column) for column in ("username", "name", "email"))
         rows = db.execute(f"SELECT * FROM user WHERE {fits} ORDER BY name, user_id {limit}", {"text": text}).fetchall()
@@ -312,7 +312,7 @@ def invite(request: Request, _: sqlite3.Row, place: Place) -> str | Response:
 
 @of_members(site.post, "", members_only, role="Maintainer")
 def change_member(request: Request, _: sqlite3.Row, place: Place) -> Response:
-    """Change or remove the member that was posted, as the button says."""
+    """Change or remove the posted member, depending on the button."""
     user_id = whole_number(request.form.get("user_id"), 1, 10**9 - 1) or 0
     if request.form.get("action") == "remove":
         place.remove(request, user_id)

@@ -11,7 +11,17 @@ from urllib.parse import urlencode
 from werkzeug.exceptions import Conflict, Forbidden
 
 from webarena_gym.sites.gitlab import planning, queries
-from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind, Ledger, Named, Plan, address, may_plan
+from webarena_gym.sites.gitlab.planning import (
+    ISSUE,
+    MERGE_REQUEST,
+    VISIBLE_ITEM,
+    Kind,
+    Ledger,
+    NamedRow,
+    Plan,
+    address,
+    may_plan,
+)
 from webarena_gym.sites.gitlab.queries import VISIBLE, contents
 from webarena_gym.sites.gitlab.site import Field, by_state, can, in_project, members_only, my_id, site
 from webarena_gym.sites.kit.database import first, insert, one, update, value
@@ -32,7 +42,7 @@ def of_item(view: View) -> View:
     """
 
     @wraps(view)
-    def guarded(request: Request, *given: Any, segment: str, iid: int, **more: object) -> str | Response:
+    def wrapper(request: Request, *given: Any, segment: str, iid: int, **more: object) -> str | Response:
         kind, project = KINDS[segment], given[-1]
         query = f"""
             SELECT t.*, author.username, author.name AS author_name,
@@ -43,14 +53,14 @@ def of_item(view: View) -> View:
         item = one(request.db, query, {"project_id": project["project_id"], "iid": iid, "me": my_id(request)})
         return view(request, *given, kind, item, **more)
 
-    return guarded
+    return wrapper
 
 
 @site.get(ITEM, in_project(), of_item)
 def show_item(
     request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, body: str = "", errors: Sequence[str] = ()
 ) -> str:
-    """Show an item with all that was planned and said; `body` is a comment that was refused because of `errors`."""
+    """Show an item with its plan and comments; `body` is a comment that was rejected because of `errors`."""
     db, item_id = request.db, item[kind.key]
     pager = _note_pager(request, kind, item)
     notes = f"""SELECT n.*, u.name, u.username FROM note n JOIN user u ON u.user_id = n.author_id
@@ -93,7 +103,7 @@ def _is_to_do(request: Request, kind: Kind, item: sqlite3.Row) -> bool:
 
 @site.post(f"{ITEM}/notes", members_only, in_project(""), of_item)
 def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
-    """Add a comment, and close the item when the button said so."""
+    """Add a comment, and close the item if that button was pressed."""
     values, errors = checked(request, NOTE_FIELDS)
     if errors:
         return show_item(request, project, kind, item, values["body"], errors)
@@ -136,7 +146,7 @@ def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
     before = planning.plan_of(request.db, kind, item)
-    if Ledger(request, user).change(kind, item, before, before.assigned_to(Named(user["user_id"], user["username"]))):
+    if Ledger(request, user).change(kind, item, before, before.assigned_to(NamedRow(user["user_id"], user["username"]))):
         request.flash(f"The {kind.noun} is assigned to you.")
     return redirect(address(kind, project, item["iid"]))
 
@@ -175,11 +185,11 @@ def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
     """Show issues or merge requests of all projects, which links narrow down to the visitor's own."""
     kind, path = KINDS[segment], f"/dashboard/{segment}"
     values = _listing(request, kind, "1")
-    people, own = values["filters"].people, ("assignee", "author", "reviewer")
+    people, role_names = values["filters"].people, ("assignee", "author", "reviewer")
     words = {"assignee": "Assigned to me", "author": "Created by me", "reviewer": "Review requests for me"}
     scopes = [
         (f"{path}?{urlencode({f'{role}_username': user['username']})}", words[role], people == {role: user["username"]})
-        for role in own
+        for role in role_names
         if role in kind.roles
     ]
     return request.render("item_list.html", scopes=[*scopes, (path, f"All {kind.noun}s", not people)], choices=[], **values)
@@ -191,11 +201,11 @@ def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str
     request.shows(filters.content())
     request.arranges({"sort": filters.sort})
     condition, values = filters.where()
-    found = f"""FROM {kind.table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id
+    source = f"""FROM {kind.table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id
         WHERE {scope} AND {VISIBLE} AND {VISIBLE_ITEM[kind]} AND {condition}"""
     tabs = [(state, label, filters.query(state=state)) for state, label in (*kind.states, ("all", "All"))]
     columns, order = COLUMNS.format(key=kind.key, table=kind.table), planning.SORTS[filters.sort][1].format(key=kind.key)
-    listed = by_state(request, columns, found, order, {**values, **bound}, filters.state, tabs)
+    listed = by_state(request, columns, source, order, {**values, **bound}, filters.state, tabs)
     return {"kind": kind, "filters": filters, "sorts": filters.sorts(kind), **listed}
 
 
@@ -230,17 +240,17 @@ class Choices:
     """Choices in a form of a project's items: its labels, active milestones, members, and those that an item has already."""
 
     def __init__(self, db: sqlite3.Connection, project: sqlite3.Row, plan: Plan) -> None:
-        project_id, own = project["project_id"], plan.milestone.row_id if plan.milestone else None
+        project_id, milestone_id = project["project_id"], plan.milestone.row_id if plan.milestone else None
         labels = "SELECT label_id, name FROM label WHERE project_id = ? ORDER BY name COLLATE NOCASE"
         milestones = """SELECT milestone_id, title FROM milestone
             WHERE project_id = ? AND (state = 'active' OR milestone_id = ?) ORDER BY title"""
-        self.labels = [Named(*row) for row in db.execute(labels, (project_id,))]
-        self.milestones = [Named(*row) for row in db.execute(milestones, (project_id, own))]
+        self.labels = [NamedRow(*row) for row in db.execute(labels, (project_id,))]
+        self.milestones = [NamedRow(*row) for row in db.execute(milestones, (project_id, milestone_id))]
         members = {row["user_id"]: row for row in queries.members(db, project_id)}
         for person in (*plan.assignees, *plan.reviewers):
             if row := queries.user(db, person.row_id):
                 members.setdefault(person.row_id, row)
-        self.people = [Named(user_id, row["username"]) for user_id, row in members.items()]
+        self.people = [NamedRow(user_id, row["username"]) for user_id, row in members.items()]
         self.people_labels = [(user_id, f"{row['name']} (@{row['username']})") for user_id, row in members.items()]
 
 
@@ -256,16 +266,16 @@ def read_plan(
         return plan, errors
     try:
         plan = plan._replace(
-            labels=tuple(sorted(_chosen(request, "label", choices.labels), key=lambda label: label.name)),
-            assignees=_chosen(request, "assignee", choices.people),
-            milestone=next(iter(_chosen(request, "milestone", choices.milestones)), None),
+            labels=tuple(sorted(_posted_rows(request, "label", choices.labels), key=lambda label: label.name)),
+            assignees=_posted_rows(request, "assignee", choices.people),
+            milestone=next(iter(_posted_rows(request, "milestone", choices.milestones)), None),
         )
         if kind is MERGE_REQUEST:
-            plan = plan._replace(reviewers=_chosen(request, "reviewer", choices.people))
+            plan = plan._replace(reviewers=_posted_rows(request, "reviewer", choices.people))
     except LookupError as error:
         errors.append(str(error))
     if "assign_to_me" in request.form:
-        plan = plan.assigned_to(Named(user["user_id"], user["username"]))
+        plan = plan.assigned_to(NamedRow(user["user_id"], user["username"]))
     if kind is ISSUE:
         typed = request.form.get("due_date", "").strip()
         due_on = day(typed) if typed else ""
@@ -276,13 +286,13 @@ def read_plan(
     return plan, errors
 
 
-def _chosen(request: Request, name: str, options: Sequence[Named]) -> tuple[Named, ...]:
+def _posted_rows(request: Request, name: str, options: Sequence[NamedRow]) -> tuple[NamedRow, ...]:
     """Return the options that a field names by id, each once. Raises LookupError for one that is not on offer."""
     by_id = {option.row_id: option for option in options}
-    wanted = [whole_number(typed, 1, _MAX_ID) for typed in request.form.getlist(name)[:100] if typed]
-    if not by_id.keys() >= set(wanted):
+    ids = [whole_number(typed, 1, _MAX_ID) for typed in request.form.getlist(name)[:100] if typed]
+    if not by_id.keys() >= set(ids):
         raise LookupError(f"The {name} that you chose does not exist in this project.")
-    return tuple(by_id[row_id] for row_id in dict.fromkeys(wanted) if row_id)
+    return tuple(by_id[row_id] for row_id in dict.fromkeys(ids) if row_id)
 
 
 def ask_plan(
@@ -303,7 +313,7 @@ def ask_plan(
 @site.get("/<namespace>/<path>/-/issues/new", members_only, in_project(""))
 @site.post("/<namespace>/<path>/-/issues", members_only, in_project(""))
 def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
-    """Open an issue; the title may stand in the URL of the form."""
+    """Open an issue; the URL of the form may contain the title."""
     title = request.args.get("title", "")[:255] if request.method != "POST" else ""
     request.shows({"title": title})
     plan = ask_plan(request, user, ISSUE, project, Plan(title))
@@ -365,12 +375,12 @@ def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
     state = state if state in STATES else "active"
     request.shows({"state": None if state == "active" else state})
     bound = {"project_id": project["project_id"] if project else None}
-    found = f"FROM milestone m JOIN project p USING (project_id) WHERE {where} AND {VISIBLE}"
+    source = f"FROM milestone m JOIN project p USING (project_id) WHERE {where} AND {VISIBLE}"
     order, tabs = (
         "m.due_on IS NULL, m.due_on, m.milestone_id",
         [(name, label, f"state={name}") for name, label in STATES.items()],
     )
-    listed = by_state(request, MILESTONE_COLUMNS, found, order, bound, state, tabs)
+    listed = by_state(request, MILESTONE_COLUMNS, source, order, bound, state, tabs)
     return request.render("milestones.html", project=project, **listed)
 
 
@@ -448,21 +458,21 @@ def _find_part(request: Request, project: sqlite3.Row, noun: str, number: int) -
 def save_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str, number: int | None = None) -> str | Response:
     """Change a label or a milestone, or store a new one."""
     noun, place = parts.removesuffix("s"), f"/{project['full_path']}/-/{parts}"
-    key, named_by, fields, taken = PARTS[noun][:4]
+    key, named_by, fields, complaint = PARTS[noun][:4]
     stored = {"color": DEFAULT_COLOR} if number is None else dict(_find_part(request, project, noun, number))
     values, errors = {name: stored.get(name) or "" for name in fields}, list[str]()
     if request.method == "POST":
-        own = stored.get(f"{noun}_id", 0)
+        row_id = stored.get(f"{noun}_id", 0)
         values = read(request, fields)
         values[named_by] = name = " ".join(values[named_by].split())
         errors = [*complaints(values, fields), *_complaints(values)]
         query = f"SELECT 1 FROM {noun} WHERE project_id = ? AND {named_by} = ? AND {noun}_id <> ?"
-        if first(request.db, query, (project["project_id"], name, own)):
-            errors.append(taken)
+        if first(request.db, query, (project["project_id"], name, row_id)):
+            errors.append(complaint)
         if not errors:
             row: dict[str, Any] = {name: None if name.endswith("_on") and not text else text for name, text in values.items()}
             if number is not None:
-                update(request.db, noun, f"{noun}_id", own, **row)
+                update(request.db, noun, f"{noun}_id", row_id, **row)
             else:
                 if key == "iid":
                     query = """SELECT max(last_milestone, coalesce((SELECT max(iid) FROM milestone WHERE project_id = :id), 0)) + 1
@@ -471,7 +481,7 @@ def save_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str
                 insert(request.db, noun, project_id=project["project_id"], **row)
             if noun == "milestone":
                 return redirect(f"{place}/{number}")
-            return request.redirect(place, f"The label {name} was {'saved' if own else 'created'}.")
+            return request.redirect(place, f"The label {name} was {'saved' if row_id else 'created'}.")
     return request.render(f"{noun}_form.html", project=project, values={key: number or "", **values}, errors=errors)
 
 

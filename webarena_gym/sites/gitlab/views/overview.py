@@ -108,7 +108,7 @@ def _list(request: Request, title: str, where: str) -> str:
 @site.form("/-/snippets/<int:snippet_id>/edit", members_only)
 def save_snippet(request: Request, user: sqlite3.Row, snippet_id: int | None = None) -> str | Response:
     """Store a new snippet, or change one; the content keeps the blanks around it."""
-    values = {"visibility": "private"} if snippet_id is None else dict(_own(request, snippet_id))
+    values = {"visibility": "private"} if snippet_id is None else dict(_own_snippet(request, snippet_id))
     errors: list[str] = []
     if request.method == "POST":
         values = read(request, FIELDS) | {"visibility": request.form.get("visibility", "")}
@@ -137,7 +137,7 @@ def show_snippet(request: Request, snippet_id: int) -> str:
 @site.post("/-/snippets/<int:snippet_id>/delete", members_only)
 def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Response:
     """Delete a snippet."""
-    snippet = _own(request, snippet_id)
+    snippet = _own_snippet(request, snippet_id)
     request.db.execute("DELETE FROM snippet WHERE snippet_id = ?", (snippet_id,))
     return request.redirect("/-/snippets", f"The snippet {snippet['title']} was deleted.")
 
@@ -148,7 +148,7 @@ def _find(request: Request, snippet_id: int) -> sqlite3.Row:
     return one(request.db, f"SELECT s.*, u.name, u.username {query}", {"snippet_id": snippet_id, "me": my_id(request)})
 
 
-def _own(request: Request, snippet_id: int) -> sqlite3.Row:
+def _own_snippet(request: Request, snippet_id: int) -> sqlite3.Row:
     """Return a snippet of the visitor's. Raises Forbidden for one of somebody else."""
     snippet = _find(request, snippet_id)
     if snippet["author_id"] != my_id(request):
@@ -167,7 +167,7 @@ PEOPLE = {
 
 
 def _events(what: str, sign: str, place: str, found: str, condition: str = "1", by: str = "t") -> str:
-    """Return the query of events about things `t` of a project `p`; `by` says when and by whom, `place` where within the project."""
+    """Return the query of events about things `t` of a project `p`; `by` is the alias with time and author, `place` the path within the project."""
     return f"""SELECT {by}.created_at, {what} AS what, {sign} AS sign, t.title, '/' || p.namespace || '/' || p.path || '/-/' || {place}
         AS address, p.namespace || '/' || p.path AS full_path FROM {found} JOIN project p USING (project_id)
         WHERE {by}.author_id = :whose AND {VISIBLE} AND {condition}"""
@@ -229,8 +229,8 @@ def user_tab(request: Request, username: str, tab: str) -> str:
         if tab in PEOPLE:
             query = f"SELECT * FROM user WHERE user_id IN ({PEOPLE[tab]}) ORDER BY name, user_id"
         elif tab == "snippets":
-            own = f"SELECT s.*, u.name, u.username {SNIPPETS} AND author_id = :whose"
-            query = f"{own} ORDER BY s.created_at DESC, snippet_id DESC"
+            snippet_query = f"SELECT s.*, u.name, u.username {SNIPPETS} AND author_id = :whose"
+            query = f"{snippet_query} ORDER BY s.created_at DESC, snippet_id DESC"
         rows = db.execute(query, bound).fetchall()
     pager = Pager.of(request, len(rows), 20, "page")
     return _render(request, "user_tab.html", user, tab, rows=pager.cut(rows), pager=pager)
@@ -288,9 +288,9 @@ _OF_VISIBLE = f"JOIN project p USING (project_id) WHERE {VISIBLE}"
 
 
 def _item_scope(kind: Kind) -> tuple[str, str, str, str, str]:
-    found = f"FROM {kind.table} t JOIN user author ON author.user_id = t.author_id {_OF_VISIBLE} AND {VISIBLE_ITEM[kind]}"
+    source = f"FROM {kind.table} t JOIN user author ON author.user_id = t.author_id {_OF_VISIBLE} AND {VISIBLE_ITEM[kind]}"
     columns = COLUMNS.format(key=kind.key, table=kind.table)
-    return f"{kind.noun.capitalize()}s", found, _ABOUT, columns, f"t.created_at DESC, t.{kind.key} DESC"
+    return f"{kind.noun.capitalize()}s", source, _ABOUT, columns, f"t.created_at DESC, t.{kind.key} DESC"
 
 
 SCOPES = {
@@ -329,11 +329,11 @@ def search(request: Request) -> str:
     request.shows({"search": " ".join(folded(word) for word in words), "scope": None if scope == "projects" else scope})
     bound: dict[str, Any] = {f"word{place}": word for place, word in enumerate(words)} | {"me": my_id(request)}
     fits = "".join(f" AND instr(lower({{0}}), lower(:word{place}))" for place in range(len(words)))
-    found = {name: tables + fits.format(content) for name, (_, tables, content, _, _) in SCOPES.items()}
+    sources = {name: tables + fits.format(content) for name, (_, tables, content, _, _) in SCOPES.items()}
     relevant = _relevant(request.db, text, bound) if words and ranking.has_index(request.db) else {}
     counts = dict.fromkeys(SCOPES, 0)
     for name in SCOPES if words else ():
-        count = f"SELECT count(*) {found[name]}"
+        count = f"SELECT count(*) {sources[name]}"
         counts[name] = len(relevant[name]) if name in relevant else one(request.db, count, bound)[0]
     pager = Pager.of(request, counts[scope], 20, "page")
     _, tables, _, columns, order = SCOPES[scope]
@@ -343,7 +343,7 @@ def search(request: Request) -> str:
         rows = request.db.execute(query, {**bound, "keys": json.dumps(keys)}).fetchall()
         rows.sort(key=lambda row: keys.index(row[key.partition(".")[2]]))
     else:
-        query = f"SELECT {columns} {found[scope]} ORDER BY {order} LIMIT :limit OFFSET :first"
+        query = f"SELECT {columns} {sources[scope]} ORDER BY {order} LIMIT :limit OFFSET :first"
         bound |= {"limit": pager.limit if words else 0, "first": pager.first}
         rows = request.db.execute(query, bound).fetchall()
     tabs = [
@@ -356,10 +356,11 @@ def search(request: Request) -> str:
 
 def _relevant(db: sqlite3.Connection, text: str, bound: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the keys of what fits a text, by kind, for those that have an index: what is called so first, then by relevance."""
-    found = {}
+    keys_by_scope = {}
     for name, (index, weights, key, exact) in INDEXES.items():
         relevances = ranking.ranked(db, index, text, weights)
         query = f"SELECT {key}, {exact} {SCOPES[name][1]} AND {key} IN (SELECT value FROM json_each(:keys))"
-        seen = dict(map(tuple, db.execute(query, {**bound, "text": text, "keys": json.dumps(list(relevances))})))
-        found[name] = sorted((key for key in relevances if key in seen), key=lambda key, seen=seen: not seen[key])  # type: ignore[misc]
-    return found
+        sort_values = dict(map(tuple, db.execute(query, {**bound, "text": text, "keys": json.dumps(list(relevances))})))
+        ranks = {key: not sort_values[key] for key in relevances if key in sort_values}  # 0 for exact matches
+        keys_by_scope[name] = sorted(ranks, key=ranks.__getitem__)
+    return keys_by_scope

@@ -34,10 +34,10 @@ def list_projects(request: Request, where: str = "1", **values: Any) -> dict[str
     sort = sort if sort in ORDERS else next(iter(ORDERS))
     request.shows({"name": folded(name), "topic": folded(topic)})
     request.arranges({"sort": sort})
-    wanted = f"""({where}) AND (:name = '' OR instr(lower(p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description
+    condition = f"""({where}) AND (:name = '' OR instr(lower(p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description
         || ' ' || p.topics), lower(:name)))
         AND (:topic = '' OR instr(', ' || lower(p.topics) || ',', ', ' || lower(:topic) || ','))"""
-    rows = queries.find_projects(request.db, me, where=wanted, order=ORDERS[sort][1], name=name, topic=topic, **values)
+    rows = queries.find_projects(request.db, me, where=condition, order=ORDERS[sort][1], name=name, topic=topic, **values)
     pager = Pager.of(request, len(rows), 20, "page")
     orders = [(key, label) for key, (label, _) in ORDERS.items()]
     return {"rows": pager.cut(rows), "pager": pager, "name": name, "topic": topic, "sort": sort, "orders": orders}
@@ -69,8 +69,8 @@ def path_complaint(db: sqlite3.Connection, namespace: str, path: str) -> str:
     """Return why a project cannot have a path, "" if it can."""
     if not is_slug(path):
         return "Project slug can contain only letters, digits, '_', '-' and '.'. It must not start with '-' or end in '.'."
-    taken = db.execute("SELECT 1 FROM project WHERE namespace = ? AND path = ? COLLATE NOCASE", (namespace, path)).fetchone()
-    return f"The path {namespace}/{path} has already been taken." if taken else ""
+    existing = db.execute("SELECT 1 FROM project WHERE namespace = ? AND path = ? COLLATE NOCASE", (namespace, path)).fetchone()
+    return f"The path {namespace}/{path} has already been taken." if existing else ""
 
 
 def add_project(request: Request, user: sqlite3.Row, values: Mapping[str, Any]) -> int:
@@ -79,8 +79,8 @@ def add_project(request: Request, user: sqlite3.Row, values: Mapping[str, Any]) 
     group = queries.group(db, values["namespace"])
     owner = {"group_id": group["group_id"]} if group else {"owner_id": user["user_id"]}
     names = ("namespace", "path", "name", "description", "topics", "visibility", "default_branch", "license", "forked_from_id")
-    given = {"topics": "", "default_branch": "main", "license": ""} | {name: values[name] for name in names if name in values}
-    project_id = insert(db, "project", created_at=now, last_activity_at=now, **owner, **given)
+    options = {"topics": "", "default_branch": "main", "license": ""} | {name: values[name] for name in names if name in values}
+    project_id = insert(db, "project", created_at=now, last_activity_at=now, **owner, **options)
     if not group:
         insert(db, "project_member", project_id=project_id, user_id=user["user_id"], role="Owner", created_at=now)
     return project_id
@@ -203,7 +203,7 @@ def fork(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Res
             errors.append("Select a namespace where you may create projects.")
         elif complaint := path_complaint(request.db, values["namespace"], project["path"]):
             errors.append(complaint)
-        if values["visibility"] not in _allowed(project):
+        if values["visibility"] not in _fork_visibilities(project):
             errors.append("A fork cannot be more visible than its source.")
         if not errors:
             shared = {key: project[key] for key in ("path", "name", "description", "topics", "default_branch", "license")}
@@ -213,12 +213,12 @@ def fork(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Res
     return request.render("fork.html", project=project, namespaces=spaces, values=values, errors=errors)
 
 
-def _allowed(project: sqlite3.Row) -> tuple[str, ...]:
+def _fork_visibilities(project: sqlite3.Row) -> tuple[str, ...]:
     """Return the visibilities that a fork may have."""
     return VISIBILITIES[: VISIBILITIES.index(project["visibility"]) + 1]
 
 
-site.templates.globals.update(allowed_visibilities=_allowed)
+site.templates.globals.update(allowed_visibilities=_fork_visibilities)
 
 
 FIELDS = {
@@ -271,12 +271,12 @@ def set_default_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -
 @site.post("/<namespace>/<path>/-/edit/path", members_only, in_project("Owner", even_archived=True))
 def rename(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Change a project's path."""
-    wanted = clean(request.form.get("path", ""))
-    complaint = "" if wanted == project["path"] else path_complaint(request.db, project["namespace"], wanted)
+    new_path = clean(request.form.get("path", ""))
+    complaint = "" if new_path == project["path"] else path_complaint(request.db, project["namespace"], new_path)
     if complaint:
-        return _page(request, project, {"path": wanted}, [complaint])
-    update(request.db, "project", "project_id", project["project_id"], path=wanted)
-    return request.redirect(f"/{project['namespace']}/{wanted}", "The path was changed.")
+        return _page(request, project, {"path": new_path}, [complaint])
+    update(request.db, "project", "project_id", project["project_id"], path=new_path)
+    return request.redirect(f"/{project['namespace']}/{new_path}", "The path was changed.")
 
 
 @site.post("/<namespace>/<path>/-/archive", members_only, in_project("Owner", even_archived=True))

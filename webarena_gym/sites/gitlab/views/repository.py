@@ -75,12 +75,12 @@ def on_branch(view: View) -> View:
     """Give the view the branch and the path that the address of the URL names; an empty repository leads to its project."""
 
     @wraps(view)
-    def guarded(request: Request, project: sqlite3.Row, address: str) -> str | Response:
+    def wrapper(request: Request, project: sqlite3.Row, address: str) -> str | Response:
         if not queries.branches(request.db, project["project_id"]):
             return redirect(f"/{project['full_path']}")
         return view(request, project, *queries.branch_and_path(request.db, project, address))
 
-    return guarded
+    return wrapper
 
 
 @site.get("/<namespace>/<path>/-/commits/<path:address>", in_project(), on_branch)
@@ -169,15 +169,15 @@ SHOWN = 40_000  # characters of a file that its page shows
 def switch(request: Request, project: sqlite3.Row) -> Response:
     """Lead to the same kind of page on another branch."""
     branch = queries.find_branch(request.db, project["project_id"], request.args.get("branch", ""))
-    kind, wanted = request.args.get("kind", ""), clean(request.args.get("path", ""))
+    kind, target = request.args.get("kind", ""), clean(request.args.get("path", ""))
     if branch is None or kind not in ("tree", "blob", "commits", "graphs"):
         raise NotFound
     names = [row["path"] for row in queries.files(request.db, branch["branch_id"])]
-    is_there = any(name == wanted or name.startswith(f"{wanted}/") for name in names)
-    if kind == "blob" and wanted not in names:
+    is_there = any(name == target or name.startswith(f"{target}/") for name in names)
+    if kind == "blob" and target not in names:
         kind = "tree"
     address = f"/{project['full_path']}/-/{kind}/{quote(branch['name'])}"
-    return redirect(f"{address}/{quote(wanted)}" if wanted and is_there and kind != "graphs" else address)
+    return redirect(f"{address}/{quote(target)}" if target and is_there and kind != "graphs" else address)
 
 
 @site.get("/<namespace>/<path>/-/tree/<path:address>", in_project(), on_branch)

@@ -82,7 +82,7 @@ PASSWORDS = {
 ACCOUNT = {"email": EMAIL, "night_mode": Field("Night mode"), "front_page": Field("Front page"), **PASSWORDS}
 
 
-def _own(user: sqlite3.Row, username: str) -> None:
+def _require_own(user: sqlite3.Row, username: str) -> None:
     if user["username"].lower() != username.lower():
         raise Forbidden("These are the settings of somebody else.")
 
@@ -90,7 +90,7 @@ def _own(user: sqlite3.Row, username: str) -> None:
 @site.form("/user/<username>/edit_biography", members_only)
 def biography(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's biography."""
-    _own(user, username)
+    _require_own(user, username)
     values, errors = taken(request, BIOGRAPHY, user)
     if errors != []:
         return request.render("biography.html", user=user, **values, errors=errors or [])
@@ -101,7 +101,7 @@ def biography(request: Request, user: sqlite3.Row, username: str) -> str | Respo
 @site.form("/user/<username>/account", members_only)
 def account(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's settings; the password stays when no new one is given."""
-    _own(user, username)
+    _require_own(user, username)
     values, errors = taken(request, ACCOUNT, {**dict(user), "password_confirmation": ""})
     if errors is not None:
         if values["night_mode"] not in NIGHT_MODES or values["front_page"] not in FRONT_PAGES:
@@ -230,7 +230,7 @@ def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response
     query = f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id"
     parties = {"me": user["user_id"], "thread_id": thread_id}
     thread = one(request.db, query, parties, missing="There is no such conversation of yours.")
-    values, errors = _typed(request, user, thread["other_id"])
+    values, errors = _posted_message(request, user, thread["other_id"])
     if errors is None:
         read = "UPDATE message SET is_read = 1 WHERE thread_id = :thread_id AND sender_id != :me"
         request.db.execute(read, parties)
@@ -250,7 +250,7 @@ def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response
 def compose(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Send a message, which begins a conversation."""
     receiver = find_user(request, username)
-    values, errors = _typed(request, user, receiver["user_id"])
+    values, errors = _posted_message(request, user, receiver["user_id"])
     if errors != []:
         return request.render("compose.html", receiver=receiver, typed=values["message"], errors=errors or [])
     thread_id = insert(request.db, "message_thread", sender_id=user["user_id"], receiver_id=receiver["user_id"])
@@ -258,7 +258,7 @@ def compose(request: Request, user: sqlite3.Row, username: str) -> str | Respons
     return redirect(f"/messages/{thread_id}")
 
 
-def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str] | None]:
+def _posted_message(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str] | None]:
     """Return what was typed, and what is wrong with it or with writing to that user; None before anything is."""
     values, errors = taken(request, FIELDS, {"message": ""})
     if errors is None:

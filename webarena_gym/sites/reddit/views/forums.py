@@ -167,7 +167,7 @@ def forums(request: Request, order: str = "by_title") -> str:
             rf"""(f.name || ' ' || f.title || ' ' || f.description || ' ' || coalesce(
                 (SELECT group_concat(tag, ' ') FROM forum_tag t WHERE t.forum_id = f.forum_id), '')) LIKE :word{place} ESCAPE '\'"""
         )
-    return _show(request, "List of forums", order, " AND ".join(conditions), values, phrase=phrase)
+    return _render_list(request, "List of forums", order, " AND ".join(conditions), values, phrase=phrase)
 
 
 @site.get("/tags")
@@ -182,10 +182,10 @@ def tagged(request: Request, tag: str) -> str:
     """Show the forums with a tag."""
     one(request.db, "SELECT 1 FROM forum_tag WHERE tag = ?", (tag,), missing=f"No forum has the tag {tag[:50]}.")
     where = "f.forum_id IN (SELECT forum_id FROM forum_tag WHERE tag = :tag)"
-    return _show(request, f"Forums tagged {tag}", "by_title", where, {"tag": tag}, tag=tag)
+    return _render_list(request, f"Forums tagged {tag}", "by_title", where, {"tag": tag}, tag=tag)
 
 
-def _show(
+def _render_list(
     request: Request, title: str, order: str, where: str, values: dict[str, str], *, phrase: str = "", tag: str = ""
 ) -> str:
     pager = Pager.of(request, value(request.db, f"SELECT count(*) FROM forum f WHERE {where}", values), PER_PAGE)
@@ -227,17 +227,17 @@ def results(request: Request) -> str:
     values: dict[str, object] = {"me": my_id(request)} | {f"word{place}": like(word) for place, word in enumerate(words)}
     order = "created_at DESC, identity DESC"
     if words and ranking.has_index(request.db):
-        found, order = RANKED, "relevance DESC, created_at DESC, identity DESC"
+        source, order = RANKED, "relevance DESC, created_at DESC, identity DESC"
         for index, weights in WEIGHTS.items():
             relevances = ranking.ranked(request.db, index, phrase, weights)
             values[index] = json.dumps([{"id": key, "relevance": value} for key, value in relevances.items()])
     else:
         submission = _all_words("s.title || ' ' || s.body || ' ' || coalesce(s.url, '')", len(words))
-        found = FOUND.format(submission=submission, comment=_all_words("c.body", len(words)))
-    total = value(request.db, f"SELECT count(*) FROM ({found})", values) if words else 0
+        source = FOUND.format(submission=submission, comment=_all_words("c.body", len(words)))
+    total = value(request.db, f"SELECT count(*) FROM ({source})", values) if words else 0
     pager = Pager.of(request, total, PER_PAGE)
     rows = []
-    for kind, identity, *_ in pager.select(request.db, f"{found} ORDER BY {order}", values) if words else ():
+    for kind, identity, *_ in pager.select(request.db, f"{source} ORDER BY {order}", values) if words else ():
         shown = f"{CARD} WHERE s.submission_id" if kind == "submission" else f"{REMARK} WHERE c.comment_id"
         rows.append((kind, first(request.db, f"{shown} = :identity", {"me": my_id(request), "identity": identity})))
     return request.render(
@@ -245,13 +245,13 @@ def results(request: Request) -> str:
         phrase=phrase,
         rows=rows,
         pager=pager,
-        order="the best matches" if found is RANKED else "the newest",
-        forums=_named(request, "name", "forum", phrase),
-        users=_named(request, "username", "user", phrase),
+        order="the best matches" if source is RANKED else "the newest",
+        forums=_matching_names(request, "name", "forum", phrase),
+        users=_matching_names(request, "username", "user", phrase),
     )
 
 
-def _named(request: Request, name: str, table: str, phrase: str) -> list[str]:
+def _matching_names(request: Request, name: str, table: str, phrase: str) -> list[str]:
     """Return the names of forums or users that contain the phrase, the shortest first."""
     query = rf"SELECT {name} AS name FROM {table} WHERE {name} LIKE ? ESCAPE '\' ORDER BY length({name}), {name} LIMIT ?"
     return [row["name"] for row in request.db.execute(query, (like(phrase), MOST_NAMES))] if phrase else []

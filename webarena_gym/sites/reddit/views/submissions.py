@@ -136,12 +136,12 @@ def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> R
 def hide(request: Request, user: sqlite3.Row, submission_id: int, change: str) -> Response:
     """Leave a submission out of the visitor's lists, or show it there again."""
     row = find_submission(request, submission_id)
-    query, said = {
+    query, notice = {
         "hide": ("INSERT OR IGNORE INTO hidden_submission VALUES (?, ?)", "hidden from"),
         "unhide": ("DELETE FROM hidden_submission WHERE user_id = ? AND submission_id = ?", "back in"),
     }[change]
     request.db.execute(query, (user["user_id"], submission_id))
-    return request.redirect(return_url(request, queries.address(row)), f"“{row['title']}” is {said} your lists.")
+    return request.redirect(return_url(request, queries.address(row)), f"“{row['title']}” is {notice} your lists.")
 
 
 FIELDS = {
@@ -162,7 +162,7 @@ FIELDS = {
 @site.get("/submit/<name>", members_only)
 @site.form("/submit", members_only)
 def submit(request: Request, user: sqlite3.Row, name: str = "") -> str | Response:
-    """Post what was typed; its author is the first to vote for it. The forum may stand in the URL of the form."""
+    """Create a submission, upvoted by its author. The URL of the form may contain the forum."""
     values, errors = dict.fromkeys(FIELDS, "") | {"forum": find_forum(request, name)["name"] if name else ""}, list[str]()
     if request.method == "POST":
         values = read(request, FIELDS)

@@ -26,7 +26,7 @@ from webarena_gym.sites.shopping.site import ID, current_customer, members_only,
 
 
 def is_subscribed(db: sqlite3.Connection, email: str) -> bool:
-    """Tell whether the newsletter goes to that address."""
+    """Return True if the address is subscribed to the newsletter."""
     query = "SELECT 1 FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE AND status = 'Subscribed'"
     return first(db, query, (email,)) is not None
 
@@ -60,11 +60,11 @@ def manage(request: Request, customer: sqlite3.Row) -> str | Response:
     email, present = customer["email"], is_subscribed(request.db, customer["email"])
     if request.method != "POST":
         return request.render("newsletter.html", is_subscribed=present)
-    wanted = request.form.get("is_subscribed") == "1"
-    if wanted and not present:
+    is_wanted = request.form.get("is_subscribed") == "1"
+    if is_wanted and not present:
         subscribe(request, email, customer["customer_id"])
         request.flash("We have saved your subscription.")
-    elif present and not wanted:
+    elif present and not is_wanted:
         query = "UPDATE newsletter_subscriber SET status = 'Unsubscribed' WHERE email = ? COLLATE NOCASE"
         request.db.execute(query, (email,))
         request.flash("We have removed your newsletter subscription.")
@@ -180,7 +180,9 @@ def book(request: Request, customer: sqlite3.Row) -> str:
 def save_own_address(request: Request, customer: sqlite3.Row, address_id: int = 0) -> str | Response:
     """Add an address to the book, or change one."""
     names = {"firstname": customer["firstname"], "lastname": customer["lastname"], "country": queries.country(request.db)}
-    values: Mapping[str, str] = dict(_own(request, customer, address_id)) if address_id else dict.fromkeys(ADDRESS, "") | names
+    values: Mapping[str, str] = (
+        dict(_own_address(request, customer, address_id)) if address_id else dict.fromkeys(ADDRESS, "") | names
+    )
     defaults, errors = {name: bool(values.get(name)) for name in DEFAULTS}, list[str]()
     if request.method == "POST":
         values, errors = checked(request, ADDRESS)
@@ -195,7 +197,7 @@ def save_own_address(request: Request, customer: sqlite3.Row, address_id: int = 
 def delete(request: Request, customer: sqlite3.Row) -> Response:
     """Take an address out of the book; a default one stays."""
     address_id = whole_number(request.form.get("id"), 1, 10**9 - 1) or 0
-    address = _own(request, customer, address_id)
+    address = _own_address(request, customer, address_id)
     if any(address[name] for name in DEFAULTS):
         request.flash("A default address cannot be deleted.", "error")
     else:
@@ -204,7 +206,7 @@ def delete(request: Request, customer: sqlite3.Row) -> Response:
     return redirect("/customer/address/")
 
 
-def _own(request: Request, customer: sqlite3.Row, address_id: int) -> sqlite3.Row:
+def _own_address(request: Request, customer: sqlite3.Row, address_id: int) -> sqlite3.Row:
     query = "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?"
     return one(request.db, query, (address_id, customer["customer_id"]))
 
@@ -261,8 +263,8 @@ def _page(request: Request, found: sqlite3.Row, tab: str, address: str) -> str:
 @site.post("/sales/order/reorder/", members_only)
 def reorder(request: Request, customer: sqlite3.Row) -> Response:
     """Put what an order held into the cart once more, as far as it is to be had."""
-    found = _own_order(request, customer, whole_number(request.form.get("order_id"), 1, 10**9 - 1))
-    for item in queries.order_items(request.db, found["order_id"]):
+    own_order = _own_order(request, customer, whole_number(request.form.get("order_id"), 1, 10**9 - 1))
+    for item in queries.order_items(request.db, own_order["order_id"]):
         try:
             _add_again(request, item)
         except RefusedError as refusal:

@@ -52,16 +52,16 @@ def update_cart(request: Request) -> Response:
     """Change the quantities; a quantity of 0 takes the row out."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
-    wanted = {line.item_id: whole_number(request.form.get(f"qty[{line.item_id}]"), 0, carts.MOST) for line in lines}
+    quantities = {line.item_id: whole_number(request.form.get(f"qty[{line.item_id}]"), 0, carts.MOST) for line in lines}
     pieces: dict[int, int] = {}
     for line in lines:
-        quantity = wanted[line.item_id]
+        quantity = quantities[line.item_id]
         if quantity is None:
             return request.redirect("/checkout/cart/", NO_QUANTITY, "error")
         pieces[line.product_id] = pieces.get(line.product_id, 0) + quantity
         if quantity > line.quantity and pieces[line.product_id] > line.available:
             return request.redirect("/checkout/cart/", f"The requested quantity of {line.name} is not available.", "error")
-    for item_id, quantity in wanted.items():
+    for item_id, quantity in quantities.items():
         request.db.execute("UPDATE cart_item SET quantity = ? WHERE item_id = ?", (quantity, item_id))
     request.db.execute("DELETE FROM cart_item WHERE quantity = 0")
     return redirect("/checkout/cart/")
@@ -86,11 +86,11 @@ def coupon(request: Request) -> Response:
     if request.form.get("remove") == "1":
         request.db.execute("UPDATE cart SET coupon_code = NULL WHERE cart_id = ?", (cart["cart_id"],))
         return request.redirect("/checkout/cart/", "You canceled the coupon code.")
-    wanted = clean(request.form.get("coupon_code", ""))[:255]
-    rules = carts.rules_in_force(request.db, request.now, wanted) if wanted else []
+    coupon_code = clean(request.form.get("coupon_code", ""))[:255]
+    rules = carts.rules_in_force(request.db, request.now, coupon_code) if coupon_code else []
     code = next((rule["coupon_code"] for rule in rules if rule["coupon_code"]), None)  # as the rule spells it
     if code is None:
-        request.flash(f'The coupon code "{wanted}" is not valid.', "error")
+        request.flash(f'The coupon code "{coupon_code}" is not valid.', "error")
     else:
         request.db.execute("UPDATE cart SET coupon_code = ? WHERE cart_id = ?", (code, cart["cart_id"]))
         request.flash(f'You used coupon code "{code}".')
@@ -125,9 +125,9 @@ def shipping(request: Request) -> str | Response:
     rates = carts.rates(request, lines, totals.subtotal_cents - totals.discount_cents)
     book = queries.addresses(request.db, customer["customer_id"]) if customer else []
     chosen = whole_number(request.form.get("address_id"), 1, 10**9 - 1)
-    kept, errors = request.session.get("checkout", {}), list[str]()
-    values = dict.fromkeys(carts.ADDRESS, "") | {"country": queries.country(request.db)} | kept.get("address", {})
-    email = kept.get("email", "")
+    checkout, errors = request.session.get("checkout", {}), list[str]()
+    values = dict.fromkeys(carts.ADDRESS, "") | {"country": queries.country(request.db)} | checkout.get("address", {})
+    email = checkout.get("email", "")
     if request.method == "POST":
         email = customer["email"] if customer else clean(request.form.get("email", ""))
         address = next((row for row in book if row["address_id"] == chosen), None)
@@ -166,12 +166,12 @@ def shipping(request: Request) -> str | Response:
 @site.form("/checkout/payment/")
 def payment(request: Request) -> str | Response:
     """Place the order."""
-    kept, method = request.session.get("checkout"), request.session.get("shipping_method")
+    checkout, method = request.session.get("checkout"), request.session.get("shipping_method")
     try:
         lines, totals = _content(request, method)
     except carts.RefusedError as refusal:
         return request.redirect("/checkout/cart/", str(refusal), "error")
-    if kept is None or totals.shipping_cents is None or method is None:
+    if checkout is None or totals.shipping_cents is None or method is None:
         return redirect("/checkout/")
     billing, errors, chosen = None, list[str](), clean(request.form.get("payment_method", ""))
     if request.method == "POST":
@@ -181,19 +181,21 @@ def payment(request: Request) -> str | Response:
             errors += complaints(billing, carts.ADDRESS) if is_asked else ["Please enter the billing address."]
             billing["country"] = billing["country"] if is_asked else queries.country(request.db)
         if not errors:
-            address = kept["address"]
-            if kept["is_to_be_saved"]:
+            address = checkout["address"]
+            if checkout["is_to_be_saved"]:
                 defaults = {"is_default_billing": False, "is_default_shipping": False}
                 carts.save_address(request.db, request.session["customer_id"], address, defaults)
             addresses = {"billing": billing or address, "shipping": address}
             how = {"shipping_method": method, "payment_method": chosen}
-            request.session["last_order"] = carts.place(request, lines, totals, email=kept["email"], addresses=addresses, **how)
+            request.session["last_order"] = carts.place(
+                request, lines, totals, email=checkout["email"], addresses=addresses, **how
+            )
             for name in ("checkout", "shipping_method"):
                 request.session.pop(name)
             return redirect("/checkout/onepage/success/")
     return request.render(
         "payment.html",
-        address=kept["address"],
+        address=checkout["address"],
         method=method,
         lines=lines,
         totals=totals,
@@ -280,10 +282,10 @@ def _items(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
     return db.execute(query, (customer_id,)).fetchall()
 
 
-def _chosen(request: Request, customer: sqlite3.Row) -> sqlite3.Row | None:
+def _posted_item(request: Request, customer: sqlite3.Row) -> sqlite3.Row | None:
     """Return the item of the customer's that the posted form names."""
-    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
-    return next((item for item in _items(request.db, customer["customer_id"]) if item["item_id"] == wanted), None)
+    item_id = whole_number(request.form.get("item"), 1, 10**9 - 1)
+    return next((item for item in _items(request.db, customer["customer_id"]) if item["item_id"] == item_id), None)
 
 
 @site.post("/wishlist/index/add/")
@@ -329,7 +331,7 @@ def update_wish_list(request: Request, customer: sqlite3.Row) -> Response:
 @site.post("/wishlist/index/remove/", members_only)
 def remove_from_wish_list(request: Request, customer: sqlite3.Row) -> Response:
     """Take an item off the wish list."""
-    item = _chosen(request, customer)
+    item = _posted_item(request, customer)
     if item is None:
         return redirect("/wishlist/")
     request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (item["item_id"],))
@@ -339,7 +341,7 @@ def remove_from_wish_list(request: Request, customer: sqlite3.Row) -> Response:
 @site.post("/wishlist/index/cart/", members_only)
 def to_cart(request: Request, customer: sqlite3.Row) -> Response:
     """Move one item into the cart; who has to choose options first is sent to the product."""
-    item = _chosen(request, customer)
+    item = _posted_item(request, customer)
     return redirect("/wishlist/" if item is None or _move(request, item) else f"/{item['url_key']}.html")
 
 
@@ -351,7 +353,7 @@ def all_to_cart(request: Request, customer: sqlite3.Row) -> Response:
 
 
 def _move(request: Request, item: sqlite3.Row) -> bool:
-    """Move an item from the wish list into the cart; tell whether that was possible."""
+    """Move an item from the wish list into the cart. Return True if that was possible."""
     product = queries.product(request.db, item["product_id"])
     assert product is not None
     try:
@@ -397,9 +399,9 @@ def add_to_compare(request: Request) -> Response:
 @site.post("/catalog/product_compare/<any(remove, clear):change>/")
 def remove_from_compare(request: Request, change: str) -> Response:
     """Take a product out of the comparison, or all of them."""
-    query, said = "DELETE FROM compare_item WHERE session_id = :session", "cleared the comparison list"
+    query, notice = "DELETE FROM compare_item WHERE session_id = :session", "cleared the comparison list"
     if change == "remove":
-        query, said = f"{query} AND product_id = :product", "removed a product from the comparison list"
+        query, notice = f"{query} AND product_id = :product", "removed a product from the comparison list"
     product_id = whole_number(request.form.get("product"), 1, 10**9 - 1)
     request.db.execute(query, {"session": request.session_id, "product": product_id})
-    return request.redirect("/catalog/product_compare/", f"You {said}.")
+    return request.redirect("/catalog/product_compare/", f"You {notice}.")

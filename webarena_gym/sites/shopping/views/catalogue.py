@@ -31,8 +31,8 @@ def draw_image(name: str) -> str:
     dice = hashlib.sha256(name.encode()).digest()
     hue, strong, light = dice[0] * 360 // 256, 16 + dice[1] % 38, 36 + dice[2] % 26
     paints = _PAINTS | {"d": f"hsl({hue} {strong}% {light - 22}%)", "a": f"hsl({(hue + 30) % 360} {strong}% {light + 14}%)"}
-    said = f" {name.lower()} ".replace("-", " ").replace(",", " ")
-    parts = next(parts for words, parts in _SHAPES if any(f" {word}" in said for word in words.split("|")))
+    words_of_name = f" {name.lower()} ".replace("-", " ").replace(",", " ")
+    parts = next(parts for words, parts in _SHAPES if any(f" {word}" in words_of_name for word in words.split("|")))
     paths = "".join(f'<path fill="{paints[part[0]]}" fill-rule="evenodd" d="{part[1:]}"/>' for part in parts.split("|"))
     stops = [(0, light + 20), (38, light + 4), (100, light - 14)]
     body = "".join(f'<stop offset="{at}%" stop-color="hsl({hue} {strong}% {level}%)"/>' for at, level in stops)
@@ -59,7 +59,7 @@ SORT_KEYS: dict[str, Callable[[sqlite3.Row], Any]] = {
 
 
 Choice = tuple[str, str, int]
-"""A link of the filter column: what it says, where it leads, how many products are behind it."""
+"""A link of the filter column: its label, its URL, and the number of products."""
 
 
 class Listing:
@@ -77,7 +77,7 @@ class Listing:
         self.found = len(rows)
         self.active: list[Choice] = []
         self.filters: dict[str, object] = {}  # as the URL's values were understood
-        rows = self._filtered(rows)
+        rows = self._apply_filters(rows)
         self.facets = self._facets(rows)
         self.order = self._args.get("product_list_order", "")
         self.is_descending = self._args.get("product_list_dir") == "desc"
@@ -112,7 +112,7 @@ class Listing:
         """The URL of this list without filters."""
         return self.url(price=None, brand=None, rating=None, in_stock=None)
 
-    def _filtered(self, rows: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
+    def _apply_filters(self, rows: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
         """Return the rows that pass the filters of the URL, and note those filters as active."""
         low, high = price_range(self._args.get("price"))
         bounds = ("" if bound is None else bound // 100 for bound in (low, high))
@@ -284,9 +284,11 @@ def find(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
     Where the shop has an index, these are the most relevant products.
     """
     if ranking.has_index(db):
-        found = ranking.ranked(db, "product_text", phrase, WEIGHTS)
-        rows = queries.cards(db, "p.product_id IN (SELECT value FROM json_each(?))", [json.dumps(list(found))])
-        return sorted(rows, key=lambda row: (_rank(row, phrase.lower(), []) > 1, -found[row["product_id"]], row["product_id"]))
+        relevances = ranking.ranked(db, "product_text", phrase, WEIGHTS)
+        rows = queries.cards(db, "p.product_id IN (SELECT value FROM json_each(?))", [json.dumps(list(relevances))])
+        return sorted(
+            rows, key=lambda row: (_rank(row, phrase.lower(), []) > 1, -relevances[row["product_id"]], row["product_id"])
+        )
     words = _words(phrase)
     patterns = [like(word) for word in words]
     if not words:

@@ -151,12 +151,12 @@ def save_variants(request: Request, product_id: int) -> Response:
 def delete(db: sqlite3.Connection, ids: list[int]) -> None:
     """Delete products with all that hangs on them; orders keep their own copy of what was bought."""
     remove_variants(db, ids)
-    each = [(product_id,) for product_id in ids]
+    item = [(product_id,) for product_id in ids]
     db.executemany(
-        "DELETE FROM product_option_value WHERE option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)", each
+        "DELETE FROM product_option_value WHERE option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)", item
     )
     for table in ("product_option", "product_attribute", "review", "cart_item", "wishlist_item", "compare_item", "product"):
-        db.executemany(f"DELETE FROM {table} WHERE product_id = ?", each)
+        db.executemany(f"DELETE FROM {table} WHERE product_id = ?", item)
 
 
 @site.post("/admin/catalog/product/delete/id/<int:product_id>/", members_only)
@@ -206,7 +206,7 @@ def save_attributes(request: Request) -> str | Response:
     if request.method != "POST":
         ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]
         request.shows({"ids": ",".join(map(str, ids))})
-    found = _existing(request.db, ids)
+    products = _existing(request.db, ids)
     if request.method == "POST":
         form = Form(request)
         columns = {
@@ -220,10 +220,10 @@ def save_attributes(request: Request) -> str | Response:
         if not form.errors and not changes:
             form.errors.append("Please fill in what should change.")
         if not form.show_errors():
-            for row in found:
+            for row in products:
                 update(request.db, "product", "product_id", row["product_id"], **changes)
-            return request.redirect(PRODUCTS_URL, f"A total of {len(found)} record(s) were updated.")
-    if not found:
+            return request.redirect(PRODUCTS_URL, f"A total of {len(products)} record(s) were updated.")
+    if not products:
         return request.redirect(PRODUCTS_URL, "Please select items.", "error")
-    page = {"title": "Update Attributes", "section": "Catalog", "products": found, "stock": STOCK}
+    page = {"title": "Update Attributes", "section": "Catalog", "products": products, "stock": STOCK}
     return request.render("attributes.html", typed=typed, **page)

@@ -112,7 +112,7 @@ def _address_page(request: Request, title: str, section: str, back: str, **value
 
 
 def _read_address(form: grids.Form) -> dict[str, str]:
-    """Values of the form; its errors say what is missing."""
+    """Values of the form; its errors name missing fields."""
     return {name: form.text(name, label, required=name != "company") for name, label in FIELDS.items()}
 
 

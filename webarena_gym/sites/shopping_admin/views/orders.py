@@ -72,7 +72,7 @@ class Order(NamedTuple):
         return str(self.row["status"])
 
     def can(self, action: str) -> bool:
-        """Say whether an action is possible: to hold, to unhold, or one for which something is left in a line."""
+        """Return True if an action is possible: hold, unhold, or one for which a line has remaining pieces."""
         if action == "unhold":
             return self.status == "holded"
         if self.status not in (("processing", "complete") if action == "refund" else ("pending", "processing")):
@@ -115,14 +115,14 @@ def load_order(db: sqlite3.Connection, order_id: int) -> Order:
 
 def status_of(lines: tuple[Line, ...]) -> str:
     """Return the status that follows from the quantities."""
-    wanted = [line for line in lines if line.qty_ordered > line.qty_canceled]
-    if not wanted:
+    open_lines = [line for line in lines if line.qty_ordered > line.qty_canceled]
+    if not open_lines:
         return "canceled"
-    if all(line.qty_refunded >= line.qty_ordered - line.qty_canceled for line in wanted):
+    if all(line.qty_refunded >= line.qty_ordered - line.qty_canceled for line in open_lines):
         return "closed"
-    if not any(line.qty_invoiced or line.qty_shipped for line in wanted):
+    if not any(line.qty_invoiced or line.qty_shipped for line in open_lines):
         return "pending"
-    return "processing" if any(line.left("invoice") or line.left("ship") for line in wanted) else "complete"
+    return "processing" if any(line.left("invoice") or line.left("ship") for line in open_lines) else "complete"
 
 
 def _count(db: sqlite3.Connection, order: Order, column: str, quantities: Quantities) -> None:
@@ -208,7 +208,7 @@ site.get("/admin/sales/order/", members_only)(partial(show, grid=LISTS["orders"]
 @site.get("/admin/sales/order/view/order_id/<int:order_id>/", members_only)
 def order(request: Request, order_id: int) -> str:
     """One order with all that belongs to it."""
-    db, found = request.db, load_order(request.db, order_id)
+    db, loaded = request.db, load_order(request.db, order_id)
     bound = (order_id,)
     addresses = db.execute("SELECT * FROM order_address WHERE order_id = ?", bound)
     documents = "SELECT {0}_id, increment_id, created_at, {1} FROM {0} WHERE order_id = ?"
@@ -218,10 +218,10 @@ def order(request: Request, order_id: int) -> str:
     comments = "SELECT * FROM order_comment WHERE order_id = ? ORDER BY created_at DESC, comment_id DESC"
     return request.render(
         "order.html",
-        title=f"#{found.row['increment_id']}",
+        title=f"#{loaded.row['increment_id']}",
         section="Sales",
-        order=found,
-        row=found.row,
+        order=loaded,
+        row=loaded.row,
         statuses=STATUSES,
         addresses={address["kind"]: address for address in addresses},
         documents=[
@@ -243,8 +243,8 @@ WORDS = {
 @site.post("/admin/sales/order/<any(cancel, hold, unhold):action>/order_id/<int:order_id>/", members_only)
 def act(request: Request, action: str, order_id: int) -> Response:
     """Put an order on hold, release it, or cancel what is neither invoiced nor shipped, which goes back into stock."""
-    db, found = request.db, load_order(request.db, order_id)
-    if not found.can(action):
+    db, loaded = request.db, load_order(request.db, order_id)
+    if not loaded.can(action):
         request.flash("The order is not on hold." if action == "unhold" else f"You cannot {WORDS[action][0]}.", "error")
         return redirect(ORDER_URL.format(order_id))
     if action == "hold":
@@ -252,9 +252,9 @@ def act(request: Request, action: str, order_id: int) -> Response:
     elif action == "unhold":
         refresh_status(db, order_id)
     else:
-        quantities = {line.item_id: line.left("cancel") for line in found.lines}
-        _count(db, found, "qty_canceled", quantities)
-        _restock(db, found, quantities)
+        quantities = {line.item_id: line.left("cancel") for line in loaded.lines}
+        _count(db, loaded, "qty_canceled", quantities)
+        _restock(db, loaded, quantities)
     request.flash(f"You {WORDS[action][1]}.")
     return redirect(ORDER_URL.format(order_id))
 
@@ -262,11 +262,11 @@ def act(request: Request, action: str, order_id: int) -> Response:
 @site.post("/admin/sales/order/addComment/order_id/<int:order_id>/", members_only)
 def add_comment(request: Request, order_id: int) -> Response:
     """Add a comment to an order's history."""
-    found, form = load_order(request.db, order_id), Form(request)
+    loaded, form = load_order(request.db, order_id), Form(request)
     comment = form.text("comment", "Comment", limit=2000, lines=True)
     if not form.show_errors():
         ticks = {"is_customer_notified": form.is_ticked("notify"), "is_visible_on_front": form.is_ticked("visible")}
-        row = {"order_id": order_id, "status": found.status, "comment": comment, "created_at": str(request.now)} | ticks
+        row = {"order_id": order_id, "status": loaded.status, "comment": comment, "created_at": str(request.now)} | ticks
         insert(request.db, "order_comment", **row)
         request.flash("You added the comment.")
     return redirect(ORDER_URL.format(order_id))
@@ -282,7 +282,7 @@ def _read_track(form: Form) -> dict[str, str]:
 
 
 def _perform(request: Request, action: str, order: Order, quantities: Quantities, form: Form) -> None:
-    """Invoice, ship or refund goods as the form says. Raises OrderError, also when a field of the form is wrong."""
+    """Invoice, ship or refund the quantities of the form. Raises OrderError, also when a field of the form is wrong."""
     db, now, track, sums = request.db, str(request.now), {}, {}
     if action == "ship" and form.text("number", "Number", required=False):
         track = _read_track(form)
