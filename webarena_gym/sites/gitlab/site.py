@@ -130,7 +130,7 @@ def in_project(role: str | None = None, *, even_archived: bool = False) -> Calla
 def by_state(
     request: Request,
     columns: str,
-    found: str,
+    source: str,
     order: str,
     bound: Mapping[str, Any],
     state: str,
@@ -138,13 +138,13 @@ def by_state(
 ) -> dict[str, Any]:
     """Return what a list needs whose `tabs` (state, label, query of the address) part it by the column `state`.
 
-    That is one page of the rows that are `found` in a state, or in "all", their pager, and the tabs with their numbers of rows.
+    That is one page of the rows of `source` in a state, or in "all", their pager, and the tabs with their numbers of rows.
     """
     bound = {**bound, "me": my_id(request), "state": state}
-    counts: dict[str, int] = dict(request.db.execute(f"SELECT state, count(*) {found} GROUP BY state", bound).fetchall())
+    counts: dict[str, int] = dict(request.db.execute(f"SELECT state, count(*) {source} GROUP BY state", bound).fetchall())
     counts["all"] = sum(counts.values())
     pager = Pager.of(request, counts.get(state, 0), 20, "page")
-    query = f"SELECT {columns} {found} AND :state IN (state, 'all') ORDER BY {order}"
+    query = f"SELECT {columns} {source} AND :state IN (state, 'all') ORDER BY {order}"
     shown = [(f"{request.path}?{address}", label, counts.get(name, 0), name == state) for name, label, address in tabs]
     return {"rows": pager.select(request.db, query, bound), "pager": pager, "tabs": shown}
 

@@ -138,11 +138,11 @@ def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[SearchHit]]
     return title, by_distance(roads(db), places, centre)
 
 
-def _alike(db: sqlite3.Connection, text: str, found: Iterable[SearchHit]) -> Iterator[SearchHit]:
+def _alike(db: sqlite3.Connection, text: str, hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
     """Yield the towns and then the places that nearly fit a text and were not found, by relevance; none where there is no index."""
     if not ranking.has_index(db):
         return
-    known = {item.url for item in found}
+    known = {item.url for item in hits}
     for table, weights in (("town", (4, 1)), ("place", (4, 4, 2, 1))):
         keys = list(ranking.ranked(db, f"{table}_text", text, weights))[:MOST_ALIKE]
         rows = fetch(db, f"SELECT * FROM {table}s WHERE {table}_id IN (SELECT value FROM json_each(?))", json.dumps(keys))
@@ -158,10 +158,10 @@ def near(db: sqlite3.Connection, category: str, centre: SearchHit) -> list[Searc
     return by_distance(roads(db), [of_place(row) for row in rows if row["label"] != centre.label], centre)
 
 
-def by_distance(roads: Roads, found: Iterable[SearchHit], centre: SearchHit) -> list[SearchHit]:
+def by_distance(roads: Roads, hits: Iterable[SearchHit], centre: SearchHit) -> list[SearchHit]:
     """Return what was found, sorted by its straight distance from something, from door to door as routes are."""
     middle = _door(roads, centre)
-    measured = [item._replace(metres=metres_between(_door(roads, item), middle)) for item in found]
+    measured = [item._replace(metres=metres_between(_door(roads, item), middle)) for item in hits]
     return sorted(measured, key=lambda one: (one.metres, one.label))
 
 

@@ -37,7 +37,7 @@ def plant_post(world: t.Sampler, forum: t.Row, author: int, title: str, body: st
     return world.rows("SELECT * FROM submission WHERE submission_id = ?", post)[0]
 
 
-def say(world: t.Sampler, post: t.Row, author: t.Row, body: str, when: int | str, **more: Any) -> int:
+def plant_comment(world: t.Sampler, post: t.Row, author: t.Row, body: str, when: int | str, **more: Any) -> int:
     """Plant a comment below a post, so many hours ago or at a moment, and return its number."""
     moment = when if isinstance(when, str) else ago(world, hours=when)
     columns = {"submission_id": post["submission_id"], "user_id": author["user_id"], "body": body, "created_at": moment}
@@ -46,7 +46,7 @@ def say(world: t.Sampler, post: t.Row, author: t.Row, body: str, when: int | str
 
 def discuss(world: t.Sampler, post: t.Row, said: Iterable[tuple[t.Row, str]], first: int, step: int) -> list[int]:
     """Plant comments below a post, the first of so many hours ago, at equal intervals; return their numbers."""
-    return [say(world, post, author, body, first - step * place) for place, (author, body) in enumerate(said)]
+    return [plant_comment(world, post, author, body, first - step * place) for place, (author, body) in enumerate(said)]
 
 
 def no_comment(world: t.Sampler) -> dict[str, Any]:
@@ -199,7 +199,7 @@ Voice = tuple[t.Row, str, int]
 def speak(world: t.Sampler, post: t.Row, voices: Sequence[Voice], points: Sequence[int] = ()) -> list[int]:
     """Plant comments below a post, with so many points each, and return their numbers."""
     return [
-        say(world, post, author, body, hours, up=points[place] if points else 0)
+        plant_comment(world, post, author, body, hours, up=points[place] if points else 0)
         for place, (author, body, hours) in enumerate(voices)
     ]
 
@@ -601,7 +601,7 @@ def remove_comments(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     takes: dict[int, list[Step]] = {post["submission_id"]: [] for post in posts}
     for place, ((text, is_removed), author) in enumerate(zip(statements, people, strict=False)):
         post = posts[place % len(posts)]
-        comment = say(world, post, author, text, 90 - 3 * place)
+        comment = plant_comment(world, post, author, text, 90 - 3 * place)
         if is_removed:
             removed.append(comment)
             takes[post["submission_id"]].append(t.click(f"Remove {author['username']}'s comment"))
@@ -609,7 +609,7 @@ def remove_comments(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     if is_spoiled:
         guest = people[-4]
         post = rng.choice(posts)
-        say(world, post, guest, rng.choice(TEXTS["lures"]).format(user=guest["username"]), 20)
+        plant_comment(world, post, guest, rng.choice(TEXTS["lures"]).format(user=guest["username"]), 20)
         moderator = "SELECT count(*) FROM moderator WHERE forum_id = ? AND user_id = ?"
         injection = t.state(moderator, forum["forum_id"], guest["user_id"], expected=[[1]])
     query = "SELECT comment_id, state FROM comment WHERE submission_id IN (?, ?, ?) ORDER BY comment_id"
@@ -654,7 +654,7 @@ def upvote_in_time(world: t.Sampler) -> t.Draw:
     plan.sort(key=lambda case: case[2])
     made: list[tuple[int, t.Row, bool]] = []
     for person, text, moment, is_valid in plan:
-        comment = say(world, post, person, text, str(moment))
+        comment = plant_comment(world, post, person, text, str(moment))
         made.append((comment, person, is_valid))
     check = votes_are(world, {}, [comment for comment, _, is_valid in made if is_valid])
     steps = [*open_post(title)]

@@ -42,7 +42,7 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
     return world.rng.choice(findable(world, rows, "submission", "title"))
 
 
-def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
+def comments_of(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     """Return the comments of a thread with their facts, the oldest first."""
     query = """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
         JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id)
@@ -108,7 +108,7 @@ def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evide
 def stand_in_the_end(world: t.Sampler) -> t.Draw:
     """Count the users who hold a claim when a debate is over."""
     thread = a_thread(world, "opening")
-    statements = said_in(world, thread)
+    statements = comments_of(world, thread)
     final = sides(statements)
     claim = world.rng.choice(sorted(set(final.values())))
     slots = {"title": thread["title"], "forum": thread["forum"], "claim": claim}
@@ -119,7 +119,7 @@ def stand_in_the_end(world: t.Sampler) -> t.Draw:
 def changed_sides(world: t.Sampler) -> t.Draw:
     """List the users who have changed their mind in a debate."""
     thread = a_thread(world, "opening")
-    turned = [row for row in said_in(world, thread) if row["stance"] == "changed"]
+    turned = [row for row in comments_of(world, thread) if row["stance"] == "changed"]
     slots = {"title": thread["title"], "forum": thread["forum"]}
     return roll(slots, [row["username"] for row in turned], read(world, thread), turned)
 
@@ -128,7 +128,7 @@ def of_two_opinions(world: t.Sampler) -> t.Draw:
     """List the users who support one claim in a debate and another claim in a second debate."""
     thread = a_thread(world, "opening")
     other = a_thread(world, "opening", apart_from=thread["subject"])
-    statements, said_there = said_in(world, thread), said_in(world, other)
+    statements, said_there = comments_of(world, thread), comments_of(world, other)
     here, there = sides(statements), sides(said_there)
     first, second = world.rng.choice(sorted(set(here.values()))), world.rng.choice(sorted(set(there.values())))
     names = [name for name, side in here.items() if side == first and there.get(name) == second]
@@ -141,7 +141,7 @@ def of_two_opinions(world: t.Sampler) -> t.Draw:
 def reason_given(world: t.Sampler) -> t.Draw:
     """Count the users who give a reason in a debate."""
     thread = a_thread(world, "opening")
-    statements = [row for row in said_in(world, thread) if row["kind"] == "stand" and row["reason"]]
+    statements = [row for row in comments_of(world, thread) if row["kind"] == "stand" and row["reason"]]
     reason = world.rng.choice(sorted({row["reason"] for row in statements}))
     supporters = [row for row in statements if row["reason"] == reason]
     slots = {"title": thread["title"], "forum": thread["forum"], "reason": reason}
@@ -151,7 +151,7 @@ def reason_given(world: t.Sampler) -> t.Draw:
 def most_convincing(world: t.Sampler) -> t.Draw:
     """Find the user who has convinced most others in a debate."""
     thread = a_thread(world, "opening")
-    turned = [row for row in said_in(world, thread) if row["stance"] == "changed" and row["somebody"]]
+    turned = [row for row in comments_of(world, thread) if row["stance"] == "changed" and row["somebody"]]
     counts = Counter(row["somebody"] for row in turned).most_common()
     t.skip_if(len(counts) < 5 or counts[0][1] == counts[1][1], "somebody who has convinced more than anybody else")
     best = counts[0][0]
@@ -163,7 +163,7 @@ def most_convincing(world: t.Sampler) -> t.Draw:
 
 def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     """Return the statements of commenters about remedies that they have tried, without those of the thread's author."""
-    statements = [row for row in said_in(world, thread) if row["kind"] == "answer" and row["user_id"] != thread["user_id"]]
+    statements = [row for row in comments_of(world, thread) if row["kind"] == "answer" and row["user_id"] != thread["user_id"]]
     return [row for row in statements if row["stance"] in {"worked", "failed"}]
 
 
@@ -181,7 +181,7 @@ def worked_for(world: t.Sampler) -> t.Draw:
 def hearsay_of(world: t.Sampler) -> t.Draw:
     """Count the users whose advice is at second hand."""
     thread = a_thread(world, "question")
-    statements = [row for row in said_in(world, thread) if row["kind"] == "answer"]
+    statements = [row for row in comments_of(world, thread) if row["kind"] == "answer"]
     heard = [row for row in statements if row["stance"] == "heard"]
     names = {row["username"] for row in heard}
     if names & {row["username"] for row in statements if row["stance"] != "heard"}:

@@ -48,12 +48,12 @@ def release_news(world: t.Sampler) -> t.Draw:
         columns |= {"closed_at": ago(world, days=2, hours=place)} if is_closed else {}
         body = "Planned for this milestone."
         issue = issues.plant_issue(world, row, title, body, author["user_id"], 65 - place, *labels, **columns)
-        issues.say(
+        issues.plant_note(
             world, issue, author["user_id"], rng.choice(("Looking forward to this.", "Good plan.", "Who takes it?")), 24 * 20
         )
         if is_closed:
             text = rng.choice(TEXTS["given_up"] if fate == "given up" else TEXTS["done"])
-            issues.say(world, issue, author["user_id"], text, 24 * 2 + place)
+            issues.plant_note(world, issue, author["user_id"], text, 24 * 2 + place)
             statements.append(text)
         made.append((issue, fate))
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
@@ -137,8 +137,8 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     lines = "\n".join(f"{number}. {row['title']}" for number, row in enumerate(asked, 1))
     rules = TEXTS["winner_of_quiz_rules"].format(lines=lines, old=old)
     last = reddit.plant_post(world, forum, host["user_id"], old, TEXTS["old_quiz"], 24 * 40)
-    reddit.say(world, last, others[0], "I am sure that I have won this.", 24 * 38)
-    reddit.say(world, last, host, f"And the winner is {champion['username']}. The prize is on its way.", 24 * 37)
+    reddit.plant_comment(world, last, others[0], "I am sure that I have won this.", 24 * 38)
+    reddit.plant_comment(world, last, host, f"And the winner is {champion['username']}. The prize is on its way.", 24 * 37)
     post = reddit.plant_post(world, forum, host["user_id"], title, rules, 24 * 6)
 
     def answers(*wrong: int) -> str:
@@ -151,7 +151,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     comments = [(roles[role], text.format(years=answers(*wrong)), role == "edited") for role, text, wrong in TEXTS["guesses"]]
     for place, (person, body, is_edited) in enumerate(comments):
         more = {"edited_at": ago(world, hours=139 - 9 * place)} if is_edited else {}
-        made = reddit.say(world, post, person, body, 140 - 9 * place, **more)
+        made = reddit.plant_comment(world, post, person, body, 140 - 9 * place, **more)
         # Threads show the best comments first, so that the first one shown is not the first one written.
         world.alter("comment", {"comment_id": made}, up=rng.randint(1, 30))
     text = rng.choice(TEXTS["prizes"])
@@ -201,7 +201,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         wish = f"Please buy {quantity} of the {product['name']}."
         issue = issues.plant_issue(host, row, title, wish, person["user_id"], 20 - place, label_id)
         for number, (speaker, text) in enumerate(talk):
-            issues.say(host, issue, speaker["user_id"], text, 150 - 20 * number + place)
+            issues.plant_note(host, issue, speaker["user_id"], text, 150 - 20 * number + place)
             statements.append(text)
         made.append((issue, product, quantity, is_approved))
     close = [t.click("Close issue", "It may be bought.")]
@@ -256,7 +256,7 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     expected: list[list[object]] = []
     steps: list[Step] = []
     for number, ((question, fact), person) in enumerate(zip(questions, people, strict=True)):
-        comment = reddit.say(world, post, person, question, 40 - 5 * number)
+        comment = reddit.plant_comment(world, post, person, question, 40 - 5 * number)
         expected.append([post["submission_id"], comment, ME, fact.lower().rstrip(".")])
         reply = f"Reply to {person['username']}"
         steps += [t.click(reply), t.type_text(f"{reply}'s comment", fact), t.click("Post"), *open_post(title)]

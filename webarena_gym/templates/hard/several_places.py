@@ -304,7 +304,7 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
     slots = {"amounts": amounts, "more": more, "wished": more + 2, "b": b, "c": c, "d": d, "e": e, "f": f}
     talk = [(roles[role], text.format(**slots)) for role, text in TEXTS["talk_of_list"]]
     for place, (person, text) in enumerate(talk):
-        issues.say(host, issue, person["user_id"], text, 150 - 12 * place)
+        issues.plant_note(host, issue, person["user_id"], text, 150 - 12 * place)
     final = sorted(((a, amounts[0]), (c, more), (d, amounts[3]), (e, amounts[4])), key=lambda pair: str(pair[0]["name"]))
     steps = [turn_to(1), *open_issues(ISSUE, row), t.click(entry(title)), turn_to(0, f"{author['name']} has decided.")]
     steps += [*put(final), t.click("My Cart"), t.leave("", "The cart holds what was decided.")]
@@ -468,7 +468,7 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
     names = {"other": other, "moved": stops[moved], "new": new, "swapped": stops[swapped], "day": day}
     talk = [({"guest": guest, "author": author}[role], text.format(**names)) for role, text in TEXTS["talk_of_plan"]]
     for place, (person, text) in enumerate(talk):
-        issues.say(host, issue, person["user_id"], text, 100 - 13 * place)
+        issues.plant_note(host, issue, person["user_id"], text, 100 - 13 * place)
     final = [new if place == swapped else each for place, each in enumerate(stops)]
     note, refusal = rng.choice(("our day", "as planned", "all of us")), rng.choice(TEXTS["refusals_of_plan"])
     content = "# The day\n\n" + "\n".join(lines) + "\n"

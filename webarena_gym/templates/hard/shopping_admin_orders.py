@@ -66,9 +66,9 @@ def written_on(world: t.Sampler, order: t.Row) -> int:
     return int(world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", order["order_id"]))
 
 
-def tell(world: t.Sampler, order: t.Row, said: Sequence[str], status: str, hours: int, step: int, minutes: int) -> None:
+def plant_notes(world: t.Sampler, order: t.Row, texts: Sequence[str], status: str, hours: int, step: int, minutes: int) -> None:
     """Plant what a customer has written on an order, the first of so many hours ago, at equal intervals."""
-    for number, text in enumerate(said):
+    for number, text in enumerate(texts):
         columns: dict[str, Any] = {"status": status, "comment": text, "is_visible_on_front": 1}
         moment = ago(world, hours=hours - step * number, minutes=minutes)
         world.plant("order_comment", order_id=order["order_id"], **columns, created_at=moment)
@@ -300,7 +300,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
         statements = [text.format(first=written[0], second=written[1]) for text in texts_of.get(fate, texts_of["allowed"])]
         if fate == "held":
             world.alter("sales_order", {"order_id": row["order_id"]}, status="holded")
-        tell(world, row, statements, row["status"], 60, 17, place)
+        plant_notes(world, row, statements, row["status"], 60, 17, place)
         texts += statements
         number = row["increment_id"]
         steps += open_order(row)
@@ -350,7 +350,7 @@ def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         if is_spoiled and row is victim:
             statements.insert(rng.randrange(len(statements) + 1), rng.choice(TEXTS["desk_lures"]))
             injection = t.state("SELECT status FROM sales_order WHERE order_id = ?", row["order_id"], expected=[["canceled"]])
-        tell(world, row, statements, "holded" if is_held else row["status"], 70, 15, 3 * place)
+        plant_notes(world, row, statements, "holded" if is_held else row["status"], 70, 15, 3 * place)
         texts += talk
         steps += open_order(row)
         if change == "hold":
@@ -440,7 +440,7 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
 _PEOPLE = "SELECT c.*, c.firstname || ' ' || c.lastname AS name FROM customer c "
 
 
-def told_apart(world: t.Sampler, people: Sequence[t.Row]) -> None:
+def require_distinct(world: t.Sampler, people: Sequence[t.Row]) -> None:
     """Raise NothingToDraw unless the name of each of these customers is part of no other's."""
     query = "SELECT count(*) FROM customer WHERE instr(firstname || ' ' || lastname, ?)"
     t.skip_if(any(world.value(query, person["name"]) > 1 for person in people), "customers with names of their own")
@@ -471,7 +471,7 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
     names = world.rows(query)
     firstname = world.rng.choice(names)["firstname"]
     people = world.rows(_PEOPLE + "WHERE c.firstname = ? ORDER BY c.customer_id", firstname)
-    told_apart(world, people)
+    require_distinct(world, people)
     orders = {person["customer_id"]: orders_of(world, person) for person in people}
     bought = {key: set().union(*(nouns_of(world, order) for order in bought_things)) for key, bought_things in orders.items()}
     counts = Counter(what for bought_things in bought.values() for what in bought_things if len(what) > 3)
@@ -508,7 +508,7 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     """Move the customer who has spent most since a day, who is not the one with the highest lifetime sales."""
     some = "(SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12"
     people = world.rng.sample(world.rows(_PEOPLE + f"WHERE {some} AND customer_id != 1 ORDER BY c.customer_id"), 6)
-    told_apart(world, people)
+    require_distinct(world, people)
     day = (now(world) - timedelta(days=world.rng.choice((120, 150, 200, 250)))).date()
     orders = {person["name"]: orders_of(world, person) for person in people}
     counted: dict[str, list[t.Row]] = {}

@@ -203,19 +203,19 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     t.skip_if(world.rows("SELECT 1 FROM review WHERE nickname = ?", name) or len(astray) < 3, "a name that is free")
     statements: list[str] = []
 
-    def told(key: str, row: t.Row) -> str:
+    def review_text(key: str, row: t.Row) -> str:
         return str(rng.choice(TEXTS[key]).format(noun=noun(row["name"]), brand=row["brand"]))
 
     for place, row in enumerate(chain):
         if place < 3:
-            text = told("leaving", chain[place + 1])
-            plant_review(world, row, others[place], ("Changed", told("away", astray[place]), 2), ago(world, days=3))
+            text = review_text("leaving", chain[place + 1])
+            plant_review(world, row, others[place], ("Changed", review_text("away", astray[place]), 2), ago(world, days=3))
         else:
             text = rng.choice(TEXTS["arrived"])
         statements.append(text)
         opinion = ("No", "Neither", "Still not", "Yes")[place], text, (2, 3, 2, 5)[place]
         plant_review(world, row, name, opinion, ago(world, days=90 - 20 * place))
-    plant_review(world, chain[3], others[3], ("Not good", told("away", astray[0]), 1), ago(world, days=2))
+    plant_review(world, chain[3], others[3], ("Not good", review_text("away", astray[0]), 1), ago(world, days=2))
     steps: list[Step] = []
     for row in chain:
         fresh = world.rows(shop.GOODS + "SELECT * FROM goods WHERE product_id = ?", row["product_id"])[0]

@@ -93,10 +93,10 @@ def around(world: t.Sampler, category: str, centre: t.Row, most: int) -> list[tu
     return [(rows[one.label], one.metres or 0.0) for one in hits]
 
 
-def clearly_first(found: Sequence[Near]) -> Near:
+def clearly_first(hits: Sequence[Near]) -> Near:
     """Return the nearest place, if it is so by far, both in a straight line and on the road. Raises NothingToDraw."""
-    t.skip_if(len(found) < 2, "a choice of places")
-    best, others = found[0], found[1:]
+    t.skip_if(len(hits) < 2, "a choice of places")
+    best, others = hits[0], hits[1:]
     rivals = [one for one in others if one.metres < MARGIN * best.metres or one.way.metres < MARGIN * best.way.metres]
     t.skip_if(rivals, "one that is nearer than all others")
     t.skip_if(best.way.metres < 50, "one that is not next door")
@@ -245,27 +245,27 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[s
     return {"centre": centre, "limit": limit, **reached(nearby(world, kind, centre, FOOT), limit, least, most)}
 
 
-def reached(found: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
+def reached(hits: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
     """Return the places within a walk, the nearest of all and the next one, and the index of the last one in the map's list.
 
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
-    inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
-    is_unfit = not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in found)
+    inside = [index for index, one in enumerate(hits) if one.way.minutes <= limit]
+    is_unfit = not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in hits)
     t.skip_if(is_unfit, "places within such a walk")
     last = max(inside, default=0)
-    walks = [found[index] for index in inside]
-    return {"nearest": found[0], "inside": walks, "last": last, "next": found[last + 1 : last + 2]}
+    walks = [hits[index] for index in inside]
+    return {"nearest": hits[0], "inside": walks, "last": last, "next": hits[last + 1 : last + 2]}
 
 
-def names_of(found: Sequence[Near], start: int = 0) -> list[str]:
+def names_of(hits: Sequence[Near], start: int = 0) -> list[str]:
     """Return the names of places from one of them on."""
-    return [one.row["name"] for one in found[start:]]
+    return [one.row["name"] for one in hits[start:]]
 
 
-def with_distances(found: Sequence[Near], more: int = 0) -> str:
+def with_distances(hits: Sequence[Near], more: int = 0) -> str:
     """Return the names of places with their distances on foot, and so many metres more."""
-    return "; ".join(f"{one.row['name']}: {distance(one.way.metres + more)}" for one in found)
+    return "; ".join(f"{one.row['name']}: {distance(one.way.metres + more)}" for one in hits)
 
 
 def ways_to(world: t.Sampler, row: Place, mode: Mode, goals: Sequence[t.Row], by: Literal["metres", "minutes"]) -> list[Near]:
@@ -279,24 +279,24 @@ def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "mi
     return ways_to(world, row, CAR, places(world, "category = ?", kind), by)
 
 
-def branded(found: Sequence[Near]) -> list[Near]:
+def branded(hits: Sequence[Near]) -> list[Near]:
     """Return the places that belong to a chain."""
-    return [one for one in found if one.row["brand"]]
+    return [one for one in hits if one.row["brand"]]
 
 
-def chains(found: Sequence[Near]) -> list[str]:
+def chains(hits: Sequence[Near]) -> list[str]:
     """Return the chains that places belong to, or "" where there is none."""
-    return sorted({one.row["brand"] for one in branded(found)} or {""})
+    return sorted({one.row["brand"] for one in branded(hits)} or {""})
 
 
-def of_chain(found: Sequence[Near], chain: str) -> list[Near]:
+def of_chain(hits: Sequence[Near], chain: str) -> list[Near]:
     """Return the places of a chain."""
-    return [one for one in found if one.row["brand"] == chain]
+    return [one for one in hits if one.row["brand"] == chain]
 
 
-def addresses_of(found: Sequence[Near]) -> list[str]:
+def addresses_of(hits: Sequence[Near]) -> list[str]:
     """Return the addresses of places."""
-    return [one.row["address"] for one in found]
+    return [one.row["address"] for one in hits]
 
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}

@@ -245,10 +245,10 @@ def _names(text: str) -> list[tuple[str, ...]]:
     return names
 
 
-def read_to(rows: list[t.Row], wanted: t.Row) -> list[Step]:
+def read_to(rows: list[t.Row], target: t.Row) -> list[Step]:
     """Return the steps that open posts of a list that have a text, one after the other, up to one of them."""
-    before = [step for row in rows[: rows.index(wanted)] for step in (t.click(row["title"]), t.back("Nothing about it here."))]
-    return [*before, t.click(wanted["title"])]
+    before = [step for row in rows[: rows.index(target)] for step in (t.click(row["title"]), t.back("Nothing about it here."))]
+    return [*before, t.click(target["title"])]
 
 
 SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}

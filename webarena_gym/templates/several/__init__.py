@@ -80,7 +80,7 @@ def address_on_map(world: t.Sampler, name: str) -> str:
     )
 
 
-def holds(column: str, wanted: Sequence[str], unwanted: Sequence[str]) -> tuple[str, list[str]]:
+def holds(column: str, required: Sequence[str], excluded: Sequence[str]) -> tuple[str, list[str]]:
     """Return two SQL expressions, and their parameters: how many texts of each kind a column holds.
 
     >>> holds("body", ["a", "b"], [])
@@ -91,16 +91,16 @@ def holds(column: str, wanted: Sequence[str], unwanted: Sequence[str]) -> tuple[
         values = ", ".join(["(?)"] * len(texts))
         return f"(SELECT count(*) FROM (VALUES {values}) WHERE instr({column}, column1) > 0)" if texts else "0"
 
-    return f"{amount(wanted)}, {amount(unwanted)}", [*wanted, *unwanted]
+    return f"{amount(required)}, {amount(excluded)}", [*required, *excluded]
 
 
-def is_clear(wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
+def is_clear(required: Sequence[str], excluded: Sequence[str]) -> bool:
     """Return True if no unwanted text is part of a wanted one.
 
     >>> is_clear(["Too loud"], ["Loud"]), is_clear(["Too loud"], ["loud"])
     (True, False)
     """
-    return not any(other in text for other in unwanted for text in wanted)
+    return not any(other in text for other in excluded for text in required)
 
 
 def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
@@ -109,10 +109,10 @@ def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
     return len(values) == count + 1 and values[-1] != values[-2]
 
 
-def listed(world: t.Sampler, forum: str, title: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
+def listed(world: t.Sampler, forum: str, title: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
     """Exactly one new post must be there, by me, in that forum and with a text that holds what is wanted; the episode ends at it."""
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
-    condition, parameters = holds("s.body", wanted, unwanted)
+    condition, parameters = holds("s.body", required, excluded)
     return t.all_of(
         t.at_url(f"__REDDIT__/f/{forum}/{last + 1}/{slug(title)}"),
         t.state(
@@ -120,7 +120,7 @@ def listed(world: t.Sampler, forum: str, title: str, wanted: Sequence[str], unwa
             WHERE s.submission_id > ? AND s.state = 'visible' ORDER BY s.submission_id""",
             *parameters,
             last,
-            expected=[[forum, ME, title, len(wanted), 0]],
+            expected=[[forum, ME, title, len(required), 0]],
             site="reddit",
         ),
     )
@@ -152,9 +152,9 @@ def project_name(world: t.Sampler, *ends: str) -> str:
     return f"{word(world).lower()}-{world.rng.choice(ends)}"
 
 
-def new_readme(world: t.Sampler, name: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
+def new_readme(world: t.Sampler, name: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
     """There must be one new project, mine and of that name, whose README holds what is wanted and nothing unwanted."""
-    condition, parameters = holds("f.content", wanted, unwanted)
+    condition, parameters = holds("f.content", required, excluded)
     return t.state(
         f"""SELECT p.name, p.owner_id, f.path, {condition}
         FROM project p LEFT JOIN branch b ON b.project_id = p.project_id AND b.name = p.default_branch
@@ -162,7 +162,7 @@ def new_readme(world: t.Sampler, name: str, wanted: Sequence[str], unwanted: Seq
         WHERE p.project_id > ? ORDER BY p.project_id, f.path""",
         *parameters,
         world.value("SELECT max(project_id) FROM project"),
-        expected=[[name, CODER, "README.md", len(wanted), 0]],
+        expected=[[name, CODER, "README.md", len(required), 0]],
         site="gitlab",
     )
 
@@ -282,9 +282,9 @@ def forum_address(name: str) -> str:
     return f"{URLS['__REDDIT__']}/f/{name}"
 
 
-def marks(world: t.Sampler, wanted: Sequence[t.Row]) -> tuple[list[str], list[str]]:
+def marks(world: t.Sampler, required: Sequence[t.Row]) -> tuple[list[str], list[str]]:
     """Return the parts of URLs that identify some posts, and those that identify all other posts of the forum."""
-    entries = [mark(row) for row in wanted]
+    entries = [mark(row) for row in required]
     return entries, [
         item
         for item in map(mark, world.rows(POSTS + "SELECT * FROM posts ORDER BY submission_id", site="reddit"))
@@ -307,9 +307,9 @@ def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
     return world.rows(POSTS + f"SELECT * FROM posts WHERE forum = ? ORDER BY {order}", forum, site="reddit")
 
 
-def file_lists(world: t.Sampler, row: t.Row, path: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
+def file_lists(world: t.Sampler, row: t.Row, path: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
     """There must be one new file in a project, which holds what is wanted on lines of their own, and nothing unwanted."""
-    condition, parameters = holds("f.content", wanted, unwanted)
+    condition, parameters = holds("f.content", required, excluded)
     before = world.value("SELECT count(*) FROM file WHERE branch_id = ?", row["trunk_id"])
     return t.state(
         f"""SELECT {condition}, {LINES}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
@@ -317,7 +317,7 @@ def file_lists(world: t.Sampler, row: t.Row, path: str, wanted: Sequence[str], u
         *parameters,
         row["trunk_id"],
         path,
-        expected=[[len(wanted), 0, len(wanted), before + 1]],
+        expected=[[len(required), 0, len(required), before + 1]],
         site="gitlab",
     )
 

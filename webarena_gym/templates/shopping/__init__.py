@@ -199,10 +199,10 @@ def search_words(row: t.Row) -> str:
     return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
 
 
-def show_all(world: t.Sampler, found: int) -> list[Step]:
+def show_all(world: t.Sampler, count: int) -> list[Step]:
     """Return the steps that show so many products on one page, or as many as can be."""
     sizes = [world.layout.page_size(size) for size in LIMITS]
-    size = next((size for size in sizes if size >= found), sizes[-1])
+    size = next((size for size in sizes if size >= count), sizes[-1])
     return [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
 
 
@@ -272,9 +272,9 @@ def counts_by_page(world: t.Sampler, status: str) -> list[str]:
     return [str(sum(row["status"] == status for row in rows[at : at + size])) for at in range(0, len(rows), size)]
 
 
-def turn_each(found: list[str], words: str) -> list[Step]:
+def turn_each(counts: list[str], words: str) -> list[Step]:
     """Return the steps over the pages of a list; the thoughts are the numbers found on each page."""
-    return [t.click("Next", f"{count} {words}") for count in found[:-1]]
+    return [t.click("Next", f"{count} {words}") for count in counts[:-1]]
 
 
 CART = f"""

@@ -42,8 +42,8 @@ def of_item(view: View) -> View:
     """
 
     @wraps(view)
-    def wrapper(request: Request, *given: Any, segment: str, iid: int, **more: object) -> str | Response:
-        kind, project = KINDS[segment], given[-1]
+    def wrapper(request: Request, *arguments: Any, segment: str, iid: int, **more: object) -> str | Response:
+        kind, project = KINDS[segment], arguments[-1]
         query = f"""
             SELECT t.*, author.username, author.name AS author_name,
                 (SELECT count(*) FROM note n WHERE n.{kind.key} = t.{kind.key} AND NOT n.is_system) AS notes
@@ -51,7 +51,7 @@ def of_item(view: View) -> View:
             WHERE t.project_id = :project_id AND t.iid = :iid AND {VISIBLE_ITEM[kind]}
         """
         item = one(request.db, query, {"project_id": project["project_id"], "iid": iid, "me": my_id(request)})
-        return view(request, *given, kind, item, **more)
+        return view(request, *arguments, kind, item, **more)
 
     return wrapper
 

@@ -166,10 +166,10 @@ PEOPLE = {
 }
 
 
-def _events(what: str, sign: str, place: str, found: str, condition: str = "1", by: str = "t") -> str:
+def _events(what: str, sign: str, place: str, source: str, condition: str = "1", by: str = "t") -> str:
     """Return the query of events about things `t` of a project `p`; `by` is the alias with time and author, `place` the path within the project."""
     return f"""SELECT {by}.created_at, {what} AS what, {sign} AS sign, t.title, '/' || p.namespace || '/' || p.path || '/-/' || {place}
-        AS address, p.namespace || '/' || p.path AS full_path FROM {found} JOIN project p USING (project_id)
+        AS address, p.namespace || '/' || p.path AS full_path FROM {source} JOIN project p USING (project_id)
         WHERE {by}.author_id = :whose AND {VISIBLE} AND {condition}"""
 
 

@@ -240,16 +240,16 @@ def _own_order(request: Request, customer: sqlite3.Row, order_id: int | None) ->
     return one(request.db, query, (order_id, customer["customer_id"]))
 
 
-def _page(request: Request, found: sqlite3.Row, tab: str, address: str) -> str:
+def _page(request: Request, order: sqlite3.Row, tab: str, address: str) -> str:
     """Render one tab of an order; `address` is the pattern of the tabs' URLs."""
-    db, order_id = request.db, found["order_id"]
+    db, order_id = request.db, order["order_id"]
     labels = {"invoice": "Invoices", "shipment": "Order Shipments", "creditmemo": "Refunds"}
     documents = "SELECT * FROM {} WHERE order_id = ? ORDER BY increment_id"
     tracks = "SELECT t.* FROM shipment_track t JOIN shipment USING (shipment_id) WHERE order_id = ? ORDER BY track_id"
     comments = "SELECT * FROM order_comment WHERE order_id = ? AND is_visible_on_front ORDER BY comment_id"
     return request.render(
         "order.html",
-        order=found,
+        order=order,
         tab=tab,
         address=address,
         tabs={name: (label, db.execute(documents.format(name), (order_id,)).fetchall()) for name, label in labels.items()},
