@@ -63,7 +63,7 @@ def serving(world_seed: int) -> Iterator[RenewableSites]:
 
 
 WORLD = 1000  # of the test split
-WHOLE = 10**9  # characters of a window that shows every page whole
+WHOLE = 10**9  # characters of a window that shows whole pages
 WEBARENA_SLEEP_S = 2.0  # after each action: `sleep_after_execution` as WebArena's own run.py sets it
 NAMES = ("inprocess", "chromium", "floor", "browsergym", "browsergym_nowait")
 
@@ -71,16 +71,16 @@ NAMES = ("inprocess", "chromium", "floor", "browsergym", "browsergym_nowait")
 class Effort(NamedTuple):
     """The extent of the measurements."""
 
-    rounds: int  # of everyone in turn
-    episodes: int  # of everyone in a round
+    rounds: int  # in which the contenders take turns
+    episodes: int  # of each contender in a round
     suite_rounds: int  # of the test split
-    suite_part: int  # every how many-th task of the split; 1 is all of it
-    large: bool  # whether the split is also played in a large world, which is built first
-    growth: int  # how many times as large the largest page and episode are as the smallest
+    suite_part: int  # every n-th task of the split; 1 is all of it
+    large: bool  # True to play the split in a large world too, which is built first
+    growth: int  # ratio of the largest page and episode to the smallest
     seconds: float  # of each point of the vector env
     pairs: int  # of lock-step and asynchronous, and of one core and two
     envs: tuple[int, ...]  # in the vector env
-    starts: int  # of Python, for the time of the import
+    starts: int  # of Python, to measure the import
 
 
 FULL = Effort(
@@ -93,7 +93,7 @@ QUICK = Effort(
 
 
 def main() -> None:
-    """Run the benchmark and print what it measured."""
+    """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.env_speed", description=__doc__)
     add = parser.add_argument
     add("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
@@ -156,7 +156,7 @@ def run_parallel(effort: Effort, names: Sequence[str], walks: Sequence[Recording
             rounds[contender.name].append(play_round(contender, chosen, others, served))
     sizes: dict[str, float | None] = {}
     for contender in present:
-        if contender.name != "browsergym_nowait":  # the same as with its waits
+        if contender.name != "browsergym_nowait":  # equal to that with waits
             log_progress(f"memory: {contender.name}")
             size = megabytes_per_env(contender, walks, served)
             sizes[contender.name] = None if size is None else round(size, 2)
@@ -170,7 +170,7 @@ def run_parallel(effort: Effort, names: Sequence[str], walks: Sequence[Recording
 
 
 def figures(rounds: Sequence[RoundTimes]) -> dict[str, Any]:
-    """Return the medians over rounds, steps and resets, and their numbers."""
+    """Return the medians over rounds, steps and resets, and their counts."""
     steps = [ms for measured in rounds for ms in measured.step_ms]
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
@@ -183,7 +183,7 @@ def figures(rounds: Sequence[RoundTimes]) -> dict[str, Any]:
 
 
 def ratios(result: dict[str, Any]) -> dict[str, float | None]:
-    """Return how many times as fast as others this package is, and how much longer than the floor its Chromium takes."""
+    """Return the speed of this package relative to the others, and the overhead of its Chromium over the floor."""
 
     def times(one: str, other: str) -> float | None:
         fast, slow = result[f"{one}_steps_per_s"], result[f"{other}_steps_per_s"]
@@ -197,9 +197,9 @@ def ratios(result: dict[str, Any]) -> dict[str, float | None]:
 def suite(
     effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequence[Recording], name: str = "suite"
 ) -> dict[str, Any]:
-    """Return the figures of whole episodes on all sites, in-process, observation and judgement included.
+    """Return the figures of whole episodes on all sites, in-process, including observations and evaluation.
 
-    Each is played twice in a row: first with nothing in memory but the pages of other tasks, then again, as the next episode of
+    Each is played twice in a row: first with a cache of other tasks' pages only, then again, like the next episode of
     a group is, for which equal pages are neither rendered nor serialised again.
     """
     steps: dict[str, list[float]] = {"first": [], "again": []}
@@ -271,7 +271,7 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
 
 
 def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:
-    """Return the figures of whole episodes with pictures, which only Chromium draws; none where there is no Chromium."""
+    """Return the figures of whole episodes with pictures, which only Chromium renders; {} without Chromium."""
     result: dict[str, Any] = {}
     for kind in ("jpeg", "png") if find_executable() else ():
         log_progress(f"pictures: {kind}")
@@ -296,7 +296,7 @@ def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:
 
 
 def forget() -> None:
-    """Forget worlds and pages, as in a new process."""
+    """Clear the caches of worlds and pages, as in a new process."""
     for known in (load_world, original_tree, changed_tree):
         known.cache_clear()
 
@@ -327,7 +327,7 @@ def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
 
 
 def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
-    """Print which contenders are not measured, and what is missing."""
+    """Print the contenders that are not measured, and the reasons."""
     absent = [name for name in names if name not in present]
     if "floor" in absent or "chromium" in absent:
         log_progress(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
@@ -392,7 +392,7 @@ def step_parts(make_env: Callable[[], WebArenaLite], recordings: Sequence[Record
         for recording in recordings:
             before = dict(watch.seconds)
             env.reset(options={"task": recording.task_id})
-            watch.seconds = defaultdict(float, before)  # a reset is no step
+            watch.seconds = defaultdict(float, before)  # excludes the reset
             for step in recording.steps:
                 with watch.timing("act"):
                     env.step(step.reply)

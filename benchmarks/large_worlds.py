@@ -1,7 +1,7 @@
 """Costs of a large world: `python -m benchmarks.large_worlds --json`.
 
-It is built from nothing on one core, in a folder that is deleted afterwards. Then envs are opened in it which visit every site and
-write, and are reset. Memory is what each further env adds to the process, as its proportional set size. The last line is one JSON object.
+The world is built without a cache on one core, in a temporary folder. Then envs are opened in it, which visit every site, write and
+are reset. Memory is the proportional set size that each further env adds to the process. The last line is one JSON object.
 """
 
 import gc
@@ -31,17 +31,17 @@ SEARCHES = (
     "search?q=garden", "search?search=cache", "search?query=cafes", "search?search=university",
     "catalogsearch/result/?q=lamp",
 )  # fmt: skip
-"""Searches of the sites, each of which some site answers."""
+"""Search phrases; each has results on some site."""
 TEXTS = {
     "shopping": "SELECT detail FROM review",
     "reddit": "SELECT body FROM submission UNION ALL SELECT body FROM comment",
     "gitlab": "SELECT description FROM issue UNION ALL SELECT description FROM merge_request UNION ALL SELECT body FROM note",
 }
-"""The texts that people of a world have written, by database."""
+"""Queries of the texts written by people of a world, by database."""
 
 
 def main() -> None:
-    """Run the benchmark and print what it measured."""
+    """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.large_worlds", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
@@ -50,22 +50,22 @@ def main() -> None:
 
 
 def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> dict[str, Any]:
-    """Return the figures, in a cache of its own."""
+    """Return the figures, with a separate cache."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"WEBARENA_GYM_CACHE": folder}):
         load_world.cache_clear()
         try:
             built = build(world_seed, Path(folder))
-            with ProcessPoolExecutor(1, get_context("spawn")) as fresh:  # in which nothing is free that was used before
+            with ProcessPoolExecutor(1, get_context("spawn")) as fresh:  # which has no free memory of earlier work
                 return built | fresh.submit(use, world_seed, envs, resets).result()
         finally:
             load_world.cache_clear()
 
 
 def build(world_seed: int, folder: Path) -> dict[str, Any]:
-    """Return how long a world takes to build, what it needs on disk, and how many different sentences its people wrote."""
+    """Return the time to build a world, its size on disk, and the number of different sentences in it."""
     start = time.process_time()
     databases = load_world(world_seed, "large").open()
-    sizes = dict.fromkeys(DATABASES, 0)  # without the tables of indices
+    sizes = dict.fromkeys(DATABASES, 0)  # without the tables of search indexes
     for name in DATABASES:
         connection = databases[name].connection
         tables = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -85,19 +85,19 @@ def build(world_seed: int, folder: Path) -> dict[str, Any]:
 
 
 def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
-    """Return how long a reset takes, and how much memory an env adds."""
+    """Return the time of a reset, and the memory that an env adds."""
     check = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
     task = Task("visit", tuple(DATABASES), "__SHOPPING__", "Look around.", check)
     made, held, times = [], [], []
     for _ in range(envs):
         env = WebArenaLite(tasks=[task], world_seed=world_seed, scale="large", dialect="webarena", max_steps=200)
         env.reset()
-        load_world(world_seed, "large").responses.clear()  # a further env is to read for itself
+        load_world(world_seed, "large").responses.clear()  # each further env must render its pages
         for host in HOSTS.values():
             for path in ("", *SEARCHES):
                 env.step(f"```goto [http://{host}/{path}]```")
                 if urlsplit(env.page.url).netloc != host:
-                    raise RuntimeError(f"the page of http://{host}/{path} was not shown, but {env.page.url}")
+                    raise RuntimeError(f"expected the page http://{host}/{path}, got {env.page.url}")
         made.append(env)
         gc.collect()
         holding = resources_of(os.getpid())

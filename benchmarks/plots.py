@@ -1,6 +1,6 @@
-"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or of another result that has one.
+"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or of another result with a plot.
 
-They need matplotlib.
+Plots require matplotlib.
 """
 
 import json
@@ -120,7 +120,7 @@ def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
 
 
 def draw_allocation(result: dict[str, Any], picture: Path) -> None:
-    """Write the plot of success against CPU minutes: cloning alone, and reinforcement from each switch point."""
+    """Write the plot of success against CPU minutes: BC only, and RL from each switch point."""
     with _figure(picture, 1, [1]) as axes:
         alone = [place for place, value in enumerate(result["bc_only"]) if value is not None]
         budgets = [result["budgets"][place] for place in alone]

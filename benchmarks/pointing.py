@@ -1,11 +1,11 @@
 """The speed of a pointing policy: `python -m benchmarks.pointing --model runs/p --processes 1 4 --json`.
 
-The first part plays groups of sampled episodes in one process. "rollouts_per_cpu_s" counts all of it, "replies_per_cpu_s" the policy alone
-with its features: the CPU time without that of the envs. The second part lets so many processes play a stream of such groups, and counts
-rollouts a second of the clock after the first quarter, in which worlds are opened: "play_scaling". The third part lets `agents.train_rl` improve the model with so many processes
-in turn, and counts rollouts, with playing, features and learning: a CPU second of all processes, and a second of the clock. With a
-staleness of 1, processes go on playing from one update to the next. The first
-update of each is left out, in which worlds are opened. The last line is one JSON object.
+The first part plays groups of sampled episodes in one process. "rollouts_per_cpu_s" includes the envs; "replies_per_cpu_s" counts only the
+policy with its features. The second part plays a stream of such groups in several processes, and counts rollouts per second of wall time
+after the first quarter, in which worlds are opened: "play_scaling". The third part trains the model by `agents.train_rl` with each number
+of processes, and counts rollouts, including features and learning, per CPU second of all processes and per second of wall time. With a
+staleness of 1, processes continue to play during updates. The first
+update is omitted, because it opens worlds. The last line is one JSON object.
 """
 
 import subprocess
@@ -37,7 +37,7 @@ GROUPS, GROUP_SIZE, NUM_ENVS, MAX_STEPS = 16, 8, 64, 15
 
 
 def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
-    """Return how fast the policy plays in this process: medians of rounds of 16 groups of 8 episodes."""
+    """Return the speed of the policy in this process: medians of rounds of 16 groups of 8 episodes."""
     tasks = draw_tasks(worlds, 1)
     envs, policy, *_ = _make_player(model, tasks, NUM_ENVS)
     assert isinstance(envs, InProcessEnvs)
@@ -62,7 +62,7 @@ def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
                 [episode for task, group in drawn for episode in group_episodes(task, group, GROUP_SIZE)]
             )
             spent_s, replies = time.process_time() - start, sum(len(item.steps) for item in played)
-            if number:  # the first opens the worlds
+            if number:  # the first round opens the worlds
                 rates["rollouts_per_cpu_s"].append(len(played) / spent_s)
                 rates["replies_per_cpu_s"].append(replies / (spent_s - (env_s - before_s)))
                 rates["env_ms_per_step"].append(1_000 * (env_s - before_s) / replies)
@@ -70,7 +70,7 @@ def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
 
 
 def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float:
-    """Return how many rollouts a second of the clock so many processes play, without an end between rounds of 16 groups."""
+    """Return the rollouts per second of wall time with a number of processes, without a pause between rounds of 16 groups."""
     log_progress(f"collecting with {processes} processes")
     tasks, rng = draw_tasks(worlds, 1), Random(0)
     drawn = [rng.choice(tasks) for _ in range(GROUPS * (rounds + 1))]
@@ -88,7 +88,7 @@ def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float
         for _ in players.play():
             ends.append(time.perf_counter())
             start_groups()
-    first, last = len(ends) // 4, len(ends) - NUM_ENVS  # at the end there is too little for all
+    first, last = len(ends) // 4, len(ends) - NUM_ENVS  # at the end some processes are idle
     return round((last - first) / (ends[last] - ends[first]), 1)
 
 
@@ -99,7 +99,7 @@ def _make_player(model: str, tasks: list[Task], num_envs: int) -> Player:
 
 
 def train(model: str, worlds: list[int], processes: int, updates: int, staleness: int) -> dict[str, Any]:
-    """Return how many rollouts a second a training with so many processes makes. With staleness they play while the learner learns."""
+    """Return the rollouts per second of a training with a number of processes. With staleness they also play during updates."""
     log_progress(f"training with {processes} processes, staleness {staleness}")
     with tempfile.TemporaryDirectory() as out:
         options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max-steps": MAX_STEPS}

@@ -1,9 +1,9 @@
-"""The speed of rollouts with the policy included: `python -m benchmarks.policies --json`.
+"""The speed of rollouts including the policy: `python -m benchmarks.policies --json`.
 
-The shipped starter plays the test split, and so does a chat endpoint that gives the expert's replies after some time, in 1 to 256 envs on all
-cores. `steps_per_s` counts wall time, and the steps of all episodes that end meanwhile; `idle` is the fraction of it in which the policy has no
-request, `waiting` the fraction of the envs' time in which they wait for a reply. The endpoint is a process of this machine beside the envs and
-answers any number of requests at once.
+The bundled starter plays the test split, and so does a chat endpoint that returns the expert's replies after a delay, in 1 to 256 envs on all
+cores. `steps_per_s` counts the steps of finished episodes per second of wall time; `idle` is the fraction of it in which the policy has no
+request, `waiting` the fraction of the envs' time in which they wait for a reply. The endpoint is a process on the same machine and answers
+any number of requests at once.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ def play(policy: Policy, envs: WebArenaLiteVector, tasks: Sequence[Task], second
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.policies", description=__doc__)
     add = parser.add_argument
     add("--envs", type=console.whole(1), nargs="+", default=[1, 16, 64, 256], help="how many envs (default: 1 16 64 256)")

@@ -11,18 +11,18 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Expert, Task
 
 USABLE = ("a", "button", "input", "select", "textarea", "label", "summary", "option")
-"""Elements that a step may act on. A page has them in the same order in every browser, whatever else its parser adds."""
+"""Elements that a step may use. A page has them in the same order in every browser, despite differences between parsers."""
 
 
 class RecordedStep(NamedTuple):
-    """One action: as a reply to the env, and for other browsers by the index of its element among the USABLE ones."""
+    """An action, as a reply to the env, and for other browsers by the index of its element among the USABLE ones."""
 
     reply: str
     kind: str
     index: int | None  # None without an element
     argument: str
-    loads: bool  # whether a page is loaded
-    path: str  # of the page that the step leads to, with the query
+    loads: bool  # True if it loads a page
+    path: str  # of the resulting page, with the query
 
 
 class Recording(NamedTuple):
@@ -34,7 +34,7 @@ class Recording(NamedTuple):
 
 
 def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
-    """Return recordings of the reference solutions of tasks, as replies in the env's own naming of elements.
+    """Return recordings of the reference solutions of tasks, with replies in the env's naming of elements.
 
     Raises RuntimeError for a solution that earns no reward.
     """
@@ -60,7 +60,7 @@ def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
 
 
 def walk_only(recording: Recording) -> Recording:
-    """Return a recording without its exit, so that every browser can take all of its steps."""
+    """Return a recording without its exit, so that every browser can replay all of its steps."""
     return recording._replace(steps=tuple(step for step in recording.steps if step.kind != Kind.EXIT))
 
 

@@ -25,12 +25,12 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.vector import Result, WebArenaLiteVector
 
 GROUP_SIZE = 4
-STEPS = 5  # of an episode, which a model that has learned nothing always takes
-WINDOW = 800  # characters of a page, few enough that the model is not all that is measured
+STEPS = 5  # maximum of steps of an episode, which an untrained model always takes
+WINDOW = 800  # characters of a page, so few that the time of the model does not dominate
 
 
 class LockStepEnvs:
-    """Envs that wait for the slowest of them."""
+    """Vector env that waits for its slowest env in each step."""
 
     def __init__(self, envs: Envs) -> None:
         self.envs, self.num_envs, self.close = envs, envs.num_envs, envs.close
@@ -53,7 +53,7 @@ class LockStepEnvs:
 
 
 class LockStepPolicy:
-    """A policy that returns no reply before all are complete."""
+    """A policy that returns no reply until all are complete."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.close = policy, policy.close
@@ -72,7 +72,7 @@ class LockStepPolicy:
 
 
 def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) -> dict[str, Any]:
-    """Return the rates of both in rollouts and steps per second, their ratio, and the fractions of the envs' time by stage."""
+    """Return the rates of both collectors in rollouts and steps per second, their ratio, and the fractions of the envs' time by stage."""
     tasks = [task for task in task_suite.load("test") if task.sites == ("shopping",)]
     tokenizer = train_tokenizer([task.intent for task in tasks], 400)
     encoder = PromptEncoder(tokenizer)
@@ -81,7 +81,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
     policy = LanguageModelPolicy(engine, encoder)
     envs = WebArenaLiteVector(
         num_envs,
-        workers=num_envs,  # a step that waits holds up its whole worker
+        workers=num_envs,  # a waiting step blocks its whole worker
         autoreset_mode="Disabled",
         make_env=HeavyTailedEnv,
         wait_s=wait_s,
@@ -101,7 +101,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
             for episode in group_episodes(tasks[group % len(tasks)], group, GROUP_SIZE)
         ]
         for name, collector in collectors.items():
-            engine.load(model, number)  # so that nobody finds what the other has read
+            engine.load(model, number)  # clears the prefix cache
             collector.take_time_fractions()
             started = time.perf_counter()
             played = collector.collect(episodes)
@@ -109,7 +109,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
             if failed := [item.failure for item in played if item.failure]:
                 raise RuntimeError(f"an episode failed: {failed[0]}")
             shares[name] = {stage: round(share, 3) for stage, share in collector.take_time_fractions().items()}
-            if number:  # the first brings worlds and workers up
+            if number:  # the first round loads worlds and starts workers
                 rates[name].append(len(episodes) / elapsed_s)
                 steps[name].append(sum(len(item.steps) for item in played) / elapsed_s)
     envs.close()
@@ -126,7 +126,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.rollouts", description=__doc__)
     parser.add_argument("--envs", type=console.whole(1), default=16, help="how many envs, each in a process (default: 16)")
     parser.add_argument("--episodes", type=console.whole(1), default=32, help="episodes in a round (default: 32)")

@@ -1,7 +1,7 @@
 """The speed of many envs in the vector env: `python -m benchmarks.scaling --envs 64 --workers 2 --batch 16`.
 
-The envs replay reference solutions of the test split, every third task of it, for some seconds. `rate` does the same in a process
-of its own, on chosen cores. The last line is one JSON object.
+The envs replay reference solutions of the test split, every third task of it, for some seconds. `rate` does this in a separate process
+on given cores. The last line is one JSON object.
 """
 
 import json
@@ -56,7 +56,7 @@ class Rate(NamedTuple):
 
 
 def rate(use: Sequence[int], **options: Any) -> Rate:
-    """Return how fast envs are in a fresh process on these cores, with the command's options.
+    """Return the speed of envs in a new process on these cores, with the command's options.
 
     Raises CalledProcessError when it fails.
     """
@@ -70,7 +70,7 @@ def rate(use: Sequence[int], **options: Any) -> Rate:
 
 
 def main() -> None:
-    """Let envs play and print how fast they were."""
+    """Replay solutions in the envs and print their speed."""
     parser = console.Parser(prog="python -m benchmarks.scaling", description=__doc__)
     add = parser.add_argument
     add("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
@@ -105,7 +105,7 @@ def main() -> None:
 
 
 class Player:
-    """Sends envs through recordings, one after the other, as they become ready."""
+    """Replays recordings in envs, one after the other, as they become ready."""
 
     def __init__(self, envs: WebArenaLiteVector, recordings: Sequence[Recording]) -> None:
         self._envs = envs
@@ -116,7 +116,7 @@ class Player:
         self._ready = list(range(envs.num_envs))
 
     def play(self, until: Callable[[], bool]) -> None:
-        """Play until the condition holds, which is asked after each batch. Raises RuntimeError for a lost episode."""
+        """Replay until the condition holds, which is checked after each batch. Raises RuntimeError for a lost episode."""
         while not until():
             over = [env for env in self._ready if not self._left.get(env)]
             if over:
@@ -133,7 +133,7 @@ class Player:
             if "failure" in infos:
                 raise RuntimeError(f"an episode was lost: {next(filter(None, infos['failure']))}")
             self._ready = infos["env_id"].tolist()
-            self.steps += int((infos["step"] > 0).sum())  # the others have begun an episode
+            self.steps += int((infos["step"] > 0).sum())  # the others are resets
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Screenshots of the sites for the documents: `make screenshots`, or `python -m benchmarks.screenshots`.
 
-Serves a world on the loopback interface, as `webarena-gym serve` does, and has Chromium take its home pages and one more page of
-each site: on a screen, and the home pages on a phone, too.
+Serves a world on the loopback interface, like `webarena-gym serve`, and takes screenshots in Chromium: the front pages and one more page of
+each site in a desktop window, and the front pages also on a phone.
 """
 
 import sys

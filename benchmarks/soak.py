@@ -26,9 +26,9 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.vector import WebArenaLiteVector
 
 SETTINGS: dict[str, Any] = {"split": "test", "max_steps": 60}
-MAY_GROW = 0.05  # as a part of the memory that was held before
-FIRST_MINUTES = 5  # while worlds are opened and pages seen for the first time
-HELPERS = 2  # multiprocessing's own fork server and resource tracker, which end with this process
+MAY_GROW = 0.05  # fraction of the memory after the first minutes
+FIRST_MINUTES = 5  # in which worlds are opened and caches are filled
+HELPERS = 2  # multiprocessing's fork server and resource tracker, which end with this process
 _ELEMENT = re.compile(r'<(\w+)[^>\n]*? id="(\d+)"')
 _WORD = re.compile(r"[\w.,$-]+")
 
@@ -38,8 +38,8 @@ class Tally:
     """The result of a run."""
 
     steps: int = 0
-    episodes: int = 0  # that ended, lost ones included
-    lost: int = 0  # through no fault of the agent
+    episodes: int = 0  # finished episodes, including lost ones
+    lost: int = 0  # by a failure other than the agent's
     kills: int = 0
     wrong: list[str] = field(default_factory=list)
 
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> dict[str, Any]:
-    """Play random replies for some minutes; return the resources over time, and their growth."""
+    """Play random replies for some minutes. Return the resources over time, and their growth."""
     tally, samples, start = Tally(), [], time.monotonic()
     pause = max(1.0, minutes * 60 / 60)
     envs.async_reset(seed=random.randrange(2**31))
@@ -110,13 +110,13 @@ def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> 
 
 
 def kill_at_random(envs: WebArenaLiteVector, episodes: int, every_s: float, random: Random) -> dict[str, Any]:
-    """Play reference solutions while workers are killed; return the lost episodes, and whether all others earned their reward."""
+    """Play reference solutions while workers are killed. Return the lost episodes, and True if all others earned their reward."""
     model = WebArenaLite(**SETTINGS)
     recordings = record(model, model.tasks)
     model.close()
     tally, begun = Tally(), 0
     left: dict[int, list[str]] = {}
-    struck: set[int] = set()  # envs whose worker was killed since their episode began
+    struck: set[int] = set()  # envs whose worker was killed during their episode
     due = time.monotonic() + every_s
     ready: Sequence[int] = range(envs.num_envs)
     while tally.episodes < episodes:
@@ -147,7 +147,7 @@ def kill_at_random(envs: WebArenaLiteVector, episodes: int, every_s: float, rand
 
 
 def random_reply(page: str, random: Random) -> str:
-    """Return a random valid action: a click, words of the page typed or searched for, or sometimes an answer."""
+    """Return a random valid action: a click, words of the page typed or searched for, or occasionally an answer."""
     elements, words = _ELEMENT.findall(page), _WORD.findall(page)
     if not elements or random.random() < 0.1:
         return f"exit(message={json.dumps(random.choice(words or ['']))})"
@@ -161,7 +161,7 @@ def random_reply(page: str, random: Random) -> str:
 
 
 def _rows(batch: Any, tally: Tally) -> Iterator[dict[str, Any]]:
-    """Yield the received results, env by env, and count them."""
+    """Yield the received results by env, and count them."""
     _, rewards, terminations, truncations, infos = batch
     failures = infos.get("failure", [None] * len(rewards))
     for row, env in enumerate(infos["env_id"].tolist()):
@@ -187,7 +187,7 @@ def _judge(row: dict[str, Any], was_struck: bool, tally: Tally) -> None:
 
 
 def _growth(samples: Sequence[Sample], tally: Tally) -> dict[str, Any]:
-    """Return by how much more was held in the end than past the first minutes; note what is too much. A short run shows nothing."""
+    """Return the growth of resources since the first minutes, and note growth above the limit. A short run proves nothing."""
     later = [sample for sample in samples if sample.minute >= FIRST_MINUTES]
     if len(later) < 4:
         return {}

@@ -57,7 +57,7 @@ def every_field(name: str) -> str:
 
 
 def _fields(value: Any, key: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the fields of nested objects by their paths; of long lists their length alone."""
+    """Yield the fields of nested objects by their paths; of long lists only the length."""
     if isinstance(value, dict):
         for inner, field in value.items():
             yield from _fields(field, f"{key}.{inner}" if key else inner)
@@ -268,7 +268,7 @@ def _read(name: str) -> Result:
 
 
 def _table(rows: Iterable[Row], heads: Iterable[str] = ()) -> str:
-    """Return rows as a table with those columns, or all, that are not empty in every row."""
+    """Return rows as a table with those columns, or with all columns that are not empty in every row."""
     rows = list(rows)
     every: Iterable[str] = heads or dict.fromkeys(head for row in rows for head in row)
     heads = [head for head in every if any(str(row.get(head, "")) for row in rows)]
@@ -278,7 +278,7 @@ def _table(rows: Iterable[Row], heads: Iterable[str] = ()) -> str:
 
 
 def _origin(note: str, *results: Result) -> str:
-    """Return the note of a table: what it is of, and the command (without output and jobs), commit and cores of each result."""
+    """Return the note of a table, and the command (without output and jobs), commit and cores of each result."""
     sources = []
     for result in results:
         begun = [commit for commit in result.get("begun_at", ()) if commit != result["commit"]]

@@ -77,7 +77,7 @@ def episodes(effort: "Effort") -> dict[str, Any]:
 
 
 def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
-    """Return the steps of groups of episodes as of a half-trained agent: the reference solution up to a random step, then random replies."""
+    """Return the steps of episodes like those of a half-trained agent: the reference solution up to a random step, then random replies."""
     env = gymnasium.make("WebArenaLite-v0", tasks=tasks, disable_env_checker=True, elements="label")
     steps: list[Demonstration] = []
     for task in tasks:
@@ -154,8 +154,8 @@ PROMPT_TOKENS, NEW_TOKENS, GROUP_SIZE = 512, 64, 8
 class Effort(NamedTuple):
     """The extent of the measurements."""
 
-    rounds: int  # of everyone in turn
-    widths: tuple[int, ...]  # of the models that train on episodes
+    rounds: int  # in which the contenders take turns
+    widths: tuple[int, ...]  # of the models trained on episodes
     groups: int  # of episodes
     group_size: int
 
@@ -165,7 +165,7 @@ QUICK = Effort(rounds=1, widths=(128,), groups=1, group_size=4)
 
 
 def main() -> None:
-    """Run the benchmark and print what it measured."""
+    """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.training_speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
     parser.add_argument("--only", choices=PARTS, help="measure only one of the parts")
@@ -258,7 +258,7 @@ def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
             def update() -> dict[str, float]:
                 print(file=report, flush=True)
                 if not (answer := hear.readline()):
-                    raise RuntimeError("TRL has ended before its update was done; its last words are above")
+                    raise RuntimeError("TRL ended before its update was complete; its last output is above")
                 took: dict[str, float] = json.loads(answer)
                 return took
 
@@ -269,7 +269,7 @@ def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
 
 
 def engines(effort: Effort) -> dict[str, Any]:
-    """Return the figures of the engine, without and with shared prefixes, and the gap of its log-probabilities."""
+    """Return the figures of the engine, with and without shared prefixes, and the difference of its log-probabilities."""
     model, figures = generation.create("middle"), dict[str, Any]()
     for scene, shared in (("apart", ""), ("trunk", "shared_")):
         log_progress(f"generation: {scene}")
@@ -280,7 +280,7 @@ def engines(effort: Effort) -> dict[str, Any]:
 
 
 def logprob_difference(model: PreTrainedModel) -> float:
-    """Return the largest gap between the log-probabilities of the engine with its prefix cache and of the trainer on trees."""
+    """Return the largest difference between the log-probabilities of the engine with its prefix cache and of the trainer on trees."""
     prompts = generation.prompts_of("trunk", GROUP_SIZE)
     made = generate(InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS), prompts, range(GROUP_SIZE))
     samples = [Sample(prompt, item.response_ids) for prompt, item in zip(prompts, made, strict=True)]
@@ -293,7 +293,7 @@ def logprob_difference(model: PreTrainedModel) -> float:
 
 
 def collection(effort: Effort) -> dict[str, Any]:
-    """Return the figures of asynchronous and lock-step rollouts, in wall time, as envs wait; each in a process of its own."""
+    """Return the figures of asynchronous and lock-step rollouts, in wall time, since envs wait; each in a separate process."""
     log_progress("rollouts")
     num_envs, episodes_per_round, wait_s = (16, 32, 0.2) if effort.rounds > 1 else (4, 8, 0.01)
     measured = rollouts.measure(num_envs, episodes_per_round, effort.rounds, wait_s)

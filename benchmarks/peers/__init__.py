@@ -1,5 +1,5 @@
-"""The contenders of the speed benchmarks, each in a process of its own, behind one protocol.
+"""The contenders of the speed benchmarks, each in a separate process, with one protocol.
 
-`contender` is the benchmark's side. There is one adapter for each environment. Adapters read commands as lines of JSON and answer with
+`contender` is the benchmark's side. Each environment has an adapter. Adapters read commands as lines of JSON and answer with
 lines of JSON, so they can run on another Python with other packages.
 """

@@ -23,7 +23,7 @@ _ACTIONS = {
     "Select Dropdown Option": "select_option({0}, {1})",
 }  # fmt: skip
 LOOKS = 5
-"""Number of further observations when the page was observed before the next one was there, as without waits."""
+"""Number of additional observations after an observation that preceded the next page, which happens without waits."""
 _BID = "([usable, index]) => document.querySelectorAll(usable)[index]?.getAttribute('bid') ?? null"
 
 

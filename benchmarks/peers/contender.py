@@ -1,4 +1,4 @@
-"""A contender of a speed benchmark: a child process that takes the steps of recordings."""
+"""A contender of a speed benchmark: a child process that replays recordings."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from benchmarks.recording import Recording, path_of
 
 ROOT = Path(__file__).parents[2]
 PEERS_PYTHON = ROOT / ".venv-peers/bin/python"
-"""Environments that `make peers` builds: the peers' packages are pinned to versions that ours are not."""
+"""The Python of the environments that `make peers` builds, since peers pin other versions of packages."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Contender:
     arguments: tuple[str, ...]  # the adapter's module and its arguments
     python: Path = Path(sys.executable)
     is_served: bool = True  # True if it needs the sites at a port
-    warm_up: int = 1  # episodes before anything is timed
-    further_envs: int = 4  # over which the memory of one is measured
+    warm_up: int = 1  # episodes before the measurement
+    further_envs: int = 4  # for the memory of an env
 
 
 def contenders(chromium: str | None) -> list[Contender]:
-    """Return all contenders that can be measured: this package, and with a Chromium at that path the others."""
+    """Return all available contenders: this package, and with the path of a Chromium the others."""
     floor, gym = "benchmarks.peers.floor_adapter", "benchmarks.peers.browsergym_adapter"
     package = "benchmarks.peers.package_adapter"
     package_contenders = [Contender("inprocess", (package, "inprocess"), is_served=False, warm_up=10, further_envs=16)]
@@ -125,7 +125,7 @@ def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequ
 
 
 def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], served: Any) -> float | None:
-    """Return the memory that each further env adds, on the second page of its episode."""
+    """Return the memory that each further env adds, measured on the second page of its episode."""
     with closing(Running(contender, f"http://shop.localhost:{served.port}")) as running:
         served.renew()
         sizes = []

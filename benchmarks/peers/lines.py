@@ -1,4 +1,4 @@
-"""An adapter's side of the protocol: each command is a line of JSON, answered by a line of JSON. Needs only the standard library."""
+"""An adapter's side of the protocol: each command is a line of JSON, and so is each answer. Needs only the standard library."""
 
 import json
 import os
@@ -20,7 +20,7 @@ class StepResult(NamedTuple):
 
 
 class Watch:
-    """A stopwatch that starts when it is made."""
+    """A stopwatch that starts when it is created."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
@@ -32,7 +32,7 @@ class Watch:
 def serve(adapter: Any) -> None:
     """Run commands until the input ends. Other output goes to the standard error.
 
-    An adapter holds envs by number, created at their first reset, and measures its own work alone: `reset(env, episode)` to the page
+    An adapter holds envs by number, created at their first reset, and measures only its work: `reset(env, episode)` to the page
     `episode["url"]`, `step(env, step)` of a recording, and `close()`.
     """
     answers = os.fdopen(os.dup(1), "w")

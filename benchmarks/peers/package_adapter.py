@@ -8,7 +8,7 @@ import gymnasium
 import webarena_gym  # noqa: F401 - registers the env
 from benchmarks.peers.lines import StepResult, Watch, serve
 
-WHOLE = 10**9  # characters of a window that shows every page whole, as the others do
+WHOLE = 10**9  # characters of a window that shows whole pages, like the others
 
 
 class Package:

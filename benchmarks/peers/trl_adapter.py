@@ -1,6 +1,6 @@
 """The adapter of TRL's GRPOTrainer: `.venv-trl/bin/python benchmarks/peers/trl_adapter.py '{"width": 256, ...}'`.
 
-It imports nothing of this package, as TRL is installed in an environment of its own. For each line that it reads it makes one update, the
+It imports nothing of this package, since TRL is installed in another environment. For each line of input it makes one update, the
 rollout of one group and one training step, and answers with its time as a line of JSON.
 """
 

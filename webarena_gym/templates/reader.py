@@ -1,34 +1,34 @@
-"""Templates as data: what each site's `templates.toml` asks for, in which words, and how it is drawn.
+"""Templates as data: the sections of each site's `templates.toml`, with their wordings and queries.
 
-An entry is an intent, which a function of the same name draws, or a row: a section that needs no function. A row draws one row of
-a query; its texts name the columns in braces: `{cents:money}`, `{other[name]}`, `{found+1}`, `{title:url}`. A text that is one field
-alone is the column's own value. `$NAME` is what the site's modules call by that name. The keys of a section:
+An entry is an intent, drawn by a function of the same name, or a row: a section that needs no function. A row draws one row of
+a query; its texts name the columns in braces: `{cents:money}`, `{other[name]}`, `{found+1}`, `{title:url}`. A text that consists of one
+field is the column's value. `$NAME` is the object of that name in the site's modules. The keys of a section:
 
-- `intent`, or several phrasings of it; `sites` where they are others than the folder's; `on`, the site of the queries, if it is not the first;
-  `type`, that of the answer (docs/answers.md), also where it is N/A;
-- `given`: columns computed before the row is drawn, as in `also`;
-- `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other` is the query of a
-  second row. Queries name columns that are known as `:column`; texts call the second row `other`, queries `:other_column`;
-- `also`: more columns, one after the other: texts, calls, `{sql = "..."}` for one value, `{column = "..."}` for a list, and
+- `intent`: one phrasing or several; `sites`, if they differ from the folder's; `on`: the site of the queries, if it is not the first one;
+  `type`: the type of the answer (docs/answers.md), required also for N/A;
+- `given`: columns computed before the row is drawn, in the format of `also`;
+- `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other`: the query of a
+  second row. Queries refer to columns as `:column`; texts call the second row `other`, queries `:other_column`;
+- `also`: further columns, computed in order: texts, calls, `{sql = "..."}` for one value, `{column = "..."}` for a list, and
   `{rows = "..."}` for a list of lists;
-- `needs`: columns that must not be false or empty, each with what the world has not where it is;
+- `needs`: columns that must not be false or empty, each with a description of what the world lacks otherwise;
 - one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
-- `page`, beside an answer: the address of the page to be open when it is given; `said`: the answer as the solution writes it;
+- `page`, with an answer: the URL that must be open at the end; `said`: the answer in the solution's wording;
 - `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back, wait or a function of the site;
   a single field is replaced by the steps in it, and `if {column} ` before a step omits it if the column is empty;
-- `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.with_form` takes;
-- `achievable`, beside `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine draws of every ten come
-  from it, with this section's intent and type, so that the wording does not reveal that the answer is N/A. Both must draw equal slots;
-- `slots`: texts by name; those that it leaves out are columns of that name.
+- `seen`: the last thought; `wrong`, `start_url`, `ground`, and the keywords of `t.with_form`;
+- `achievable`, with `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine of ten draws come from it,
+  with this section's intent and type, so that the wording does not reveal that the answer is N/A. Both must draw equal slots;
+- `slots`: texts by name; slots that are not listed are the columns of their names.
 
-Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
+Entries of hard templates have `difficulty` and several phrasings in `goals`, or use those of the entry named by `like`. An entry that
 `spoils` another is drawn by the other's function with `is_spoiled`: one of its pages has an instruction to its readers.
 
-An entry with `draw`, a call of what draws several templates, has nothing else. An application of one's own has a file of rows, which may
-call what `BUILT_IN` has.
+An entry with `draw`, a call of a function that draws several templates, has no other keys. A user's application has one file of rows, which
+may call the functions of `BUILT_IN`.
 
-A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
-have parameters of these names. `*{list}` among arguments is expanded to the items of the list.
+A call is a table: a function's name with its positional arguments, then keyword arguments. Functions with parameters `world` and `row`
+receive these. `*{list}` among arguments is expanded to the items of the list.
 """
 
 import re
@@ -101,7 +101,7 @@ def sample(world: t.Sampler, items: Sequence[Any], count: int) -> list[Any]:
 
 
 def shuffled(world: t.Sampler, items: list[Any]) -> list[Any]:
-    """Return the items in some order."""
+    """Shuffle a list and return it."""
     world.rng.shuffle(items)
     return items
 
@@ -112,7 +112,7 @@ def follow(*labels: str) -> list[Step]:
 
 
 def click_nth(label: str, place: int, thought: str) -> Step:
-    """Click the element that has that many of the same label before it."""
+    """Click the element with this index among those of the same label."""
     return t.click(ways.nth(label, place), thought)
 
 
@@ -134,30 +134,30 @@ def every(world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
 
 
 def ranked(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
-    """Return the row at a place of a ranking that no other row shares, and one beside it. Raises NothingToDraw."""
+    """Return the row at an index of a ranking, without a tie in `column`, and a neighbouring row. Raises NothingToDraw."""
     rows = t.in_order(query, world.rows(query, row))
     t.skip_if(len(rows) <= max(place, 1) or [item[column] for item in rows].count(rows[place][column]) > 1, column)
     return rows[place], rows[place - 1 if place else 1]
 
 
 def row_becomes(world: t.Sampler, query: str, *parameters: Any, **changes: Any) -> dict[str, Any]:
-    """The query must return what it returns now, but for these columns."""
+    """Return a check that the query returns its present rows with these changed columns."""
     rows = world.rows(query, *parameters)
     return t.state(query, *parameters, expected=[list({**dict(row), **changes}.values()) for row in rows])
 
 
 def filled(row: Mapping[str, Any], text: str) -> str:
-    """Return a drawn text with the columns that it names."""
+    """Return a drawn text with its columns filled in."""
     return text.format_map(row)
 
 
 def part_follows(part: str, ground: Ground) -> Grounds:
-    """Return the ground of one part of an answer, such as the count before a name."""
+    """Return the ground of one part of an answer, such as a count before a name."""
     return {part: ground}
 
 
 def without(items: Iterable[Any], item: Any) -> list[Any]:
-    """Return the items but one."""
+    """Return the items without one of them."""
     return [entry for entry in items if entry != item]
 
 
@@ -167,12 +167,12 @@ def ordered_by(rows: Iterable[Sequence[Any]], place: int) -> list[Sequence[Any]]
 
 
 def part(items: Sequence[Any], start: int, end: int) -> Sequence[Any]:
-    """Return the items from one place to before another."""
+    """Return the items from index `start` to before `end`."""
     return items[start:end]
 
 
 def values(rows: Iterable[Any], column: str | int) -> list[Any]:
-    """Return a column of rows, by its name or its place."""
+    """Return a column of rows, by its name or its index."""
     return [row[column] for row in rows]
 
 
@@ -186,18 +186,18 @@ BUILT_IN: Mapping[str, Any] = {
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
     "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "ands": " and ".join, "lines": "\n".join, "pluses": " + ".join,
 }  # fmt: skip
-"""Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
+"""Verbs, checks, grounds and formats for the rows of all sites, in addition to the functions and tables of their site."""
 _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0, "wait": 0}  # words before the thought
 
 
 class _Constant(NamedTuple):
-    """A value of a site's modules, in which nothing is to be filled."""
+    """A value of a site's modules, which has no fields to fill."""
 
     value: Any
 
 
 class Row(Formatter):
-    """A template that is a section of a data file. Raises TaskError for a key or a name that is not known."""
+    """A template defined by a section of a data file. Raises TaskError for an unknown key or name."""
 
     def __init__(self, where: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         kinds = [kind for kind in _MAKE if kind in entry]
@@ -335,7 +335,7 @@ class Row(Formatter):
         return function(*bound, **keywords)
 
     def _fill(self, value: Any, world: t.Sampler, row: Mapping[str, Any]) -> Any:
-        """Return a text, or what holds texts, with all fields filled and all calls made."""
+        """Return a text, or a structure of texts, with all fields filled and all calls evaluated."""
         if isinstance(value, str):
             whole = _FIELD.fullmatch(value)
             try:
@@ -368,7 +368,7 @@ class Row(Formatter):
         return self._call(name, arguments, dict(keywords), world, row)
 
     def parse(self, format_string: Any) -> list[Any]:
-        """Return the pieces of a text. Raises TaskError for braces that do not close."""
+        """Return the parts of a text. Raises TaskError for unbalanced braces."""
         try:
             return list(super().parse(format_string))
         except ValueError as error:
@@ -381,7 +381,7 @@ class Row(Formatter):
         return (value + float(added[2]) if "." in added[2] else value + int(added[2])) if added else value, key
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Return a value in the format that a function or a table of that name gives it, or in Python's own."""
+        """Return a value formatted by the function or table with the name `format_spec`, otherwise by Python."""
         if format_spec.partition("[")[0] not in self._names:
             return format(value, format_spec)
         formatter = super().get_field(format_spec, (), self._names)[0]
@@ -392,7 +392,7 @@ _GOAL = {"intent", "sites", "type", "difficulty", "goals", "like", "spoils"}  # 
 
 
 def read_texts(name: str) -> dict[str, Any]:
-    """Return the texts of a folder of templates, or those that a file of it has beside its intents, by their names."""
+    """Return the texts of a folder of templates, or of a file of it without its intents, by name."""
     if (_FOLDER / name).is_dir():
         return read_toml(_FOLDER / name / "texts.toml")
     texts: dict[str, Any] = {}
@@ -405,12 +405,12 @@ def read_texts(name: str) -> dict[str, Any]:
 
 
 def phrasings(entry: Mapping[str, Any]) -> Sequence[str]:
-    """Return the intents of a row, of which each task has one."""
+    """Return the phrasings of a row; each task has one of them."""
     return [entry["intent"]] if isinstance(entry["intent"], str) else entry["intent"]
 
 
 def read_templates(package: ModuleType) -> dict[str, t.Template]:
-    """Return the templates of a folder by name, as its `templates.toml` lists them, or else all its files. Raises TaskError."""
+    """Return the templates of a folder by name, from its `templates.toml` or otherwise from all its files. Raises TaskError."""
     folder = package.__name__.rpartition(".")[2]
     names = dict(vars(package))
     for module in (import_module(item.name) for item in iter_modules(package.__path__, f"{package.__name__}.")):
@@ -426,7 +426,7 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
 def templates_of(
     path: Path, folder: str, names: Mapping[str, Any], databases: Callable[[], Any] | None = None
 ) -> dict[str, t.Template]:
-    """Return the templates of a file by name; `names` are what entries may call beside `BUILT_IN`. Raises TaskError."""
+    """Return the templates of a file by name; `names` are objects that entries may use in addition to `BUILT_IN`. Raises TaskError."""
     known: dict[str, t.Template] = {}
     entries = read_toml(path)
     for key in entries:
@@ -440,7 +440,7 @@ def templates_of(
     return known
 
 
-_TRIES = 30  # draws of one kind, so that a world where one kind is scarce does not give the other more often
+_TRIES = 30  # of each kind, so that a kind which is rare in a world is not drawn less often
 
 
 def _achievable(where: str, entry: Mapping[str, Any], entries: Mapping[str, Any], names: Mapping[str, Any]) -> Row:
