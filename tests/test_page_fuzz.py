@@ -12,7 +12,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.fuzz import pages
-from webarena_gym.tools.fuzz.grammar import Act, Case, Node, make_case, reductions, shape
+from webarena_gym.tools.fuzz.grammar import Case, Node, PageAction, make_case, reductions, shape
 
 PLAIN = Case(
     Node("", (), ("<!doctype html><meta charset=utf-8><title>T</title>", Node("div", (), (
@@ -21,7 +21,7 @@ PLAIN = Case(
             Node("button", (("id", "e2"),), ("Go",), "</button>"),
         ), "</form>"),
     ), "</div>"))),
-    (Act("type", "e1", "text"), Act("click", "e2")), ("n=1; Path=/",),
+    (PageAction("type", "e1", "text"), PageAction("click", "e2")), ("n=1; Path=/",),
 )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ class TestPlayer:
         assert (found.aspect, found.step) == ("elements", 1)
         case, found = player.shrink(PLAIN, found)
         assert shape(case.page) == {"input"}
-        assert case.acts == (Act("type", "e1", "text"),)
+        assert case.acts == (PageAction("type", "e1", "text"),)
         assert case.cookies == ()
         assert "'text'" in str(found)
 

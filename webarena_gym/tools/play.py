@@ -101,9 +101,9 @@ def expand_short_form(line: str, dialect: Dialect) -> str:
 
     Raises ValueError if an argument of a short form is missing, or if the dialect does not have the action.
 
-    >>> spelled_out("type 5 red shoes", DIALECTS["webrl"])
+    >>> expand_short_form("type 5 red shoes", DIALECTS["webrl"])
     'do(action="Type", argument="red shoes", element="5")'
-    >>> spelled_out("click [6]", DIALECTS["webarena"])
+    >>> expand_short_form("click [6]", DIALECTS["webarena"])
     'click [6]'
     """
     word, _, rest = line.strip().partition(" ")

@@ -77,7 +77,7 @@ class Plan(NamedTuple):
 def changes(before: Plan, after: Plan) -> list[str]:
     """Return the changes from one plan to the next as system notes of the item.
 
-    >>> ann, bug = Named(1, "ann"), Named(4, "bug")
+    >>> ann, bug = NamedRow(1, "ann"), NamedRow(4, "bug")
     >>> changes(Plan("A", assignees=(ann,)), Plan("B", labels=(bug,), due_on="2030-01-03"))
     ['changed title from "A" to "B"', 'unassigned @ann', 'added the label bug', 'changed due date to January 3, 2030']
     """

@@ -34,7 +34,7 @@ class Redirect(NamedTuple):
     cookies: tuple[str, ...] = ()
 
 
-class Act(NamedTuple):
+class PageAction(NamedTuple):
     """An action: click, type, select or press in the element with this id, or the method `back`."""
 
     kind: str
@@ -46,7 +46,7 @@ class Case(NamedTuple):
     """A page with the cookies that it sets, the redirects that its links lead to, and what is done on it."""
 
     page: Node
-    acts: tuple[Act, ...] = ()
+    acts: tuple[PageAction, ...] = ()
     cookies: tuple[str, ...] = ()
     redirects: tuple[Redirect, ...] = ()
 
@@ -82,15 +82,15 @@ def shape(page: Node) -> frozenset[str]:
     >>> sorted(shape(Node("p", (), (Node("input", (("type", "date"), ("min", "1"))), "text"))))
     ['input', 'input min', 'input type=date', 'p']
     """
-    found = set()
+    parts = set()
     nodes = [page]
     while nodes:
         node = nodes.pop()
         nodes += [child for child in node.children if isinstance(child, Node)]
         if node.tag:
-            found |= {node.tag, *(f"{node.tag} {name}" for name, _ in node.attributes if name not in {"id", "type"})}
-            found |= {f"{node.tag} type={value}" for name, value in node.attributes if name == "type"}
-    return frozenset(found)
+            parts |= {node.tag, *(f"{node.tag} {name}" for name, _ in node.attributes if name not in {"id", "type"})}
+            parts |= {f"{node.tag} type={value}" for name, value in node.attributes if name == "type"}
+    return frozenset(parts)
 
 
 def _attribute(attribute: tuple[str, str | None]) -> str:
@@ -177,14 +177,14 @@ class _Maker:
     def __init__(self, dice: Random) -> None:
         self.dice = dice
         self._count = 0
-        self._acts: list[Act] = []  # what can be done on the page
-        self._submits: list[Act] = []
+        self._acts: list[PageAction] = []  # what can be done on the page
+        self._submits: list[PageAction] = []
         self._forms: list[str] = []
 
     def case(self) -> Case:
         dice = self.dice
         sections: Sequence[tuple[Callable[[], Node | str], int]] = (
-            (self._form, 12), (self._table_form, 4), (self._broken, 4), (self._link, 5), (self._text, 4), (self._hiding, 5),
+            (self._form, 12), (self._table_form, 4), (self._misnested_tags, 4), (self._link, 5), (self._text, 4), (self._hiding, 5),
             (self._frame, 1), (self._loose, 2),
         )  # fmt: skip
         makers, weights = zip(*sections, strict=True)
@@ -202,12 +202,12 @@ class _Maker:
         page = Node("", (), (*head, *parts))
         return Case(page, self._chosen_acts(), cookies, redirects if "/r0" in str(page) else ())
 
-    def _chosen_acts(self) -> tuple[Act, ...]:
+    def _chosen_acts(self) -> tuple[PageAction, ...]:
         first = [self.dice.choice(self._acts)] if self._acts and self._is(0.6) else []
         if self._submits and (not first or self._is(0.6)):
             first.append(self.dice.choice(self._submits))
         if first and self._is(0.08):
-            first.append(Act("back"))
+            first.append(PageAction("back"))
         return tuple(first[:2])
 
     def _is(self, probability: float) -> bool:
@@ -264,12 +264,12 @@ class _Maker:
         node = node._replace(attributes=node.attributes + rest.attributes + more.attributes)
         identifier = str(node.attributes[0][1])
         if base in {"submit", "image"}:
-            self._submits.append(Act("click", identifier))
+            self._submits.append(PageAction("click", identifier))
         elif base in {"checkbox", "radio", "reset", "button"}:
-            self._acts += [Act("click", identifier), Act("press", identifier, self.dice.choice(_KEYS))]
+            self._acts += [PageAction("click", identifier), PageAction("press", identifier, self.dice.choice(_KEYS))]
         elif base not in {"hidden", "file"}:
-            self._acts.append(Act("type", identifier, self.dice.choice(values)))
-            self._acts.append(Act("press", identifier, self.dice.choice(_KEYS)))
+            self._acts.append(PageAction("type", identifier, self.dice.choice(values)))
+            self._acts.append(PageAction("press", identifier, self.dice.choice(_KEYS)))
         return node
 
     def _select(self) -> Node:
@@ -285,8 +285,8 @@ class _Maker:
         node = self._node("select", *options, chance=0.15, multiple=None, size=("0", "1", "3", "abc"), required=None, disabled=None, form=(*self._forms, "none"), **self._rare())  # fmt: skip
         node = node._replace(attributes=(*node.attributes, ("name", self.dice.choice(_NAMES))))
         identifier = str(node.attributes[0][1])
-        self._acts += [Act("select", identifier, self.dice.choice(("Option 0", "Option 1", "Same", "L")))]
-        self._acts.append(Act("press", identifier, self.dice.choice(("ArrowDown", "ArrowUp", "Enter", "o", "End"))))
+        self._acts += [PageAction("select", identifier, self.dice.choice(("Option 0", "Option 1", "Same", "L")))]
+        self._acts.append(PageAction("press", identifier, self.dice.choice(("ArrowDown", "ArrowUp", "Enter", "o", "End"))))
         return node
 
     def _textarea(self) -> Node:
@@ -298,8 +298,8 @@ class _Maker:
         node = self._node("textarea", text, chance=0.12, **attributes, **self._rare())
         node = node._replace(attributes=(*node.attributes, ("name", self.dice.choice(_NAMES))))
         identifier = str(node.attributes[0][1])
-        self._acts.append(Act("type", identifier, self.dice.choice(_VALUES["text"])))
-        self._acts.append(Act("press", identifier, self.dice.choice(_KEYS)))
+        self._acts.append(PageAction("type", identifier, self.dice.choice(_VALUES["text"])))
+        self._acts.append(PageAction("press", identifier, self.dice.choice(_KEYS)))
         return node
 
     def _button(self) -> Node:
@@ -310,18 +310,22 @@ class _Maker:
             "formtarget": _TARGETS, "formnovalidate": None, "form": (*self._forms, "none"),
         }  # fmt: skip
         node = self._node("button", text, chance=0.12, **attributes, **self._rare())
-        act = Act("click", str(node.attributes[0][1])) if self._is(0.8) else Act("press", str(node.attributes[0][1]), "Enter")
+        act = (
+            PageAction("click", str(node.attributes[0][1]))
+            if self._is(0.8)
+            else PageAction("press", str(node.attributes[0][1]), "Enter")
+        )
         self._submits.append(act)
         return node
 
-    def _wrapped(self, node: "Node | str") -> "Node | str":
+    def _maybe_wrap(self, node: "Node | str") -> "Node | str":
         """Return a field most often as it is, sometimes in a label, a fieldset or another element, closed or not."""
         if self._is(0.6):
             return node
         tag = self.dice.choice(("label", "label", "fieldset", "template", "noscript", "datalist", *_WRAPPERS))
         if tag == "label":
             label = self._node("label", "Label ", node)
-            self._acts.append(Act("click", str(label.attributes[0][1])))
+            self._acts.append(PageAction("click", str(label.attributes[0][1])))
             return label
         if tag == "fieldset":
             legend = self._node("legend", "Legend", *([node] if self._is(0.3) else []), named=False)
@@ -330,7 +334,7 @@ class _Maker:
         return wrapped._replace(end=self.dice.choice((wrapped.end, wrapped.end, "", "</div>")))
 
     def _form(self) -> Node:
-        fields = [self._wrapped(self._field()) for _ in range(self.dice.choice((1, 1, 2, 2, 3)))]
+        fields = [self._maybe_wrap(self._field()) for _ in range(self.dice.choice((1, 1, 2, 2, 3)))]
         if self._is(0.85):
             fields.append(self._button())
         form = self._form_node(*fields)
@@ -366,7 +370,7 @@ class _Maker:
                 parts = (row._replace(children=(*row.children, form)), *rest, self.dice.choice(_TEXTS), "</form>")
         return self._node("table", *parts, named=False)
 
-    def _broken(self) -> Node:
+    def _misnested_tags(self) -> Node:
         """Return parts whose tags are nested wrongly."""
         inner: list[Node | str] = [
             self._field(),
@@ -397,7 +401,11 @@ class _Maker:
         inner = self.dice.choice(("Link", "Link", "<b>Bold</b>", "<button>Button</button>", "<img alt=Pic>", ""))
         link = self._node("a", inner, chance=0.15, **attributes, **self._rare())
         identifier = str(link.attributes[0][1])
-        self._submits += [Act("click", identifier), Act("click", identifier), Act("press", identifier, "Enter")]
+        self._submits += [
+            PageAction("click", identifier),
+            PageAction("click", identifier),
+            PageAction("press", identifier, "Enter"),
+        ]
         return link._replace(attributes=(*link.attributes, ("href", self._address())))
 
     def _loose(self) -> Node:
@@ -438,8 +446,8 @@ class _Maker:
             case 0:
                 summary = self._node("summary", "More")
                 self._acts += [
-                    Act("click", str(summary.attributes[0][1])),
-                    Act("press", str(summary.attributes[0][1]), "Space"),
+                    PageAction("click", str(summary.attributes[0][1])),
+                    PageAction("press", str(summary.attributes[0][1]), "Space"),
                 ]
                 return self._node("details", *([summary] if self._is(0.9) else []), inner, chance=0.3, open=None, name=("g",))
             case 1:
@@ -457,12 +465,12 @@ class _Maker:
                 return self._node("div", inner, chance=0.5, hidden=("", "until-found", "x"), inert=None, aria_hidden=("true",))
             case _:
                 area = self._node("area", chance=1, href=("/e",), coords=("0,0,9,9",), alt=("Area",))
-                self._submits.append(Act("click", str(area.attributes[0][1])))
+                self._submits.append(PageAction("click", str(area.attributes[0][1])))
                 return Node("", (), ("<img usemap=#m alt=Map width=20 height=20 src=/img>", Node("map", (("name", "m"),), (area,), "</map>")))  # fmt: skip
 
     def _opener(self, *attributes: tuple[str, str]) -> Node:
         opener = Node("button", (("id", self._identifier()), ("type", "button"), *attributes), ("Open",), "</button>")
-        self._acts.append(Act("click", str(opener.attributes[0][1])))
+        self._acts.append(PageAction("click", str(opener.attributes[0][1])))
         self._submits.append(self._acts[-1])
         return opener
 

@@ -24,7 +24,7 @@ from webarena_gym.observation import observe
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.processes import workers
-from webarena_gym.tools.fuzz.grammar import HOME, HOSTS, Act, Case, Redirect, make_case, reductions, shape
+from webarena_gym.tools.fuzz.grammar import HOME, HOSTS, Case, PageAction, Redirect, make_case, reductions, shape
 
 _PIECE = 50  # cases that a process is given at a time
 _REPLAYED = 150  # cases that may be played to make one smaller
@@ -51,7 +51,7 @@ class Difference(NamedTuple):
         )
 
 
-class Accepted(NamedTuple):
+class KnownDifference(NamedTuple):
     """A difference that stays, with its reason."""
 
     name: str
@@ -64,18 +64,20 @@ def _shows_frame(case: Case, difference: Difference) -> bool:
 
 
 def _acts_on_nothing(case: Case, difference: Difference) -> bool:
-    act = case.acts[difference.step - 1] if difference.step else Act("start")
+    act = case.acts[difference.step - 1] if difference.step else PageAction("start")
     return bool(act.target) and re.search(rf"<a id={act.target}\b[^>]*></a>", str(case.page)) is not None
 
 
 ACCEPTED = (
-    Accepted("frames", "only Chromium loads the documents of frames; the in-process browser says so in a notice", _shows_frame),
-    Accepted("no layout", "an empty link has no size to click on in Chromium; in process nothing has", _acts_on_nothing),
+    KnownDifference(
+        "frames", "only Chromium loads the documents of frames; the in-process browser says so in a notice", _shows_frame
+    ),
+    KnownDifference("no layout", "an empty link has no size to click on in Chromium; in process nothing has", _acts_on_nothing),
 )
 """The differences that stay."""
 
 
-class Found(NamedTuple):
+class DifferenceClass(NamedTuple):
     """A class of differences: one case of it, as small as possible, and how many cases have all that it consists of."""
 
     seed: int
@@ -161,9 +163,9 @@ class Player:
         while is_smaller and left > 0:
             is_smaller = False
             for smaller in reductions(case):
-                found, left = self.compare(smaller), left - 1
-                if found and found.aspect == difference.aspect and not _accepted(smaller, found):
-                    case, difference, is_smaller = smaller, found, True
+                result, left = self.compare(smaller), left - 1
+                if result and result.aspect == difference.aspect and not _known_difference(smaller, result):
+                    case, difference, is_smaller = smaller, result, True
                     break
                 if left <= 0:
                     break
@@ -175,21 +177,21 @@ def _play(browser: Browser, site: CaseSite, case: Case) -> list[dict[str, Any]]:
     site.case = case
     site.requests.clear()
     states = []
-    for act in (Act("start"), *case.acts):
+    for act in (PageAction("start"), *case.acts):
         message = error = ""
         try:
-            _act(browser, act)
+            _apply_action(browser, act)
         except ActionError as refused:
             message = str(refused)
         except Exception as raised:  # noqa: BLE001 - whatever is raised is a difference
             error = f"{type(raised).__name__}: {raised}"
         state: dict[str, Any] = {"message": message, "error": error, "requests": tuple(site.requests)}
         site.requests.clear()
-        states.append(state if error else state | _seen(browser.page()))
+        states.append(state if error else state | _page_state(browser.page()))
     return states
 
 
-def _act(browser: Browser, act: Act) -> None:
+def _apply_action(browser: Browser, act: PageAction) -> None:
     if act.kind == "start":
         browser.start([HOME], {})
     elif act.kind == "back":
@@ -209,7 +211,7 @@ def _act(browser: Browser, act: Act) -> None:
                 browser.press(act.argument, element)
 
 
-def _seen(page: Page) -> dict[str, Any]:
+def _page_state(page: Page) -> dict[str, Any]:
     focus = None if page.focused is None else page.focused.get("id", page.focused.tag)
     return {
         "tabs": (page.url, page.active_tab, *page.tabs),
@@ -241,7 +243,7 @@ def _first_different(one: Any, other: Any) -> tuple[Any, Any]:
     return one, other
 
 
-def _accepted(case: Case, difference: Difference) -> Accepted | None:
+def _known_difference(case: Case, difference: Difference) -> KnownDifference | None:
     return next((accepted for accepted in ACCEPTED if accepted.applies(case, difference)), None)
 
 
@@ -255,24 +257,24 @@ def _parts(case: Case, difference: Difference) -> frozenset[str]:
 def play(seeds: Sequence[int]) -> list[tuple[int, Difference]]:
     """Play the cases of some seeds in this process and return those that differ."""
     with closing(Player()) as player:
-        found = ((seed, player.compare(make_case(seed))) for seed in seeds)
-        return [(seed, difference) for seed, difference in found if difference]
+        compared = ((seed, player.compare(make_case(seed))) for seed in seeds)
+        return [(seed, difference) for seed, difference in compared if difference]
 
 
-def classify(differing: Iterable[tuple[int, Difference]]) -> Iterator[Found]:
+def classify(differing: Iterable[tuple[int, Difference]]) -> Iterator[DifferenceClass]:
     """Yield a class for each differing case: a new one, made smaller, or a known one, whose parts the case has, counted once more."""
-    classes: list[Found] = []
+    classes: list[DifferenceClass] = []
     with closing(Player()) as player:
         for seed, difference in differing:
             case = make_case(seed)
             parts = _parts(case, difference)
             index = next((index for index, known in enumerate(classes) if known.parts <= parts), None)
             if index is None and len(classes) < _MOST_CLASSES:
-                found = Found(seed, *player.shrink(case, difference))
-                index = next((index for index, known in enumerate(classes) if known.parts == found.parts), None)
+                reduced = DifferenceClass(seed, *player.shrink(case, difference))
+                index = next((index for index, known in enumerate(classes) if known.parts == reduced.parts), None)
                 if index is None:
-                    classes.append(found)
-                    yield found
+                    classes.append(reduced)
+                    yield reduced
                     continue
             if index is not None:
                 classes[index] = classes[index]._replace(cases=classes[index].cases + 1)
@@ -287,14 +289,14 @@ def fuzz_pages(options: argparse.Namespace) -> int:
     pieces = [seeds[index : index + _PIECE] for index in range(0, len(seeds), _PIECE)]
     progress, played, differing = Progress(options.pages, "pages played"), 0, list[tuple[int, Difference]]()
     with workers(min(options.jobs, len(pieces))) as work:
-        for piece, found in zip(pieces, work(play, pieces), strict=True):
-            played, differing = played + len(piece), differing + found
+        for piece, part in zip(pieces, work(play, pieces), strict=True):
+            played, differing = played + len(piece), differing + part
             progress.show(played, f"{len(differing)} differ")
-    accepted = Counter(name.name for seed, difference in differing if (name := _accepted(make_case(seed), difference)))
-    left = [(seed, difference) for seed, difference in differing if not _accepted(make_case(seed), difference)]
+    accepted = Counter(name.name for seed, difference in differing if (name := _known_difference(make_case(seed), difference)))
+    left = [(seed, difference) for seed, difference in differing if not _known_difference(make_case(seed), difference)]
     classes = {}
-    for number, found in enumerate(classify(left)):
-        classes[found.parts] = found
+    for number, part in enumerate(classify(left)):
+        classes[part.parts] = part
         progress.show(played, f"{number + 1} of {len(left)} classified")
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
@@ -303,8 +305,8 @@ def fuzz_pages(options: argparse.Namespace) -> int:
     print("".join(f"  {aspect:<10} {by_aspect[aspect]:>6}\n" for aspect in ASPECTS if by_aspect[aspect]), end="")
     for known in ACCEPTED:
         print(f"  accepted: {accepted[known.name]:>6} {known.name}: {known.reason}")
-    for found in sorted(classes.values(), key=lambda found: (ASPECTS.index(found.difference.aspect), -found.cases)):
-        print(f"  {found}")
+    for part in sorted(classes.values(), key=lambda part: (ASPECTS.index(part.difference.aspect), -part.cases)):
+        print(f"  {part}")
     if options.json:
         counts = {"pages": played, "differing": len(left), "classes": len(classes), "accepted": accepted.total()}
         print(json.dumps({**counts, "seed": options.seed, "seconds": seconds}))
