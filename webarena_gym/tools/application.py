@@ -37,7 +37,7 @@ from webarena_gym.tools.serve import add_serve_options, serve_sites
 
 _TOML = """\
 # A web application as an environment. All keys: the guide "Bring your own application".
-name = "{name}"                        # the site's name in tasks; __{upper}__ stands for its address, http://{name}.test
+name = "{name}"                        # the site's name in tasks; __{upper}__ is replaced by its address, http://{name}.test
 wsgi = "{name}.wsgi:application"       # or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
 python = ".venv/bin/python"            # an interpreter in which it can be imported
 state = "state"                        # the folder that an episode may change; each episode gets a copy

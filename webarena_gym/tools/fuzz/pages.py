@@ -70,7 +70,7 @@ def _acts_on_nothing(case: Case, difference: Difference) -> bool:
 
 ACCEPTED = (
     KnownDifference(
-        "frames", "only Chromium loads the documents of frames; the in-process browser says so in a notice", _shows_frame
+        "frames", "only Chromium loads the documents of frames; the in-process browser reports this in a notice", _shows_frame
     ),
     KnownDifference("no layout", "an empty link has no size to click on in Chromium; in process nothing has", _acts_on_nothing),
 )
