@@ -245,6 +245,16 @@ def test_told_answers_are_judged_rightly():
         assert sum(judged[category]) >= least * len(judged[category]) > 50, category
 
 
+def test_each_answer_of_a_language_model_that_solved_its_task_is_accepted():
+    """40 templates of the test split in world 970001, played by observations alone; no other task's reference accepts the answer."""
+    episodes = json.loads((Path(__file__).parent / "data" / "language_model_answers.json").read_text(encoding="utf-8"))
+    for number, episode in enumerate(episodes):
+        accepted = [
+            other for other, task in enumerate(episodes) if is_right_answer(task["eval"], task["intent"], episode["answer"])
+        ]
+        assert accepted == [number], episode
+
+
 HEAVY = [
     "a/", "1h ", "1", "1,", "\n", " ", "*", "_", "`", "\\", "{", "[", "(", "|", "$1 ", "a@", "a.", "one two ", "hundred and ", "The answer is 5. ", "<a ",
     "[a](", "may ", "1:", "http://a", "a.b@c.", "\u2605", "Red, ", "It is Red or not. ", '{"a":', "Answer: ", "?", "\\boxed{", "1-1-", "- a\n", "|a|\n", "Answer: 3\n",
