@@ -17,7 +17,14 @@ from tests.notes_app import make_state
 from tests.serving import serving_episodes
 from webarena_gym.applications.processes import copies_folder
 from webarena_gym.errors import AgentError, EvaluationError
-from webarena_gym.evaluation.programs import TOKEN, EpisodeClient, ProgramWorker, sandbox_command, sandbox_problem, secret_paths
+from webarena_gym.evaluation.programs import (
+    TOKEN,
+    EpisodeClient,
+    ProgramWorker,
+    isolated_command,
+    isolation_problem,
+    secret_paths,
+)
 from webarena_gym.evaluation.results import EPISODES, EvaluationPlan, read_episodes
 from webarena_gym.server.episodes import EpisodeStore
 from webarena_gym.server.mcp_tools import McpTools
@@ -33,7 +40,7 @@ TEMPLATES = ("shopping.product_price", "shopping.order_total")
 TASKS = [task for task in load("test", SEED) if task.template in TEMPLATES]
 ANSWERS = [task.solution[-1].action.argument for task in TASKS]
 SECRETS = [*ANSWERS, *TEMPLATES, f"/{SEED}/"]
-WHY_OPEN = sandbox_problem([])
+WHY_OPEN = isolation_problem([])
 closes = pytest.mark.skipif(bool(WHY_OPEN), reason=f"programs cannot be closed off here: {WHY_OPEN}")
 
 
@@ -195,19 +202,21 @@ def test_the_player_of_an_episode_that_cannot_be_judged_is_not_told_what_was_exp
 def test_a_program_that_is_closed_off_sees_its_own_processes_and_ends_with_them(tmp_path):
     code = "import os, subprocess, sys; subprocess.Popen(['sleep', '100']); print(sum(map(str.isdecimal, os.listdir('/proc')))); sys.exit(3)"
     done = subprocess.run(
-        sandbox_command([sys.executable, "-c", code], []), capture_output=True, text=True, timeout=60, check=False
+        isolated_command([sys.executable, "-c", code], []), capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, ast.literal_eval(done.stdout)) == (3, 3)
     begun = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
-        subprocess.run(sandbox_command(["sleep", "100"], []), capture_output=True, timeout=1, check=False)
+        subprocess.run(isolated_command(["sleep", "100"], []), capture_output=True, timeout=1, check=False)
     assert time.monotonic() - begun < 60  # a survivor would hold the pipes for 100 s
-    missing = subprocess.run(sandbox_command(["/no/such/program"], []), capture_output=True, text=True, timeout=60, check=False)
+    missing = subprocess.run(
+        isolated_command(["/no/such/program"], []), capture_output=True, text=True, timeout=60, check=False
+    )
     assert (missing.returncode, "cannot be run" in missing.stderr) == (127, True)
 
 
 def test_a_system_that_cannot_close_programs_off_is_announced(spy, capsys, monkeypatch):
-    monkeypatch.setattr("webarena_gym.evaluation.runner.sandbox_problem", lambda _: "namespaces are switched off")
+    monkeypatch.setattr("webarena_gym.evaluation.runner.isolation_problem", lambda _: "namespaces are switched off")
     agent = ["--agent", f"command:{sys.executable} -c ''", "--world-seed", str(SEED), "--template", TEMPLATES[0]]
     assert main(["evaluate", *agent]) == 0
     assert "the program can read the files and processes of this run: namespaces are switched off" in capsys.readouterr().err
@@ -229,7 +238,7 @@ def test_what_an_application_is_judged_by_is_hidden_from_programs(tmp_path, monk
     code = "import os, pathlib, sys; print([os.listdir(p) if os.path.isdir(p) else pathlib.Path(p).read_text() for p in sys.argv[1:]])"
     there = [str(path) for path in hidden if path.exists()]
     done = subprocess.run(
-        sandbox_command([sys.executable, "-c", code, *there], hidden), capture_output=True, text=True, timeout=60, check=True
+        isolated_command([sys.executable, "-c", code, *there], hidden), capture_output=True, text=True, timeout=60, check=True
     )
     assert sorted(map(str, ast.literal_eval(done.stdout))) == sorted(["", "", "", *["[]"] * (len(there) - 3)])
     assert len(there) >= 5

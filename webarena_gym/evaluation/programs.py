@@ -1,4 +1,4 @@
-"""Programs as agents: their episodes on an episode server, and the sandbox in which they run.
+"""Programs as agents: their episodes on an episode server, and their isolation from the evaluation.
 
 A program is started once for each episode, with these environment variables: `WEBARENA_GYM_URL`, the server; `WEBARENA_GYM_EPISODE`, the id
 of the episode; `WEBARENA_GYM_TOKEN`, a token for the episode's sites and nothing else. It plays through the server's interface, answers
@@ -116,7 +116,7 @@ class ProgramWorker:
         client: client of the episode server; workers may share it.
         timeout_s: time limit of an episode.
         hint: advice that is added to the failure of a program.
-        hidden: paths that the program sees as empty, in a sandbox (see `host.run_program`); None runs it without a sandbox.
+        hidden: paths that the program sees as empty, in its own namespaces (see `host.run_program`); None runs it without isolation.
 
     """
 
@@ -150,7 +150,7 @@ class ProgramWorker:
     def _run(self, episode: Mapping[str, str]) -> str:
         """Run the program to its end, and return the error message of a failure; "" for exit status 0."""
         program = self._command[0]
-        command = self._command if self._hidden is None else sandbox_command(self._command, self._hidden)
+        command = self._command if self._hidden is None else isolated_command(self._command, self._hidden)
         try:
             process = subprocess.run(  # noqa: S603 - the user's own command
                 command, env={**os.environ, **episode}, timeout=self._timeout_s, check=False,
@@ -175,17 +175,17 @@ def parse_command(command: str) -> list[str]:
     return parts
 
 
-def sandbox_command(command: Sequence[str], hidden: Sequence[Path]) -> list[str]:
-    """Return the command line that runs a program in a sandbox, without other processes, and with empty hidden paths."""
+def isolated_command(command: Sequence[str], hidden: Sequence[Path]) -> list[str]:
+    """Return the command line that runs a program in its own namespaces, in which it sees no other processes, and hidden paths are empty."""
     paths = [os.path.realpath(path) for path in hidden if path.exists()]
     return [sys.executable, host.__file__, json.dumps({"run": list(command), "hidden": paths})]
 
 
-def sandbox_problem(hidden: Sequence[Path]) -> str:
-    """Return the reason why this system cannot run a program in a sandbox; "" if it can."""
+def isolation_problem(hidden: Sequence[Path]) -> str:
+    """Return the reason why this system cannot isolate a program; "" if it can."""
     if sys.platform != "linux":
         return f"namespaces are a feature of Linux, and this is {sys.platform}"
-    command = sandbox_command([sys.executable, "-c", ""], hidden)
+    command = isolated_command([sys.executable, "-c", ""], hidden)
     process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     return "" if process.returncode == 0 else process.stderr.strip().rpartition("\n")[2][-_MAX_OUTPUT:]
 

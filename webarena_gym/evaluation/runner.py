@@ -40,8 +40,8 @@ from webarena_gym.evaluation.programs import (
     TOKEN,
     EpisodeClient,
     ProgramWorker,
+    isolation_problem,
     parse_command,
-    sandbox_problem,
     secret_paths,
 )
 from webarena_gym.evaluation.results import (
@@ -355,7 +355,7 @@ def _agent(
                 f"the program {program!r} is not there or cannot be executed; expected one on the PATH, or a path to one"
             )
         hidden = secret_paths(options.out or _RUNS, options.tasks, options.application)
-        if problem := sandbox_problem(hidden):
+        if problem := isolation_problem(hidden):
             print(f"webarena-gym: the program can read the files and processes of this run: {problem}", file=sys.stderr)
         client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""

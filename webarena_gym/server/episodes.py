@@ -85,6 +85,7 @@ def _build_world(world_seed: int, scale: Scale) -> None:
         load_world(world_seed, scale).prepare(name)
 
 
+# Cached, because the tasks of a split are the same for all episodes.
 _load = lru_cache(maxsize=32)(load)
 _find = lru_cache(maxsize=1024)(find)
 
@@ -102,6 +103,8 @@ class _SavedState(NamedTuple):
 class Episode:
     """A running episode. Its methods must not be called concurrently.
 
+    In step mode, clients send actions. In browse mode, their browsers visit the sites through a `Gateway`, and they submit an answer.
+
     An infrastructure error in a method loses the episode: all later calls raise an ArenaError, and there is no reward.
 
     Args:
@@ -110,7 +113,7 @@ class Episode:
         env: the env, which belongs to the episode.
         limits: limits on uploads, snapshots and the log.
         clock: monotonic clock.
-        owner: client that may use the episode; "" for any.
+        owner: session that may find the episode; "" on servers without sessions.
 
     Raises:
         ArenaError: for an unknown task.
