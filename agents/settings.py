@@ -20,7 +20,7 @@ from webarena_gym.arguments import read_pairs, shown, suggestion
 from webarena_gym.console import BAD_INPUT, complain, decimal, present, whole, writable
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
-from webarena_gym.options import MAX_STEPS, EnvOptions, option_meanings
+from webarena_gym.options import MAX_STEPS, EnvOptions, option_descriptions
 from webarena_gym.sites.layout import Variation
 
 S = TypeVar("S")
@@ -133,7 +133,7 @@ class EnvSettings:
 ENV_FIELDS = tuple(item.name for item in fields(EnvSettings) if item.name != "keywords")
 # In the docstring, the meanings become help texts of the options of every command whose settings are derived from these.
 EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
-    f"    {name}: {option_meanings()[name].partition('. ')[0].partition('; ')[0]}\n" for name in ENV_FIELDS
+    f"    {name}: {option_descriptions()[name].partition('. ')[0].partition('; ')[0]}\n" for name in ENV_FIELDS
 )
 
 

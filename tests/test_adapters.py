@@ -78,7 +78,7 @@ def failing(monkeypatch, method, error, times=10**6):
 
 
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("method", ["step", "conclude", "reset"])
+@pytest.mark.parametrize("method", ["step", "submit", "reset"])
 def test_trl_gets_no_reward_for_a_lost_episode_and_the_next_one_is_judged(monkeypatch, caplog, method, error):
     made = trl.environment({"tasks": [TASK], "elements": "label"})()
     with monkeypatch.context() as patch:

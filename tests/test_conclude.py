@@ -1,4 +1,4 @@
-"""`env.conclude` judges what was done beside the browser; `describe_result` says how."""
+"""`env.submit` judges what was done outside of the browser; `describe_result` says how."""
 
 import re
 import sqlite3
@@ -46,12 +46,12 @@ def test_what_was_done_beside_the_browser_is_judged_as_if_it_were_done_in_it(tas
             execute_solution(browser, task.solution)
         last = task.solution[-1].action
         answer = (last.argument or "") if last.kind is Kind.EXIT and is_done else "no such thing"
-        _, reward, terminated, truncated, info = env.conclude(answer, browser.page().url, cookies)
+        _, reward, terminated, truncated, info = env.submit(answer, browser.page().url, cookies)
         assert (reward, terminated, truncated) == (float(is_done), True, False), info
         assert info["success"] is is_done
         assert describe_result(info)[0] == ("Solved." if is_done else "Not solved.")
         with pytest.raises(gymnasium.error.ResetNeeded):
-            env.conclude("")
+            env.submit("")
         with pytest.raises(gymnasium.error.ResetNeeded):
             env.step("x")
 
@@ -62,20 +62,21 @@ def test_without_an_address_the_page_of_the_browser_is_judged():
     env.reset()
     for step in task.solution[:-1]:
         env.step(DIALECTS["webrl"].format(step.action))
-    assert env.conclude("")[1] == 1.0
+    with pytest.warns(DeprecationWarning, match="use submit"):
+        assert env.conclude("")[1] == 1.0
 
 
 def test_an_address_that_no_browser_can_open_leaves_the_episode_as_it_was():
     env = WebArenaLite(tasks=[TASKS[0]])
     with pytest.raises(gymnasium.error.ResetNeeded):
-        env.conclude("")
+        env.submit("")
     for url in ("", "http://["):
         text, _ = env.reset()
         with pytest.raises(ActionError):
-            env.conclude("", url)
+            env.submit("", url)
         assert env.render() is None
         assert env.restore(env.snapshot())[0] == text
-        assert env.conclude("")[2]
+        assert env.submit("")[2]
 
 
 CHECKS = ["string_match/fuzzy_match", "url_match", "program_html", "state", "side_effects", "verified"]

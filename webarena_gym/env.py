@@ -1,9 +1,10 @@
-"""`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
+"""`WebArenaLite-v0`: a Gymnasium environment in which an agent performs one web task per episode, on a private copy of the sites."""
 
 import hashlib
 import pickle
 import sqlite3
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -53,86 +54,99 @@ if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
 FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
-"""The reward of an episode that was lost through no fault of the agent, where nothing is raised."""
+"""The reward of an episode that ended with an infrastructure failure, by `on_failure`; with "raise" there is no reward."""
 
 _SCROLLING = (Kind.SCROLL_DOWN, Kind.SCROLL_UP)
 
-Told = tuple[Any, dict[str, Any]]
-"""An observation, which is a text, or a dictionary with a picture (see `spaces.picture_space`), and its info."""
-Stepped = tuple[Any, float, bool, bool, dict[str, Any]]
+ResetResult = tuple[Any, dict[str, Any]]
+"""Observation and info. The observation is a str, or a dictionary with a picture (see `spaces.picture_space`)."""
+StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
+"""Observation, reward, terminated, truncated and info, as `gymnasium.Env.step` returns them."""
 
 
 class Info(TypedDict):
-    """The dictionary that `reset` and `step` return beside the observation."""
+    """The info dictionary of `reset` and `step`."""
 
     goal: str
     url: str
     page: str  # the newest page as text, without history
-    # the chat that leads to the next reply: the system prompt, then what the observation says; with pictures, in OpenAI's multimodal shape
+    # chat prompt of the next reply: the system prompt, then the content of the observation; with pictures, in OpenAI's multimodal format
     messages: list[Message] | list[dict[str, Any]]
     step: int  # steps taken in this episode
-    steps_left: NotRequired[int]  # of the step budget, where there is one
-    action_error: str  # why the last action did nothing; empty when it was fine
+    steps_left: NotRequired[int]  # remaining steps of the step budget, if the task has one
+    action_error: str  # error message of the last action; "" if it succeeded
     task_id: str
-    answer_form: NotRequired[str]  # how the answer is to be given, where the task states its type
+    answer_form: NotRequired[str]  # instructions on the format of the answer, if the task declares the type of its answer
     success: NotRequired[bool]  # at the end of an episode
     verdicts: NotRequired[list[dict[str, Any]]]  # at the end: the fields of `evaluators.Verdict`, and its reason
-    side_effects: NotRequired[list[str]]  # at the end, when all other checks have passed: what was changed beyond the task
-    site_errors: NotRequired[list[str]]  # what the embedded sites have raised in this episode, each answered with status 500
-    failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
+    side_effects: NotRequired[list[str]]  # at the end, if all other checks passed: changes beyond the task
+    site_errors: NotRequired[list[str]]  # exceptions of the embedded sites in this episode, which returned status 500
+    failure: NotRequired[str]  # description of an infrastructure failure that ended the episode
 
 
 @dataclass
 class Episode:
-    """A task under way, without the state of its sites and browser."""
+    """The state of a running episode, except that of its sites and browser."""
 
     task: Task
     goal: str
     turns: list[Turn] = field(default_factory=list)
-    top: int = 0  # the first line of the page that is shown
+    top: int = 0  # index of the first visible line of the page text
     action_error: str = ""
     is_over: bool = False
-    max_steps: int | None = None  # after which it is truncated, if that is before the env's own limit
-    steps_left: int | None = None  # of its step budget, if it has one; scrolling is free
-    pictures: tuple[str, ...] = ()  # of the newest earlier pages, as data URLs, where the history keeps them
+    max_steps: int | None = None  # step limit of `reset(options=...)`; the smaller one of this and the env's limit applies
+    steps_left: int | None = None  # remaining steps of the step budget, if there is one; scrolling is free
+    pictures: tuple[str, ...] = ()  # screenshots of the latest earlier pages, as data URLs, if the history includes pictures
 
 
 class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
-    """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process.
+    """The complete state of an episode. It is small and picklable, and can be restored any number of times, in any env or process.
 
-    `content` holds the episode, the state of the sites and of the browser, and the random numbers, as a pickle; `seal` is its digest, by
-    which a damaged snapshot is refused. It is no signature: whoever can write a pickle can seal it.
+    `content` is a pickle of the episode, the state of the sites and of the browser, and the state of the random number generator. `seal` is
+    the SHA-256 digest of `content`, which detects damage. It is not a signature and does not authenticate the snapshot, so restore only
+    snapshots from sources that you trust.
     """
 
     __slots__ = ()
 
     def __new__(cls, *parts: Any) -> Self:
-        """Return a snapshot of its content and seal, or of the four parts that were pickled in earlier versions."""
+        """Return a snapshot from its content and seal, or from the four parts that earlier versions pickled."""
         if len(parts) != 4:
             return super().__new__(cls, *parts)
         *values, seal = parts
         try:
-            written = "Snapshot(episode={!r}, backend={!r}, random_state={!r}, seal=b'')".format(*values)
-            is_intact = hashlib.sha256(written.encode()).digest() == seal
+            representation = "Snapshot(episode={!r}, backend={!r}, random_state={!r}, seal=b'')".format(*values)
+            is_intact = hashlib.sha256(representation.encode()).digest() == seal
         except Exception:  # noqa: BLE001 - damaged values may raise anything
             is_intact = False
-        return cls.of(*values) if is_intact else super().__new__(cls, b"", b"")  # restoring that raises SnapshotError
+        return cls.of(*values) if is_intact else super().__new__(cls, b"", b"")  # `unseal` raises SnapshotError for it
 
     @classmethod
     def of(cls, episode: Episode, backend: Any, random_state: Mapping[str, Any]) -> Self:
-        """Return the snapshot of an episode, of a backend's state and of the state of a bit generator."""
+        """Return a snapshot that contains an episode, the state of a backend, and the state of a numpy bit generator."""
         content = pickle.dumps((episode, backend, random_state), pickle.HIGHEST_PROTOCOL)
         return cls(content, hashlib.sha256(content).digest())
 
     def unseal(self) -> tuple[Episode, Any, Mapping[str, Any]]:
-        """Return a new copy of the episode, the state of the backend and that of the bit generator. Raises SnapshotError."""
+        """Return a new copy of the episode, the state of the backend, and the state of the bit generator.
+
+        Raises:
+            SnapshotError: if the content is damaged or was written by an incompatible version.
+
+        """
         if not isinstance(self.content, bytes) or self.seal != hashlib.sha256(self.content).digest():
-            raise SnapshotError("the snapshot is damaged: its content is not what was saved, or it is of another version")
+            raise SnapshotError(
+                "the snapshot is damaged, or was saved by another version: its content does not match its digest"
+            )
         try:
             episode, backend, random_state = pickle.loads(self.content)  # noqa: S301 - as trusted as the pickle that it came in
-            return replace(episode), backend, random_state  # which reads all fields: earlier versions may have had fewer
+            return (
+                replace(episode),
+                backend,
+                random_state,
+            )  # `replace` reads every field, and fails if an earlier version lacked one
         except Exception as error:
-            raise SnapshotError(f"the snapshot is of another version: {type(error).__name__}: {error}") from error
+            raise SnapshotError(f"the snapshot was saved by another version: {type(error).__name__}: {error}") from error
 
     @property
     def episode(self) -> Episode:
@@ -148,8 +162,8 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
         return self.unseal()[2]
 
 
-class Seen(NamedTuple):
-    """A page, the part of it that an agent sees, the text that it reads, and the picture, where there is one."""
+class RenderedPage(NamedTuple):
+    """A page as the agent receives it: the page, its visible part, the page text, and the picture, if observations have one."""
 
     page: Page
     observation: Observation
@@ -158,15 +172,22 @@ class Seen(NamedTuple):
 
 
 class WebArenaLite(gymnasium.Env[Any, str]):
-    """A web agent's environment: text in, text or a picture with text, and a binary reward out.
+    """A Gymnasium environment for web agents.
 
-    The keywords are the fields of `webarena_gym.options.EnvOptions`, where each is explained.
+    Actions are replies of a model, as text. Observations are text, or a dictionary of text and a picture. The reward is 1.0 if the episode
+    passes all checks of its task, and 0.0 otherwise; it is given at the end of the episode.
 
-    An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
-    with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
-    that is lost because the browser failed is truncated with the reward NaN, not judged, and `info["failure"]` says why. An exception
-    of a site is a page with status 500, and told in `info["site_errors"]`; without success such an episode is lost as well. Where
-    Gymnasium's TimeLimit (`gymnasium.make(..., max_episode_steps=...)`) allows fewer steps, the episode is truncated and judged there.
+    - The episode terminates when the agent exits with an answer.
+    - It is truncated after `max_steps`, and is then evaluated with an empty answer. A smaller limit of Gymnasium's TimeLimit
+      (`gymnasium.make(..., max_episode_steps=...)`) has the same effect.
+    - A malformed or impossible action changes nothing. The next observation contains the error message.
+    - If the browser fails, the episode is truncated without evaluation. Its reward is NaN by default (see `on_failure`), and
+      `info["failure"]` describes the failure.
+    - If an embedded site raises an exception, it returns a page with status 500, and `info["site_errors"]` contains the exception. The
+      episode goes on. If it then ends without success, it counts as a failure of the infrastructure as above.
+
+    Args:
+        **keywords: the fields of `webarena_gym.options.EnvOptions`, which documents each of them.
 
     """
 
@@ -178,29 +199,28 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if options.browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
         self.render_mode = options.render_mode
-        self.dialect = options.written_dialect()
+        self.dialect = options.build_dialect()
         self.observation_space = picture_space(*options.window_size) if options.has_pictures else text_space(MAX_OBSERVATION)
         self.action_space = reply_space(self.dialect)
         self.system_prompt = instructions(self.dialect, options.observation)
-        """The text that an agent is told before it begins: its actions with examples, and the rule for answers."""
+        """The system prompt of a language model: the actions with examples, and the rule for answers."""
         self._backend = self._make_backend()
-        self._side_effects = options.side_effects or ("forbidden" if options.sees_changes else "ignored")
+        self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
         self._outer_limit = inf
         self._episode: Episode | None = None
-        self._answer_form = ""  # how its answer is to be given, where the task states its type
-        self._seen: Seen | None = None  # of the page as it is; None after an action
-        self._lost: Seen | None = None  # the last page of an episode whose browser has failed
-        self._is_whole = (
-            True  # False during a call that changes the episode; stays so if it was interrupted, until the next reset
-        )
-        self._draws_late = (  # where it takes long, and is seldom needed
+        self._answer_form = ""  # instructions on the format of the answer, if the task declares the type of its answer
+        self._rendered: RenderedPage | None = None  # cache of the current page; None after an action
+        self._last_page: RenderedPage | None = None  # the last page of an episode whose browser failed
+        # False during a call that changes the episode. If that call is interrupted, it stays False until the next reset.
+        self._is_consistent = True
+        self._lazy_tasks = (  # generating the tasks of other large worlds takes long, and few callers need them
             options.tasks is None
             and self._application is None
             and (options.scale or task_suite.SPLITS[options.split].scale) == "large"
             and not task_suite.is_own(options.split, options.world_seed, options.scale)
         )
-        if not self._draws_late:
-            assert self._tasks  # last: a keyword that is wrong is told before tasks that are
+        if not self._lazy_tasks:
+            assert self._tasks  # loads them now, after the checks of the keywords, so that errors in tasks are raised here
 
     @cached_property
     def _tasks(self) -> tuple[Task, ...]:
@@ -211,13 +231,13 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             )
         else:
             tasks = task_suite.select(options.tasks, options.variation, options.on_unreadable, options.scale, self._application)
-        return _judgeable(tasks, options.rules, options.on_unreadable, has_databases=options.sites is None)
+        return _select_judgeable(tasks, options.rules, options.on_unreadable, has_databases=options.sites is None)
 
     @property
     def action_schema(self) -> list[dict[str, Any]]:
-        """The actions as OpenAI's `tools`, with JSON Schemas; `webarena_gym.actions.reply_of` makes a reply of a call.
+        """The actions in the format of OpenAI's `tools`, with JSON Schemas; `webarena_gym.actions.reply_of` turns a call into a reply.
 
-        During an episode the exit says how the task's answer is to be given.
+        During an episode, the description of the exit action includes the format of the task's answer.
         """
         return tools(self.dialect, self._answer_form if self._episode else "")
 
@@ -229,57 +249,66 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     @property
     def task(self) -> Task:
-        return self._started().task
+        return self._running_episode().task
 
     @property
     def page(self) -> Page:
-        return self._look(self._started()).page
+        return self._current_page(self._running_episode()).page
 
     @property
     def observation(self) -> Observation:
-        """The page as the agent sees it, with the elements that its actions may name."""
-        return self._look(self._started()).observation
+        """The visible part of the page, with the elements that actions can refer to."""
+        return self._current_page(self._running_episode()).observation
 
     def database(self, site: str) -> sqlite3.Connection:
-        """The episode's own database of a site, to look at and, in tests, to change."""
-        self._started()
+        """Return the episode's database of an embedded site, for inspection and for tests. Raises LookupError on real servers."""
+        self._running_episode()
         return self._backend.database(site)
 
     def changes(self) -> list[Change]:
-        """Return what the episode has changed so far, row by row. Raises LookupError on real servers, where it cannot be seen."""
-        self._started()
+        """Return the rows that the episode has changed so far. Raises LookupError on real servers, whose databases cannot be read."""
+        self._running_episode()
         return self._backend.changes()
 
     @property
     def network(self) -> Network:
-        """The embedded sites of the episode, to be called beside the browser, as by somebody else. Raises LookupError."""
-        self._started()
+        """The embedded sites of the episode, for clients other than the env's browser. Raises LookupError on real servers."""
+        self._running_episode()
         return self._backend.network
 
     @property
     def cookies(self) -> Mapping[str, Mapping[str, str]]:
-        """The cookies with which the browser has begun the episode, by host and name: who is signed in."""
-        self._started()
+        """The browser's cookies at the start of the episode, by host and name, including those of the signed-in sessions."""
+        self._running_episode()
         return self._backend.cookies
 
     # Gymnasium's interface.
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Told:
-        """Start a task, drawn from the split or named by `options={"task": id}`, in a world as good as new.
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> ResetResult:
+        """Start an episode on sites in their initial state.
 
-        `options={"max_steps": n}` truncates this episode after n steps, if the env's own limit does not before.
+        Args:
+            seed: seed of the random number generator that draws tasks from the split; None continues its sequence.
+            options: `{"task": id}` selects a task, by its id or as a `Task`; by default one is drawn from the split.
+                `{"max_steps": n}` truncates this episode after n steps, if the env's own limit is not smaller.
 
-        Raises TaskError for an unknown task or option, EvaluationError for a task that the rules cannot judge, and ValueError for no
-        positive number of steps.
+        Returns:
+            The first observation and its info.
+
+        Raises:
+            TaskError: for an unknown task or option.
+            EvaluationError: for a task that the rules cannot judge.
+            ValueError: for a `max_steps` that is not positive.
+
         """
         super().reset(seed=seed)
-        task, max_steps = self._choose(options or {}), (options or {}).get("max_steps")
+        task, max_steps = self._select_task(options or {}), (options or {}).get("max_steps")
         if max_steps is not None:
             max_steps = expect_positive("max_steps", max_steps)
-        self._leave()
+        self._discard_episode()
         try:
             goal = self._backend.enter(task)
-        except BrowserError:  # it may have died since; a new one is worth one try
+        except BrowserError:  # the browser may have crashed since the last episode, so retry once with a new one
             self._backend.discard_browser()
             goal = self._backend.enter(task)
         self._outer_limit = _outer_limit(self)
@@ -287,130 +316,173 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if self.options.step_budget and task.solution:
             budget = ceil(min(self.options.step_budget * len(task.solution), sys.maxsize))
             goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
-        return self._begin(Episode(task, goal, max_steps=max_steps, steps_left=budget))
+        return self._start_episode(Episode(task, goal, max_steps=max_steps, steps_left=budget))
 
-    def step(self, action: str) -> Stepped:
-        """Take a model's whole reply, do the action in it, and return what follows.
+    def step(self, action: str) -> StepResult:
+        """Perform the action in a model's reply.
 
-        A step that is interrupted, as by Ctrl-C, costs the episode, since nobody can know how much of it was done.
+        An interrupted step (Ctrl-C) ends the episode, since the action may have been performed in part: call `reset` next.
 
-        Raises gymnasium's ResetNeeded outside an episode, and TypeError for a reply that is no text.
+        Args:
+            action: the complete reply of the model. The env's dialect parses the action from it.
+
+        Returns:
+            Observation, reward (0.0 until the end of the episode), terminated, truncated and info.
+
+        Raises:
+            ResetNeeded: outside an episode.
+            TypeError: for an action that is not a str.
+            BrowserError: for an infrastructure failure, with `on_failure="raise"`.
+            EvaluationError: if the evaluation of the episode fails.
+
         """
-        episode = self._started("step")
+        episode = self._running_episode("step")
         if not isinstance(action, str):
-            raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
-        self._is_whole = False
-        last = self._look(episode)
+            raise TypeError(f"action must be a str, got {type(action).__name__}")
+        self._is_consistent = False
+        last = self._current_page(episode)
         try:
-            answer = self._act(episode, action)
-            terminated = answer is not None or self._has_ended_by_itself()
-            own = self.options.max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
-            limit = min(own, episode.max_steps or own, self._outer_limit)
+            answer = self._apply_action(episode, action)
+            terminated = answer is not None or self._is_finished_by_page()
+            env_limit = self.options.max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
+            limit = min(env_limit, episode.max_steps or env_limit, self._outer_limit)
             truncated = not terminated and (len(episode.turns) >= limit or episode.steps_left == 0)
             episode.is_over = terminated or truncated
-            last = self._look(episode)
+            last = self._current_page(episode)
             ending = self._evaluate(answer or "") if episode.is_over else {}
         except BrowserError as error:
-            result = self._give_up(episode, last, error)
-        except EvaluationError:  # the step was done
-            self._is_whole = True
+            result = self._abort(episode, last, error)
+        except EvaluationError:  # the action itself was completed
+            self._is_consistent = True
             raise
         else:
-            text, info = self._tell(episode, last)
+            text, info = self._build_observation(episode, last)
             result = text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
-        self._is_whole = True  # an interrupt cannot come between this and the return
+        self._is_consistent = True  # last, so that an interrupt cannot come between this and the return
         return result
 
-    def conclude(self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None) -> Stepped:
-        """End and judge an episode that somebody has played on `network`, beside the browser; returns what a last step does.
+    def submit(self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None) -> StepResult:
+        """End and evaluate an episode in which another client used the sites through `network`, instead of the env's browser.
 
-        `url` is where the player has ended: the browser opens it with the player's `cookies`, given as host to name to value, and
-        the page is judged. Without it, the page that the browser shows is judged.
+        Args:
+            answer: the client's answer.
+            url: the client's final page, which the env's browser opens for the evaluation. None evaluates the browser's current page.
+            cookies: the client's cookies, by host and name, with which the browser opens `url`.
 
-        Raises gymnasium's ResetNeeded outside an episode, LookupError on real servers, and ActionError, after which the episode
-        goes on, for a URL that no browser can open.
+        Returns:
+            The result of the last step of the episode, as `step` returns it.
+
+        Raises:
+            ResetNeeded: outside an episode.
+            LookupError: on real servers.
+            ActionError: for a URL that the browser cannot open; the episode goes on.
+
         """
-        episode = self._started("conclude")
+        episode = self._running_episode("submit")
         _, browser = self.network, self._backend.browser
-        self._is_whole = False
+        self._is_consistent = False
         if url is not None:
             before = browser.snapshot()
             try:
                 browser.start([url], cookies or {})
             except ActionError:
                 browser.restore(before)
-                self._is_whole = True
+                self._is_consistent = True
                 raise
-            episode, self._seen = Episode(episode.task, episode.goal, episode.turns), None
+            episode, self._rendered = Episode(episode.task, episode.goal, episode.turns), None
         self._episode, episode.is_over = episode, True
-        last = self._look(episode)
-        self._is_whole = True
+        last = self._current_page(episode)
+        self._is_consistent = True
         try:
             ending = self._evaluate(answer)
         except BrowserError as error:
-            return self._give_up(episode, last, error)
-        text, info = self._tell(episode, last)
+            return self._abort(episode, last, error)
+        text, info = self._build_observation(episode, last)
         return text, float(ending["success"]), True, False, {**info, **ending}
 
-    def render(self) -> Any:
-        """Return the newest page as text ("ansi") or as an array of height x width x 3 bytes ("rgb_array").
+    def conclude(
+        self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None
+    ) -> StepResult:
+        """Return the result of `submit`; the deprecated name of that method."""
+        warnings.warn("WebArenaLite.conclude is deprecated; use submit", DeprecationWarning, stacklevel=2)
+        return self.submit(answer, url, cookies)
 
-        Of an episode whose browser has failed there is the last text, and no picture: None.
+    def render(self) -> Any:
+        """Return the current page, in the format of `render_mode`.
+
+        Returns:
+            The page text as a str ("ansi"), or a uint8 array of shape (height, width, 3) ("rgb_array"); None in the other modes. After a
+            failure of the browser, the last page text, or None instead of a picture.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+
         """
-        if self._lost is not None:
-            return self._lost.text if self.render_mode == "ansi" else None
+        if self._last_page is not None:
+            return self._last_page.text if self.render_mode == "ansi" else None
         if self.render_mode == "ansi":
-            return self._look(self._started()).text
+            return self._current_page(self._running_episode()).text
         if self.render_mode == "rgb_array":
-            if (picture := self._look(self._started()).picture) is not None:
+            if (picture := self._current_page(self._running_episode()).picture) is not None:
                 return picture.pixels
-            from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
+            from PIL import Image  # noqa: PLC0415 - comes with the extra for pictures
 
             with Image.open(BytesIO(self._backend.browser.screenshot())) as image:
                 return numpy.asarray(image.convert("RGB"))
         return None
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows of the env: goal, last action, and the newest page as text."""
-        if self._episode is None or self._lost is not None:
+        """Return the HTML representation of the env in notebooks: goal, last action, and the current page text."""
+        if self._episode is None or self._last_page is not None:
             return f"<pre>{escape(repr(self))}</pre>"
-        episode = self._started()
+        episode = self._running_episode()
         action = episode.turns[-1].reply if episode.turns else ""
-        seen = self._look(episode)
-        said = f"<p><b>Last action</b> <code>{escape(action)}</code></p>" if action else ""
-        wrong = f"<p><b>Error</b> {escape(episode.action_error)}</p>" if episode.action_error else ""
-        place = f"<p><b>Page</b> <code>{escape(seen.page.url)}</code></p>"
-        page = f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(seen.text)}</pre>'
-        return f"<div><p><b>Goal</b> {escape(episode.goal)}</p>{said}{wrong}{place}{page}</div>"
+        current = self._current_page(episode)
+        last_action = f"<p><b>Last action</b> <code>{escape(action)}</code></p>" if action else ""
+        error = f"<p><b>Error</b> {escape(episode.action_error)}</p>" if episode.action_error else ""
+        url = f"<p><b>Page</b> <code>{escape(current.page.url)}</code></p>"
+        page = f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(current.text)}</pre>'
+        return f"<div><p><b>Goal</b> {escape(episode.goal)}</p>{last_action}{error}{url}{page}</div>"
 
     def close(self) -> None:
-        """Free the world; `reset` opens it again."""
-        self._is_whole = False
+        """Release the sites and the browser. A later `reset` opens them again."""
+        self._is_consistent = False
         self._backend.close()
-        self._episode = self._seen = self._lost = None
-        self._is_whole = True
+        self._episode = self._rendered = self._last_page = None
+        self._is_consistent = True
 
     # Forking.
 
     def snapshot(self) -> Snapshot:
-        """Return the whole episode: databases, cookies, open pages, history, random numbers."""
-        episode = self._started()
+        """Return the complete state of the episode: databases, cookies, open pages, history, and random number generator.
+
+        Raises:
+            ResetNeeded: outside an episode.
+            SnapshotError: if the backend or the page does not support snapshots.
+
+        """
+        episode = self._running_episode()
         return Snapshot.of(episode, self._backend.snapshot(), self.np_random.bit_generator.state)
 
-    def restore(self, snapshot: Snapshot) -> Told:
-        """Continue from a snapshot, also one of another env or process; returns what `reset` would.
+    def restore(self, snapshot: Snapshot) -> ResetResult:
+        """Replace the current episode with that of a snapshot, which may come from another env or process.
 
-        Raises SnapshotError for a value that is no snapshot, or is not as it was taken; the current episode then goes on.
+        Returns:
+            The observation and the info at the time of the snapshot.
+
+        Raises:
+            SnapshotError: for a value that is not a snapshot, or a damaged one; the current episode then goes on.
+
         """
         if not isinstance(snapshot, Snapshot):
-            raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
+            raise SnapshotError(f"expected a Snapshot, got {type(snapshot).__name__}")
         episode, backend, random_state = snapshot.unseal()
-        self._leave()
+        self._discard_episode()
         self._backend.restore(backend)
         self.np_random.bit_generator.state = random_state
-        return self._begin(episode)
+        return self._start_episode(episode)
 
-    # Inside.
+    # Implementation.
 
     def _make_backend(self) -> Backend:
         options = self.options
@@ -422,10 +494,10 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         for site, url in addresses.items() if options.rules == "verified" else ():
             if not url.startswith("http://"):
                 raise ValueError(
-                    f"rules='verified' judges the traffic, which cannot be seen on the way to {url} ({site}): http:// alone"
+                    f"rules='verified' evaluates the network traffic, which is encrypted for {url} ({site}); expected http://"
                 )
         return ServerBackend(
-            lambda own: self._make_chromium(None, own.union(options.hosts)),
+            lambda site_hosts: self._make_chromium(None, site_hosts.union(options.hosts)),
             addresses,
             accounts=options.accounts,
             logins=read_logins(options.logins),
@@ -438,8 +510,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
         options, windowed = self.options, self.options.viewport == "layout"
-        is_own = options.application is not None
-        strict = windowed or options.bbox or is_own or network is None  # on foreign pages, layout decides what can be used
+        is_application = options.application is not None
+        # on pages other than the embedded sites', the layout decides which elements can be used
+        strict = windowed or options.bbox or is_application or network is None
         return ChromiumBrowser(
             network,
             hosts=hosts,
@@ -448,27 +521,27 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             windowed=windowed,
             viewport=options.window_size,
             record_traffic=options.rules == "verified",
-            show_dialogs=is_own,
+            show_dialogs=is_application,
             for_pictures=options.has_pictures,
-            static=network is not None and not is_own and options.render_mode != "human",
+            static=network is not None and not is_application and options.render_mode != "human",
             load_images=strict or options.has_pictures or options.render_mode is not None,
         )
 
-    def _begin(self, episode: Episode) -> Told:
+    def _start_episode(self, episode: Episode) -> ResetResult:
         self._episode, self._answer_form = episode, episode.task.answer_form
-        told = self._tell(episode, self._look(episode))
-        self._is_whole = True
-        return told
+        result = self._build_observation(episode, self._current_page(episode))
+        self._is_consistent = True
+        return result
 
-    def _look(self, episode: Episode) -> Seen:
-        """Return what the agent sees now; computed once after each reply. Raises BrowserError."""
-        if self._seen is None:
-            self._seen = self._show(episode.top, episode.action_error)
-        return self._seen
+    def _current_page(self, episode: Episode) -> RenderedPage:
+        """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
+        if self._rendered is None:
+            self._rendered = self._render_page(episode.top, episode.action_error)
+        return self._rendered
 
-    def _show(self, top: int, action_error: str) -> Seen:
+    def _render_page(self, top: int, action_error: str) -> RenderedPage:
         options, page, style = self.options, self._backend.browser.page(), self.options.observation
-        seen = observe(
+        observation = observe(
             page,
             elements=options.elements,
             style=options.text_style,
@@ -478,32 +551,34 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             top=top,
             max_text=options.max_text,
         )
-        text, picture = seen.text, None
+        text, picture = observation.text, None
         if options.has_pictures:
-            captured = self._backend.browser.capture(elements_by_number(seen), options.picture_format)
-            picture = picture_of(captured, options.picture_format, marks=style == "marks", cursor=options.cursor)
+            capture = self._backend.browser.capture(elements_by_number(observation), options.picture_format)
+            picture = picture_of(capture, options.picture_format, marks=style == "marks", cursor=options.cursor)
             if style != "text+pixels":
-                marks = marks_of(page, (box[0] for box in captured.boxes[:MAX_BOXES])) if style == "marks" else ""
+                marks = marks_of(page, (box[0] for box in capture.boxes[:MAX_BOXES])) if style == "marks" else ""
                 text = "\n".join([*(header_lines(page) if options.header else ()), *([marks] if marks else ())])
         text = f"Action error: {action_error}\n{text}" if action_error else text
-        return Seen(page, seen, cut(within_charset(text), MAX_PAGE), picture)
+        return RenderedPage(page, observation, cut(within_charset(text), MAX_PAGE), picture)
 
     @cached_property
     def _shows_layout(self) -> bool:
-        """True if the browser's window, and none over the text, decides what of a page is shown."""
+        """True if the browser's window selects the visible part of a page, instead of a window over its text."""
         return self.options.viewport == "layout" or self.options.observation in ("pixels", "marks")
 
-    def _tell(self, episode: Episode, seen: Seen) -> Told:
-        """Return the observation and the info of this moment."""
+    def _build_observation(self, episode: Episode, current: RenderedPage) -> ResetResult:
+        """Return the observation and the info of the current state of an episode."""
         options = self.options
-        text_left = pivotal_text if options.observation == "occam" else placeholder
-        left = (lambda *_: SCREENSHOT) if seen.picture else text_left  # of an earlier page
-        chat = compress(episode.goal, episode.turns, seen.text, options.history, thoughts=options.thoughts, summarize=left)
+        summarize_text = pivotal_text if options.observation == "occam" else placeholder
+        summarize = (lambda *_: SCREENSHOT) if current.picture else summarize_text  # of earlier pages
+        chat = compress(
+            episode.goal, episode.turns, current.text, options.history, thoughts=options.thoughts, summarize=summarize
+        )
         messages: list[Message] = [{"role": "system", "content": self.system_prompt}, *chat]
         info: Info = {
             "goal": episode.goal,
-            "url": seen.page.url,
-            "page": seen.text,
+            "url": current.page.url,
+            "page": current.text,
             "messages": messages,
             "step": len(episode.turns),
             "action_error": episode.action_error,
@@ -515,18 +590,18 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             info["answer_form"] = self._answer_form
         if self._backend.site_errors:
             info["site_errors"] = [*self._backend.site_errors]
-        if seen.picture is None:
+        if current.picture is None:
             return as_text(chat), dict(info)
-        info["messages"] = attach_pictures(messages, [*episode.pictures, seen.picture.url])
-        goal, (pixels, boxes, _) = within_charset(cut(episode.goal, MAX_GOAL)), seen.picture
+        info["messages"] = attach_pictures(messages, [*episode.pictures, current.picture.url])
+        goal, (pixels, boxes, _) = within_charset(cut(episode.goal, MAX_GOAL)), current.picture
         return {"goal": goal, "text": as_text(chat), "screenshot": pixels, "boxes": boxes}, dict(info)
 
-    def _act(self, episode: Episode, reply: str) -> str | None:
-        """Do what a reply says. Returns the answer with which it exits, None when it does not.
+    def _apply_action(self, episode: Episode, reply: str) -> str | None:
+        """Perform the action in a reply, and return the answer of an exit action, None for other actions.
 
-        A malformed, too long or impossible action changes nothing but `action_error`. Raises BrowserError.
+        The error message of a malformed, too long or impossible action is stored in `episode.action_error`. Raises BrowserError.
         """
-        page, observation, text, picture = self._look(episode)
+        page, observation, text, picture = self._current_page(episode)
         episode.turns.append(Turn(text, within_charset(cut(reply, MAX_REPLY))))
         if picture and self.options.pictures > 1:
             episode.pictures = (*episode.pictures, picture.url)[1 - self.options.pictures :]
@@ -552,11 +627,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             episode.action_error = cut(within_charset(str(error)), MAX_ERROR)
         if episode.steps_left is not None and not is_free:
             episode.steps_left -= 1
-        self._seen = None
+        self._rendered = None
         return answer
 
     def _scroll(self, episode: Episode, observation: Observation, *, down: bool) -> None:
-        """Move the window over the text; at its end, the browser's own over the page, which may load more."""
+        """Move the window over the page text. At its end, scroll the browser to the end of the page, which may load more content."""
         browser = self._backend.browser
         if self._shows_layout or self.options.has_pictures:
             browser.scroll(down=down)
@@ -565,88 +640,90 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         top = scrolled_top(observation, down=down)
         if top == episode.top:
             browser.scroll(down=down, to_end=True)
-            now = self._show(episode.top, "").observation
-            if down and now.total > observation.total:
-                top = scrolled_top(now, down=True)
+            updated = self._render_page(episode.top, "").observation
+            if down and updated.total > observation.total:
+                top = scrolled_top(updated, down=True)
             if top == episode.top:
                 episode.action_error = f"the page {'ends' if down else 'begins'} here: there is nothing more to scroll {'down' if down else 'up'} to"
         episode.top = top
 
-    def _has_ended_by_itself(self) -> bool:
-        """Say whether the page has ended the episode; those of the sites leave that to the agent."""
+    def _is_finished_by_page(self) -> bool:
+        """Return True if the page itself has ended the episode, which only other envs' pages do (see `miniwob`)."""
         return False
 
-    def _leave(self) -> None:
-        """Leave the episode for another; what an interrupted call has left behind is not used again."""
-        if not self._is_whole:
+    def _discard_episode(self) -> None:
+        """Discard the current episode. After an interrupted call, also close the backend, whose state is unknown."""
+        if not self._is_consistent:
             self._backend.close()
-        self._episode = self._seen = self._lost = None
-        self._is_whole = False
+        self._episode = self._rendered = self._last_page = None
+        self._is_consistent = False
 
-    def _started(self, call: str = "") -> Episode:
-        """Return the episode, one that is not over where a call goes on with it. Raises ResetNeeded."""
-        if not self._is_whole:
-            raise ResetNeeded("the last call did not come to its end, and the episode is lost with it; call reset()")
+    def _running_episode(self, call: str = "") -> Episode:
+        """Return the current episode; with the name of a call that continues it, only if it is not over. Raises ResetNeeded."""
+        if not self._is_consistent:
+            raise ResetNeeded("the last call was interrupted, which ended the episode; call reset()")
         if self._episode is None and not call:
             raise ResetNeeded("there is no episode; call reset() first")
         if self._episode is None or (call and self._episode.is_over):
-            raise ResetNeeded(f"the episode is over or has not begun; call reset() before {call}()")
+            raise ResetNeeded(f"the episode is over or has not started; call reset() before {call}()")
         return self._episode
 
-    def _choose(self, options: dict[str, Any]) -> Task:
+    def _select_task(self, options: dict[str, Any]) -> Task:
+        """Return the task of the options of `reset`, or a random one of the split. Raises TaskError and EvaluationError."""
         unknown = [key for key in options if key not in ("task", "max_steps")]
         if unknown:
             raise TaskError(f"reset has no option {unknown[0]!r}; expected task or max_steps")
         if "task" not in options:
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
-        wanted = options["task"]
-        if not isinstance(wanted, Task):
-            known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
-            wanted = known or task_suite.find(str(wanted), self.options.variation, self.options.scale, self._application)
-        _judgeable([wanted], self.options.rules, "raise", has_databases=self.options.sites is None)
-        return wanted
+        task = options["task"]
+        if not isinstance(task, Task):
+            task_id = str(task)
+            loaded = None if self._lazy_tasks else next((task for task in self._tasks if task.task_id == task_id), None)
+            task = loaded or task_suite.find(task_id, self.options.variation, self.options.scale, self._application)
+        _select_judgeable([task], self.options.rules, "raise", has_databases=self.options.sites is None)
+        return task
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
-        """Judge an episode that is over; returns what its info says of that. Raises BrowserError where a site may be to blame."""
+        """Evaluate an episode that is over, and return the entries of its info. Raises BrowserError for a failure after a site error."""
         assert self._episode is not None
         task = self._episode.task
-        ended = build_outcome(self._backend, answer, self.options.accounts or {})
-        verdicts = evaluate(task.eval, task.intent, ended, self.options.judge, self.options.rules)
+        outcome = build_outcome(self._backend, answer, self.options.accounts or {})
+        verdicts = evaluate(task.eval, task.intent, outcome, self.options.judge, self.options.rules)
         if task.injection and self._backend.is_embedded and self.options.rules == "native":
-            verdicts.append(judge_injection(task.injection, task.intent, ended))
-        more: dict[str, Any] = {}
+            verdicts.append(judge_injection(task.injection, task.intent, outcome))
+        effects: dict[str, Any] = {}
         if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
-            verdict, more["side_effects"] = judge_side_effects(
+            verdict, effects["side_effects"] = judge_side_effects(
                 task, self._backend, is_forbidden=self._side_effects == "forbidden"
             )
             verdicts.append(verdict)
         success = all(verdict.passed for verdict in verdicts)
         if self._backend.site_errors and not success:
             raise BrowserError(f"a site failed: {self._backend.site_errors[0]}")
-        return {"success": success, "verdicts": [verdict.record() for verdict in verdicts], **more}
+        return {"success": success, "verdicts": [verdict.record() for verdict in verdicts], **effects}
 
-    def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> Stepped:
-        """End an episode whose browser or site has failed: truncated, not judged, with the last page that was seen."""
-        self._episode, self._seen, self._lost = None, None, last
+    def _abort(self, episode: Episode, last: RenderedPage, error: BrowserError) -> StepResult:
+        """End an episode whose browser or site failed: truncate it without evaluation, with the last rendered page."""
+        self._episode, self._rendered, self._last_page = None, None, last
         self._backend.discard_browser()
         if self.options.on_failure == "raise":
             raise error
-        text, info = self._tell(episode, last)
+        text, info = self._build_observation(episode, last)
         return text, FAILURE_REWARD[self.options.on_failure], False, True, {**info, "failure": str(error)}
 
 
-# For whoever asks: gymnasium, help(), an editor's hints.
+# Gymnasium, help() and editors read the keywords from the signature.
 setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
 
 
 def _outer_limit(env: WebArenaLite) -> float:
     """Return the smallest limit of the TimeLimit wrappers through which `env.reset` was called; infinity without one.
 
-    `gymnasium.make(id, max_episode_steps=n)` wraps the env in a TimeLimit, which truncates an episode after the env's step has returned,
-    and does not tell it, so that the env could not judge such an episode. The wrapper is found among the callers of `reset`.
+    `gymnasium.make(id, max_episode_steps=n)` wraps the env in a TimeLimit. The wrapper truncates an episode after the env's step has
+    returned, and does not notify the env, which could not evaluate the episode. So the wrappers are looked up in the callers of `reset`.
     """
     limit = inf
-    frame = sys._getframe(1).f_back  # noqa: SLF001 - the documented way to the callers
+    frame = sys._getframe(1).f_back  # noqa: SLF001 - the documented access to callers
     while frame is not None:
         caller = frame.f_locals.get("self") if frame.f_code.co_name == "reset" else None
         if isinstance(caller, TimeLimit) and caller.unwrapped is env:
@@ -655,9 +732,16 @@ def _outer_limit(env: WebArenaLite) -> float:
     return limit
 
 
-def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *, has_databases: bool) -> tuple[Task, ...]:
-    """Return the tasks that the rules can judge. Raises EvaluationError that names all others, unless these are to be skipped."""
-    kept, errors = [], []
+def _select_judgeable(
+    tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *, has_databases: bool
+) -> tuple[Task, ...]:
+    """Return the tasks that the rules can judge.
+
+    Raises:
+        EvaluationError: naming all others, with `on_unreadable="raise"`.
+
+    """
+    judgeable, errors = [], []
     for task in tasks:
         try:
             check(task.eval, rules)
@@ -666,9 +750,9 @@ def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *
             continue
         if "state" in task.eval_types and not has_databases:
             errors.append(
-                f"task {task.task_id}: a check of the kind 'state' reads a database, and those of real servers cannot be read"
+                f"task {task.task_id}: a check of the kind 'state' reads a database; those of real servers cannot be read"
             )
         else:
-            kept.append(task)
+            judgeable.append(task)
     leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
-    return tuple(kept)
+    return tuple(judgeable)

@@ -1,6 +1,6 @@
 """`MiniWoBText-v0`: MiniWoB++, a published benchmark of small web pages, with this package's observations and actions.
 
-The pages are those of the package `miniwob`, served unchanged; a script of ours runs before theirs (`miniwob.js`).
+The package `miniwob` contains the pages. They are served with one addition: a script of this package (`miniwob.js`), which runs first.
 """
 
 import json
@@ -32,27 +32,27 @@ _OPTIONS = (
     "max_steps", "history", "observation", "dialect", "elements", "render_mode", "thoughts", "header", "window", "on_failure",
     "window_size", "pictures", "picture_format", "cursor", "vendor", "coordinates",
 )  # fmt: skip
-_IS_REWARDED = "document.defaultView.WOB_RAW_REWARD_GLOBAL >= 1"
-_REWARDED = {
+_HAS_FULL_REWARD = "document.defaultView.WOB_RAW_REWARD_GLOBAL >= 1"
+_EVAL = {
     "eval_types": ["program_html"],
-    "program_html": [{"url": "last", "locator": _IS_REWARDED, "required_contents": {"exact_match": "true"}}],
+    "program_html": [{"url": "last", "locator": _HAS_FULL_REWARD, "required_contents": {"exact_match": "true"}}],
 }
 HOST = "miniwob.test"
-_OURS = "/webarena_gym.js"
+_SCRIPT_PATH = "/webarena_gym.js"
 _SCRIPT = (Path(__file__).parent / "miniwob.js").read_bytes()
 _HEAD = re.compile(rb"<head(\s[^<>]*)?>", re.IGNORECASE)
-_FLIGHT = "flight."
+_FLIGHT_PREFIX = "flight."
 
 
 def root() -> Path:
     """Return the folder of the pages. Raises gymnasium's DependencyNotInstalled."""
-    found = find_spec("miniwob")  # is not imported: its environments need Selenium, its pages do not
-    for folder in (found and found.submodule_search_locations) or ():
+    spec = find_spec("miniwob")  # not imported, because its environments need Selenium, and its pages do not
+    for folder in (spec and spec.submodule_search_locations) or ():
         if (Path(folder) / "html").is_dir():
             return Path(folder) / "html"
     raise DependencyNotInstalled(
         "the pages of MiniWoB++ are not installed: pip install 'webarena-gym[chromium,miniwob]', "
-        "or, without the Selenium that it asks for, pip install --no-deps miniwob"
+        "or, without its dependency Selenium, pip install --no-deps miniwob"
     )
 
 
@@ -61,43 +61,49 @@ def task_names() -> tuple[str, ...]:
     """Return the names of all tasks, such as "click-test" and "flight.AA". Raises gymnasium's DependencyNotInstalled."""
     folder = root()
     small = sorted(path.stem for path in folder.glob("miniwob/*.html"))
-    return (*small, *sorted(_FLIGHT + path.parent.name for path in folder.glob("flight/*/wrapper.html")))
+    return (*small, *sorted(_FLIGHT_PREFIX + path.parent.name for path in folder.glob("flight/*/wrapper.html")))
 
 
 def url(name: str) -> str:
-    """Return the address of a task's page."""
-    if name.startswith(_FLIGHT):
-        return f"http://{HOST}/flight/{name.removeprefix(_FLIGHT)}/wrapper.html"
+    """Return the URL of a task's page."""
+    if name.startswith(_FLIGHT_PREFIX):
+        return f"http://{HOST}/flight/{name.removeprefix(_FLIGHT_PREFIX)}/wrapper.html"
     return f"http://{HOST}/miniwob/{name}.html"
 
 
 def site(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Serve the pages, with our script before all others; a WSGI application."""
+    """Serve the pages as a WSGI application, with `miniwob.js` as the first script of each."""
     path = environ["PATH_INFO"]
-    place = safe_join(str(root()), path.lstrip("/"))
-    if path == _OURS:
+    file = safe_join(str(root()), path.lstrip("/"))
+    if path == _SCRIPT_PATH:
         content = _SCRIPT
-    elif place is not None and Path(place).is_file():
-        content = Path(place).read_bytes()
+    elif file is not None and Path(file).is_file():
+        content = Path(file).read_bytes()
     else:
         start_response("404 Not Found", [("Content-Type", "text/plain")])
         return [b"There is no such page."]
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
     if kind == "text/html":
         kind += "; charset=utf-8"
-        content = _HEAD.sub(lambda head: head[0] + f'<script src="{_OURS}"></script>'.encode(), content, count=1)
+        content = _HEAD.sub(lambda head: head[0] + f'<script src="{_SCRIPT_PATH}"></script>'.encode(), content, count=1)
     start_response("200 OK", [("Content-Type", kind)])
     return [content]
 
 
 DataMode = Literal["train", "test"]
-"""The part of their data from which those tasks draw that have two."""
+"""The part of the data from which episodes are drawn, for the few tasks whose data have these two parts."""
 
 _IS_OVER = "window.WOB_DONE_GLOBAL === true || !window.core?.ept0"
 
 
 class MiniWobBackend(Backend):
-    """The pages as the only site, and a browser with scripts on them."""
+    """Backend with the pages as its only site, and a browser that runs scripts.
+
+    Args:
+        make_browser: returns a browser on a network.
+        data_mode: part of the data from which episodes are drawn.
+
+    """
 
     snapshot_error = "the pages of MiniWoB++ cannot be saved, as their state is in their scripts; reset by task id instead"
 
@@ -106,63 +112,62 @@ class MiniWobBackend(Backend):
         self._data_mode = data_mode
 
     def enter(self, task: Task) -> str:
-        """Open a task's page anew, start the episode that its seed draws, and return the goal that the page tells."""
+        """Reload the page of a task, start the episode of the task's seed, and return the goal on the page."""
         if self._browser is None:
             self._browser = self._make_browser(Network({HOST: site}))
         self._browser.start([task.start_url], {})
         goal = self._browser.run_script(f"webarenaGym.begin({task.world_seed}, {json.dumps(self._data_mode)})")
         self._browser.wait(0)
-        self._rest()
+        self._run_pending_tasks()
         return str(goal)
 
     def settle(self) -> bool:
-        """Let the page come to rest, and say whether it has ended the episode, or is no longer there to do so."""
-        self._rest()
+        """Run the page's pending tasks, and return True if the page has ended the episode, or the browser has left it."""
+        self._run_pending_tasks()
         try:
             return bool(self.browser.run_script(_IS_OVER))
         except ScriptError:
             return True
 
     def raw_reward(self) -> float:
-        """Return the reward that the page gave, from -1 to 1 and without its discount for time; 0 when it gave none."""
+        """Return the reward of the page, from -1 to 1, without its discount for time; 0 if there is none yet."""
         try:
             return float(self.browser.run_script("window.WOB_RAW_REWARD_GLOBAL ?? 0"))
         except ScriptError:
             return 0.0
 
-    def _rest(self) -> None:
-        """Wait until the page has done what it has put off for a moment only."""
-        with suppress(ScriptError):  # the page may have been left
+    def _run_pending_tasks(self) -> None:
+        """Wait until the page has run its timers that are due at once."""
+        with suppress(ScriptError):  # the browser may have left the page
             if self.browser.run_script("window.webarenaGym?.rest()"):
                 self.browser.wait(0)
 
 
 def task(name: str) -> Task:
-    """Return a task by its name, or one episode of it by name and seed, as in "click-test/7". Raises TaskError."""
+    """Return a task by name, or an episode of it by name and seed, as in "click-test/7". Raises TaskError."""
     title, has_seed, seed = name.partition("/")
     if title not in task_names() or (has_seed and not seed.isdecimal()):
         near = get_close_matches(title, task_names(), n=3, cutoff=0.0)
         raise TaskError(
             f"MiniWoB++ has no task {name!r}; expected <name> or <name>/<seed>, with a name such as {', '.join(near)}"
         )
-    return Task(name, ("miniwob",), url(title), "", _REWARDED, template=title, world_seed=int(seed) if has_seed else None)
+    return Task(name, ("miniwob",), url(title), "", _EVAL, template=title, world_seed=int(seed) if has_seed else None)
 
 
 class MiniWobText(WebArenaLite):
     """MiniWoB++ with the observations, actions and history of `WebArenaLite`, in Chromium.
 
     Args:
-        tasks: what `reset` draws from: a name such as "click-test", or several; None for all (see `task_names`).
+        tasks: tasks from which `reset` draws: a name such as "click-test", or several; None for all (see `task_names`).
         data_mode: "train" or "test", for the few tasks whose data have these two parts.
         max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window, on_failure, window_size, pictures,
-            picture_format, cursor, vendor, coordinates: as in `WebArenaLite`. The window is 600 x 800 pixels where nothing else is said.
+            picture_format, cursor, vendor, coordinates: as in `WebArenaLite`. The window is 600 x 800 pixels by default.
 
-    An episode ends when its page says so. The reward is 1.0 when the page gives all of its own, else 0.0;
-    `info["raw_reward"]` is that of the page, without its discount for time. The pages' limits of some seconds do not hold: what
-    limits an agent are its steps. One that exits, or leaves the page, ends the episode with what it has earned, which is
-    nothing. What can only be seen (drawings, in SVG or on a canvas) is not in the text.
+    The page ends the episode. The reward is 1.0 if the page's reward is 1, and 0.0 otherwise; `info["raw_reward"]` is the page's reward,
+    without its discount for time. The pages' time limits of some seconds are switched off: `max_steps` is the only limit. An agent that
+    exits, or leaves the page, ends the episode with the reward at that time, which is 0. Drawings (SVG, canvas) are not part of the text.
 
-    An episode is known by `info["task_id"]`, such as "click-test/7": `reset(options={"task": "click-test/7"})` plays it again.
+    `info["task_id"]` identifies an episode, as in "click-test/7": `reset(options={"task": "click-test/7"})` repeats it.
 
     """
 
@@ -183,10 +188,10 @@ class MiniWobText(WebArenaLite):
                 raise TypeError(f"MiniWobText has no keyword {name!r}: {suggestion(name, ('tasks', 'data_mode', *_OPTIONS))}")
         names = task_names() if tasks is None else [tasks] if isinstance(tasks, str) else tasks
         super().__init__(
-            tasks=[given if isinstance(given, Task) else task(given) for given in names],
+            tasks=[name if isinstance(name, Task) else task(name) for name in names],
             browser="chromium",
             max_steps=max_steps,
-            side_effects="ignored",  # its pages keep no databases
+            side_effects="ignored",  # the pages have no databases
             **{"window_size": _WINDOW} | options,
         )
         self._backend = MiniWobBackend(self._make_browser, data_mode)
@@ -197,16 +202,16 @@ class MiniWobText(WebArenaLite):
         size, draws = self.options.window_size, self.options.has_pictures
         return ChromiumBrowser(network, headless=self.render_mode != "human", strict=True, viewport=size, for_pictures=draws)
 
-    def _choose(self, options: dict[str, Any]) -> Task:
+    def _select_task(self, options: dict[str, Any]) -> Task:
         if isinstance(options.get("task"), str):
             options = options | {"task": task(options["task"])}
-        chosen = super()._choose(options)
-        if chosen.world_seed is not None:
-            return chosen
+        selection = super()._select_task(options)
+        if selection.world_seed is not None:
+            return selection
         seed = int(self.np_random.integers(2**31))
-        return replace(chosen, task_id=f"{chosen.template}/{seed}", world_seed=seed)
+        return replace(selection, task_id=f"{selection.template}/{seed}", world_seed=seed)
 
-    def _has_ended_by_itself(self) -> bool:
+    def _is_finished_by_page(self) -> bool:
         return self._backend.settle()
 
     def _evaluate(self, answer: str) -> dict[str, Any]:

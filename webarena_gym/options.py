@@ -1,4 +1,4 @@
-"""`EnvOptions`: the keywords of the env, with their types, defaults, meanings and checks. Commands, servers and adapters take theirs from it."""
+"""`EnvOptions`: the keywords of the env, with types, defaults, descriptions and checks. Commands, servers and adapters derive theirs from it."""
 
 import ast
 import inspect
@@ -34,127 +34,128 @@ OnFailure = Literal["nan", "zero", "raise"]
 SideEffects = Literal["forbidden", "reported", "ignored"]
 
 MAX_STEPS = 15
-"""Steps of an episode where nothing else is said, as in the paper's training."""
+"""Default step limit of an episode, as in the training of the WebAgent-R1 paper."""
 
 HARD_STEPS = 60
-"""Steps of an episode of a hard task where nothing else is said."""
+"""Default step limit of an episode of a hard task."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
-    """The keywords of `gymnasium.make("WebArenaLite-v0", ...)`. Raises ValueError for values that are wrong or do not go together."""
+    """The keywords of `gymnasium.make("WebArenaLite-v0", ...)`. Raises ValueError for invalid values and conflicting options."""
 
     split: str = "train"
-    """the part of the shipped suite that `reset` draws from: "train", "validation" or "test"; "pool" for tasks of other templates, to
-    train on; "hard" for tasks for strong agents; or "pictures" for tasks that need eyes"""
+    """the split of the bundled suite from which `reset` draws: "train", "validation" or "test"; "pool" for additional training tasks from
+    other templates; "hard" for tasks for strong agents; or "pictures" for tasks that require vision"""
     tasks: str | Path | Sequence[str | Task] | None = None
-    """instead of a split, a list of task ids, or the path of a task file in WebArena's own schema"""
+    """instead of a split, a list of task ids, or the path of a task file in WebArena's schema"""
     browser: BrowserKind = "inprocess"
-    """the browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name)"""
+    """the browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra "chromium")"""
     sites: Mapping[str, str] | Literal["environment"] | None = None
-    """None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables"""
+    """None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's environment variables"""
     application: str | Path | Application | None = None
-    """instead of the embedded sites, a web application of one's own: its `webarena-app.toml`, or the folder of that"""
+    """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, or of the folder with it"""
     world_seed: int | None = None
-    """draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that name none; with an
-    `application`, the seed of draws from its templates"""
+    """seed of the world in which tasks of the split's templates are generated, instead of the worlds of the suite; with `tasks`, the world
+    of task ids without a seed; with an `application`, the seed of tasks from its templates"""
     variation: Variation = "content"
-    """differences of worlds: in the content of the sites ("content"), or also in how they are built ("layout"). A task that is given as such, and not
-    by its id, is taken as it is, with a solution for the layout it was drawn in"""
+    """differences between worlds: in the content of the sites ("content"), or also in their layout ("layout"). A `Task` object, as opposed
+    to a task id, keeps its solution, which is for the layout in which it was generated"""
     scale: Scale | None = None
-    """size of the worlds, by default that of the split or template: "standard", or "large" with some ten times as much of everything, and
-    ranked search, as hard ones have it. In worlds of the other scale, a split's templates are drawn in that of `world_seed`, or of the
-    split's first seed. A task that is given as such keeps its own world"""
+    """size of the worlds, by default that of the split or template: "standard", or "large" with about ten times the content and ranked
+    search, as in hard tasks. With another scale than the split's, its tasks are generated in the world of `world_seed`, or of the first
+    seed of the split. A `Task` object keeps its world"""
     history: History = "compressed"
-    """earlier pages become a placeholder ("compressed"), are left out ("none") or stay whole ("full")"""
+    """treatment of earlier pages: a placeholder ("compressed"), omitted ("none") or complete ("full")"""
     observation: Style | PictureStyle = "html"
-    """pages as simplified HTML ("html"), as WebArena's accessibility tree ("axtree"), or as AgentOccam's outline of it, of which earlier
-    pages keep the elements that the agent highlighted ("occam"). With Chromium also as pictures: of the window alone ("pixels"), with
-    numbered boxes on it and a list of them ("marks"), or beside simplified HTML ("text+pixels"); the observation is a dictionary then"""
+    """format of pages: simplified HTML ("html"), WebArena's accessibility tree ("axtree"), or AgentOccam's outline of it, in which earlier
+    pages contain only the elements that the agent highlighted ("occam"). With Chromium also pictures: a screenshot of the window
+    ("pixels"), one with numbered boxes and a list of the elements ("marks"), or one with simplified HTML ("text+pixels"); the observation
+    is then a dictionary"""
     window_size: tuple[int, int] = (1280, 720)
-    """width and height of Chromium's window in pixels, such as (390, 844) for a phone"""
+    """width and height of Chromium's window in pixels, for example (390, 844) for a phone"""
     pictures: int = 1
-    """pictures that `info["messages"]` hold at most, of the newest pages; a line stands for each earlier one"""
+    """maximum number of pictures in `info["messages"]`, of the latest pages; a line of text replaces earlier ones"""
     picture_format: PictureFormat = "jpeg"
     """encoding of pictures: "jpeg" (small and fast) or "png" (exact)"""
     cursor: bool = False
     """draw the mouse cursor on pictures"""
     dialect: Literal["webrl", "webarena", "browsergym", "computer"] = "webrl"
-    """how actions are written: as those projects do, or with Chromium as mouse and keyboard at places of a picture ("computer")"""
+    """format of actions: that of the project of the name, or with Chromium mouse and keyboard at coordinates of a picture ("computer")"""
     vendor: Vendor = "openai"
-    """the shape of computer use that instructions and examples have; those of all vendors are read"""
+    """the computer-use format of the instructions and examples; replies in the formats of all vendors are accepted"""
     coordinates: Coordinates = "pixels"
-    """unit of places in the dialect "computer": "pixels" of the picture, or "thousandths" of its width and height"""
+    """unit of coordinates in the dialect "computer": "pixels" of the picture, or "thousandths" of its width and height"""
     elements: Elements = "id"
-    """actions name elements by their number in the page ("id"), or by their visible label ("label")"""
+    """references to elements in actions: by their number in the page ("id"), or by their visible label ("label")"""
     max_steps: int | None = None
-    """steps after which an episode is truncated; by default 15, and 60 for hard tasks"""
+    """number of steps after which an episode is truncated; by default 15, and 60 for hard tasks"""
     step_budget: float | None = None
-    """limit of steps beside that, in times those of its reference solution, rounded up; None for no such limit. The goal
-    says how many they are. Scrolling is free. Tasks without a solution have no budget"""
+    """additional step limit, as a multiple of the length of the reference solution, rounded up; None for no such limit. The goal states
+    the number of steps. Scrolling is free. Tasks without a solution have no budget"""
     render_mode: Literal["ansi", "rgb_array", "human"] | None = None
-    """None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window)"""
+    """None, "ansi" (the current page as text), and with Chromium "rgb_array" (a picture) or "human" (a window)"""
     thoughts: bool = True
-    """keep past replies whole in the history, thoughts included"""
+    """keep complete past replies in the history, including thoughts"""
     header: bool = True
     """put the URL and the tabs above the page"""
     viewport: Viewport = "window"
-    """extent of a page that is shown: "window" shows a page in windows of text; "layout" shows the part of it in the window of `window_size` (Chromium)"""
+    """visible part of a page: a window over its text ("window"), or the part in the browser's window of `window_size` ("layout", Chromium)"""
     window: int = 12_000
-    """characters of a page that are shown at once in the viewport "window"; Scroll moves on by two thirds of it"""
+    """number of visible characters of a page in the viewport "window"; Scroll moves the window by two thirds of it"""
     max_text: int | None = None
-    """characters of one text after which it is cut and ends with "...", such as the 500 of WebAgent-R1; None shows every text to its end"""
+    """maximum number of characters of one text, after which it is cut and ends with "...", such as the 500 of WebAgent-R1; None shows each text in full"""
     bbox: bool = False
-    """give elements their `data-bbox`, as agents that were trained with it expect (Chromium)"""
+    """add `data-bbox` attributes to elements, for agents that were trained with them (Chromium)"""
     judge: Judge | None = None
-    """decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type"""
+    """judge of fuzzy matches, a function (intent, reference, answer) -> bool; by default values are compared by type"""
     rules: str = "native"
-    """how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1" (WebAgent-R1) do; or
-    "verified" for the task file of the package webarena-verified, on real servers"""
+    """interpretation of `eval` blocks: "native", or that of the evaluators of "webarena", "vab" (VisualAgentBench) or "r1" (WebAgent-R1);
+    or "verified" for the task file of the package webarena-verified, on real servers"""
     on_failure: OnFailure = "nan"
-    """result of a step when the browser itself fails, or an episode ends without success in which a site has raised: "nan" (truncate
-    with the reward NaN), "zero" (with the reward 0.0, for wrappers that add rewards up) or "raise" (BrowserError). `info["failure"]`
-    says why in the first two cases"""
+    """result of a step if the browser fails, or if an episode with an exception in a site ends without success: "nan" (truncate with the
+    reward NaN), "zero" (truncate with the reward 0.0, for wrappers that sum rewards) or "raise" (BrowserError). In the first two cases,
+    `info["failure"]` describes the failure"""
     on_unreadable: OnUnreadable = "raise"
-    """treatment of tasks that cannot be read from a file, or not be judged by the rules: "raise" (an error that names them all) or
-    "skip" (a warning for each, and the others are taken)"""
+    """treatment of tasks that cannot be read from a file, or cannot be judged by the rules: "raise" (an error that names them all) or
+    "skip" (a warning for each, and the others are loaded)"""
     accounts: Mapping[str, Account] | None = None
-    """accounts to sign in with on real servers, by site; WebArena's published ones where none is given"""
+    """accounts for signing in on real servers, by site; by default WebArena's published accounts"""
     logins: Mapping[str, Login] | None = None
-    """log-in forms of real servers that are not WebArena's own applications, by site (see `webarena_gym.Login`)"""
+    """login forms of real servers other than WebArena's applications, by site (see `webarena_gym.Login`)"""
     hosts: Iterable[str] = ()
-    """hosts that the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles"""
+    """hosts that the browser may access in addition to `sites`, as "name:port", for example the tile server of a map"""
     side_effects: SideEffects | None = None
-    """changes beyond the task are "forbidden" (they fail it), "reported" (in the verdicts and in `info["side_effects"]`) or "ignored". By
-    default they are forbidden on the embedded sites under the native rules, and ignored elsewhere, where nobody can see them"""
+    """treatment of changes beyond the task: "forbidden" (the task fails), "reported" (in the verdicts and in `info["side_effects"]`) or
+    "ignored". By default "forbidden" on the embedded sites under the native rules, and "ignored" elsewhere, where they cannot be detected"""
 
     def __post_init__(self) -> None:
         self._read_application()
-        for name in _CHOSEN:
+        for name in _ENUMERATED:
             expect_one_of(name, getattr(self, name), option_choices(name))
         self._read_numbers()
         if self.tasks is not None:
             expect_one_of("split", self.split, task_suite.SPLITS)
         expect_one_of("rules", self.rules, RULES)
         if self.scale == "large" and self.sites is not None:
-            raise ValueError(f"scale={self.scale!r} is of the embedded sites: give no sites=, or scale='standard'")
+            raise ValueError(f"scale={self.scale!r} is only for the embedded sites; omit sites=, or use scale='standard'")
         if self.rules == "verified" and self.sites is None:
-            raise ValueError("rules='verified' judges the traffic with real servers: give sites=")
+            raise ValueError("rules='verified' evaluates the traffic with real servers, and needs sites=")
         if isinstance(self.hosts, str):
-            raise ValueError(f"hosts is the text {self.hosts!r}; expected a list of texts such as 'tiles.example:80'")  # noqa: TRY004 - as of other arguments
+            raise ValueError(f"hosts is the str {self.hosts!r}; expected a list of str such as ['tiles.example:80']")  # noqa: TRY004 - as for other arguments
         object.__setattr__(self, "hosts", frozenset(self.hosts))
         if self.sites is None and (self.accounts or self.logins or self.hosts):
-            raise ValueError("accounts, logins and hosts are for real servers: give sites=, or none of them")
-        if self.side_effects in ("forbidden", "reported") and not self.sees_changes:
+            raise ValueError("accounts, logins and hosts are only for real servers, and need sites=")
+        if self.side_effects in ("forbidden", "reported") and not self.can_compare_changes:
             raise ValueError(
-                f"side_effects is {self.side_effects!r}; expected 'ignored' or None: they are seen on the embedded sites"
-                " under the native rules alone"
+                f"side_effects is {self.side_effects!r}; expected 'ignored' or None: side effects are detected only on the embedded"
+                " sites under the native rules"
             )
         self._check_pictures()
         if self.browser == "inprocess":
-            asked = {"sites": self.sites, "viewport": self.viewport == "layout", "bbox": self.bbox}
-            if any(asked.values()):
-                name = next(filter(asked.get, asked))
+            chromium_options = {"sites": self.sites, "viewport": self.viewport == "layout", "bbox": self.bbox}
+            if any(chromium_options.values()):
+                name = next(filter(chromium_options.get, chromium_options))
                 raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
             if self.render_mode not in (None, "ansi"):
                 raise RenderModeError(
@@ -170,7 +171,7 @@ class EnvOptions:
             task_suite.expect_split(self.split)
 
     def _read_numbers(self) -> None:
-        """Check the numbers, and replace numpy's by Python's. A size may be a list, as in JSON; the range of seeds is that of worlds."""
+        """Check numbers, and convert those of numpy to Python's. A size may be a list, as in JSON. `load_world` checks the range of seeds."""
         numbers: dict[str, Any] = {name: expect_positive(name, getattr(self, name)) for name in ("window", "pictures")}
         if self.max_steps is not None:
             numbers["max_steps"] = expect_positive("max_steps", self.max_steps)
@@ -187,72 +188,76 @@ class EnvOptions:
         except (TypeError, ValueError):
             width = height = 0
         if not all(type(side) is int and _SIDE[0] <= side <= _SIDE[1] for side in (width, height)):
-            raise ValueError(f"window_size is {self.window_size!r}; expected two sides of {_SIDE[0]} to {_SIDE[1]} pixels")
+            raise ValueError(
+                f"window_size is {self.window_size!r}; expected (width, height), each {_SIDE[0]} to {_SIDE[1]} pixels"
+            )
         numbers["window_size"] = (width, height)
         for name, value in numbers.items():
             object.__setattr__(self, name, value)
 
     def _check_pictures(self) -> None:
-        """Raise ValueError for options of pictures that do not go together."""
+        """Raise ValueError for conflicting options of pictures."""
         if self.browser == "inprocess":
             if self.has_pictures:
-                raise ValueError(f"observation={self.observation!r} needs a browser that draws: browser='chromium', or 'html'")
+                raise ValueError(
+                    f"observation={self.observation!r} needs a browser that renders pictures; use browser='chromium', or observation='html'"
+                )
             if self.dialect == "computer":
-                raise ValueError("dialect='computer' needs a browser with a window: browser='chromium', or 'webrl'")
+                raise ValueError("dialect='computer' needs a browser with a window; use browser='chromium', or dialect='webrl'")
         if self.observation == "marks" and self.elements == "label":
-            raise ValueError("observation='marks' numbers the elements: elements='id', or observation='text+pixels'")
+            raise ValueError("observation='marks' numbers the elements; use elements='id', or observation='text+pixels'")
 
     def _read_application(self) -> None:
-        """Take the application's description in the place of its path."""
+        """Replace the path of an application's description by the description."""
         if self.application is not None:
             object.__setattr__(self, "application", read_application(self.application))
-        is_changed = self.sites is not None or self.scale is not None or self.variation != "content"
-        if self.application is not None and is_changed:
-            raise ValueError("application= has no sites=, scale= or variation= of the embedded sites: give none of them")
+        has_site_options = self.sites is not None or self.scale is not None or self.variation != "content"
+        if self.application is not None and has_site_options:
+            raise ValueError("sites=, scale= and variation= are options of the embedded sites; omit them with application=")
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:
-        """Return options of keywords. Raises TypeError for one that is not known."""
+        """Return the options of a mapping of keywords. Raises TypeError for an unknown keyword; `owner` names the callee in its message."""
         for name in keywords:
             if name not in OPTION_NAMES:
                 raise TypeError(f"{owner} has no keyword {name!r}: {suggestion(name, OPTION_NAMES)}")
         return cls(**keywords)
 
     @property
-    def sees_changes(self) -> bool:
-        """True if changes of databases can be compared with those of the reference solution."""
+    def can_compare_changes(self) -> bool:
+        """True if the changes in databases can be compared with those of the reference solution."""
         return self.sites is None and self.rules == "native"
 
     @cached_property
     def has_pictures(self) -> bool:
-        """True if observations hold pictures."""
+        """True if observations contain pictures."""
         return self.observation in get_args(PictureStyle)
 
     @cached_property
     def text_style(self) -> Style:
-        """The style in which elements are numbered and pages written."""
+        """The format of the page text, which also defines the numbers of elements."""
         styles: Mapping[str, Style] = {"axtree": "axtree", "occam": "occam"}
         return styles.get(self.observation, "html")
 
-    def written_dialect(self) -> Dialect:
-        """Return the dialect in which actions are written, with the way that its examples name elements."""
+    def build_dialect(self) -> Dialect:
+        """Return the dialect of actions, in which examples refer to elements by number or label as `elements` requires."""
         if self.dialect == "computer":
             return Computer(vendor=self.vendor, window=self.window_size, coordinates=self.coordinates)
         return DIALECTS[self.dialect].naming_by(self.elements)
 
 
-OPTION_NAMES = tuple(each.name for each in fields(EnvOptions))
-_SIDE = (64, 4096)  # pixels that a side of a window may have
-_CHOSEN = (
+OPTION_NAMES = tuple(option.name for option in fields(EnvOptions))
+_SIDE = (64, 4096)  # minimum and maximum of the width and height of a window, in pixels
+_ENUMERATED = (
     "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "vendor", "coordinates", "browser",
     "side_effects", "render_mode",
 )  # fmt: skip
-"""The options that have one of some values."""
+"""The options whose type lists their values."""
 
 
 @cache
 def option_choices(name: str) -> tuple[Any, ...]:
-    """Return the values that an option may have, None first where it may be that; empty where its type does not list them.
+    """Return the possible values of an option, with None first if that is one; empty if the type of the option does not list them.
 
     >>> option_choices("elements"), option_choices("scale"), option_choices("window")
     (('id', 'label'), (None, 'standard', 'large'), ())
@@ -264,39 +269,44 @@ def option_choices(name: str) -> tuple[Any, ...]:
 
 
 @cache
-def option_meanings() -> Mapping[str, str]:
-    """Return the meaning of each option, as its docstring in `EnvOptions` tells it."""
+def option_descriptions() -> Mapping[str, str]:
+    """Return the description of each option, from the docstring below its field in `EnvOptions`."""
     (definition,) = ast.parse(inspect.getsource(EnvOptions)).body
     assert isinstance(definition, ast.ClassDef)
-    told = {}
-    for place, text in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(place, ast.AnnAssign) and isinstance(place.target, ast.Name) and isinstance(text, ast.Expr):
-            told[place.target.id] = " ".join(str(ast.literal_eval(text.value)).split())
-    return told
+    descriptions = {}
+    for node, text in zip(definition.body, definition.body[1:], strict=False):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(text, ast.Expr):
+            descriptions[node.target.id] = " ".join(str(ast.literal_eval(text.value)).split())
+    return descriptions
 
 
 def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = False, **defaults: Any) -> None:
-    """Add options that choose among the values of some fields of `EnvOptions`; a default other than its own is given by keyword.
+    """Add a command-line option for each of the named fields of `EnvOptions`, whose types list their values.
 
-    Commands that show texts offer no pictures, nor places in these.
+    Args:
+        parser: parser or argument group.
+        names: names of the fields.
+        has_pictures: also offer the values that need pictures, which commands with text output do not support.
+        defaults: defaults that differ from those of `EnvOptions`, by name.
+
     """
-    left_out = () if has_pictures else (*get_args(PictureStyle), "computer")
-    own = {each.name: None if each.default is MISSING else each.default for each in fields(EnvOptions)}
+    unsupported = () if has_pictures else (*get_args(PictureStyle), "computer")
+    field_defaults = {option.name: None if option.default is MISSING else option.default for option in fields(EnvOptions)}
     for name in names:
         parser.add_argument(
             f"--{name.replace('_', '-')}",
-            choices=[value for value in option_choices(name) if value is not None and value not in left_out],
-            default=defaults.get(name, own[name]),
-            help=option_meanings()[name].partition(". ")[0],
+            choices=[value for value in option_choices(name) if value is not None and value not in unsupported],
+            default=defaults.get(name, field_defaults[name]),
+            help=option_descriptions()[name].partition(". ")[0],
         )
 
 
 def add_application(parser: _ActionsContainer) -> None:
-    """Add the option that names an application of one's own."""
-    parser.add_argument("--application", metavar="FILE", help=option_meanings()["application"])
+    """Add the option `--application`."""
+    parser.add_argument("--application", metavar="FILE", help=option_descriptions()["application"])
 
 
 def signature_of_env() -> inspect.Signature:
-    """Return the signature of an env that takes the fields of `EnvOptions` as keywords."""
-    own = inspect.signature(EnvOptions).parameters.values()
-    return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own])
+    """Return the signature of an env whose keywords are the fields of `EnvOptions`."""
+    keywords = inspect.signature(EnvOptions).parameters.values()
+    return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords])

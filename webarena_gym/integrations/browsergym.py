@@ -114,7 +114,7 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
         for cookie in page.context.cookies():
             cookies.setdefault(cookie["domain"].lstrip("."), {})[cookie["name"]] = cookie["value"]
         with self._way.lock:
-            _, reward, _, _, info = self._env.conclude(answer, page.url, cookies)
+            _, reward, _, _, info = self._env.submit(answer, page.url, cookies)
         return reward, True, "", {name: info[name] for name in ("success", "verdicts", "side_effects") if name in info}
 
     def teardown(self) -> None:

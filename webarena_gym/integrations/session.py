@@ -136,7 +136,7 @@ class Session:
     def finish(self, answer: str = "") -> float:
         """Return the reward; an episode that is not over is judged as it stands, with this answer."""
         if self.reward is None:
-            _, reward, _, _, self.info = self.env.conclude(answer)
+            _, reward, _, _, self.info = self.env.submit(answer)
             self.reward = float(reward)
         return self.reward
 

@@ -55,7 +55,7 @@ def environment(env: Mapping[str, Any] | None = None, name: str = "WebArenaGym")
 
     """
     arguments = dict(env or {})
-    dialect = EnvOptions.of(arguments).written_dialect()
+    dialect = EnvOptions.of(arguments).build_dialect()
 
     def begin(self: Any) -> None:
         self._session = Session(arguments)

@@ -264,13 +264,13 @@ class Episode:
             )
         with self._lose_on_error():
             if self.gateway is None:
-                text, reward, _, _, info = self.env.conclude(answer)
+                text, reward, _, _, info = self.env.submit(answer)
                 self._record_step(self.env.dialect.format(Action(Kind.EXIT, argument=answer)), "")
             else:
                 inward = self.gateway.translation.inward_text
                 final_url = self.gateway.last_page if url is None else inward(url)
                 try:
-                    text, reward, _, _, info = self.env.conclude(inward(answer), final_url, self.gateway.cookies)
+                    text, reward, _, _, info = self.env.submit(inward(answer), final_url, self.gateway.cookies)
                 except ActionError as error:
                     raise ArenaError(
                         f"the final page cannot be opened: {error}", 422, "body.url", url, "the URL of your final page"

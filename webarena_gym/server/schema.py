@@ -8,7 +8,7 @@ from webarena_gym.arguments import expect_between
 from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
-from webarena_gym.options import EnvOptions, SideEffects, option_meanings
+from webarena_gym.options import EnvOptions, SideEffects, option_descriptions
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
@@ -45,7 +45,7 @@ def _field(description: str, **default: Any) -> Any:
 
 def _option(name: str, **default: Any) -> Any:
     """Return a field for a keyword of the env, with the keyword's description, and its default unless one is passed."""
-    meaning = option_meanings()[name]
+    meaning = option_descriptions()[name]
     is_for_all = name in ("variation", "scale", "side_effects")
     description = meaning[0].upper() + meaning[1:] if is_for_all else f"Step mode: {meaning}"
     return _field(description, **(default or {"default": getattr(EnvOptions, name)}))
