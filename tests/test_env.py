@@ -387,7 +387,7 @@ def test_bools_texts_and_fractions_are_no_integers(env, value):
     for name in ("max_steps", "window", "pictures"):
         with pytest.raises(ValueError, match=rf"{name} is {re.escape(repr(value))}; expected a positive integer"):
             EnvOptions(**{name: value})
-    with pytest.raises(ValueError, match="window_size is .* each 64 to 4096 pixels"):
+    with pytest.raises(ValueError, match=r"window_size is .* each 64 to 4096 pixels"):
         EnvOptions(window_size=(value, 844))
     with pytest.raises(ValueError, match=r"max_steps is .*; expected a positive integer"):
         env.reset(options={"max_steps": value})

@@ -132,7 +132,7 @@ def test_content_that_another_version_wrote_is_refused(env, taken):
     assert (taken.episode, taken.backend, taken.random_state) == (episode, backend, random_state)
     del episode.turns
     for parts in ((episode, backend, random_state), (None, backend, random_state)):
-        with pytest.raises(SnapshotError, match="of another version"):
+        with pytest.raises(SnapshotError, match="by another version"):
             env.restore(Snapshot.of(*parts))
     content = taken.content.replace(b"webarena_gym.env", b"webarena_gym.eny")
     with pytest.raises(SnapshotError, match="of another version: ModuleNotFoundError"):
