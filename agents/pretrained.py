@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
         examples=["--out runs/smollm2"],
         description="Write SmolLM2-135M-Instruct as a folder that transformers reads: weights in float32, tokenizer, chat template.",
     )
-    parser.add_argument("--out", type=console.writable("folder"), required=True, help="folder of the model, 0.54 GB")
+    parser.add_argument("--out", type=console.writable_path("folder"), required=True, help="folder of the model, 0.54 GB")
     print(write_pretrained(parser.parse_args(arguments).out))
 
 

@@ -20,21 +20,26 @@ def main(arguments: Sequence[str]) -> None:
     parser = console.Parser(prog="python -m agents.report", description=description, epilog=examples)
     add = parser.add_argument
     add("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
-    add("--out", type=console.writable(), help="the file to write (default: report.html, or none with --to-dataframe)")
+    add("--out", type=console.writable_path(), help="the file to write (default: report.html, or none with --to-dataframe)")
     add(
         "--to-dataframe",
-        type=console.writable(),
+        type=console.writable_path(),
         metavar="FILE",
         help="write a table of the episodes, a row each, as FILE.csv or FILE.jsonl",
     )
     add("--watch", action="store_true", help="follow runs in the browser, instead of writing a file")
-    add("--port", type=console.whole(0, 65535), default=8090, help="of --watch, on this machine; 0: a free one (default: 8090)")
+    add(
+        "--port",
+        type=console.integer(0, 65535),
+        default=8090,
+        help="of --watch, on this machine; 0: a free one (default: 8090)",
+    )
     add("--title", default="Web agents, run by run", help="what stands at the top")
     add("--lead", default="", help="a sentence below the title")
     add("--megabytes", type=console.decimal(above=0), default=100.0, help="the file's greatest size (default: 100)")
     add(
         "--groups",
-        type=console.whole(0),
+        type=console.integer(0),
         default=MOST_GROUPS,
         help=f"of each run, so many groups of rollouts (default: {MOST_GROUPS})",
     )

@@ -16,8 +16,8 @@ import tyro
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
-from webarena_gym.arguments import read_pairs, shown, suggestion
-from webarena_gym.console import BAD_INPUT, complain, decimal, present, whole, writable
+from webarena_gym.arguments import quote_value, read_pairs, suggestion
+from webarena_gym.console import BAD_INPUT, decimal, existing_path, integer, print_error, writable_path
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
 from webarena_gym.options import MAX_STEPS, EnvOptions, option_descriptions
@@ -97,12 +97,12 @@ MayChange = Annotated[T, _MAY_CHANGE]
 OptimizerName = Literal["adamw", "muon"]
 Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
 """The type of an option that names templates, which `webarena-gym` calls --template."""
-PresentFile = Annotated[Path, present("file")]
+PresentFile = Annotated[Path, existing_path("file")]
 """The type of an option that names an existing file; `parse_settings` rejects any other."""
-PresentFolder = Annotated[Path, present("folder")]
-NewFile = Annotated[Path, writable("file")]
+PresentFolder = Annotated[Path, existing_path("folder")]
+NewFile = Annotated[Path, writable_path("file")]
 """The type of an option that names a file to write."""
-NewFolder = Annotated[Path, writable("folder")]
+NewFolder = Annotated[Path, writable_path("folder")]
 Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
 """The type of an option that is a number of processes which play, which `webarena-gym` calls --jobs."""
 
@@ -237,7 +237,7 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
         with redirect_stderr(box):
             return tyro.cli(kind, args=list(arguments), default=kind(**known), prog=f"python -m {program}")
     except ArgumentTypeError as error:
-        complain(f"python -m {program}", error)
+        print_error(f"python -m {program}", error)
         raise SystemExit(BAD_INPUT) from error
     except SystemExit as end:
         if end.code:
@@ -249,7 +249,7 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
                 message = f"the following options are required: {missing}; see python -m {program} --help"
             if without_value := re.match(r"Missing value for argument '(--[\w-]+)'", message):
                 message = f"{without_value[1]} has no value; expected one"
-            complain(f"python -m {program}", message)
+            print_error(f"python -m {program}", message)
         raise
 
 
@@ -306,8 +306,8 @@ def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice:
             option, has_value, value = word.partition("=")
             known = option.replace("_", "-")
             if known not in readers:
-                hint = suggestion(known, [each for each in readers if not each.startswith("--no-")], tell_all=False)
-                raise ArgumentTypeError(f"{shown(word)} is not understood; {hint or advice}")
+                hint = suggestion(known, [each for each in readers if not each.startswith("--no-")], list_all=False)
+                raise ArgumentTypeError(f"unknown argument {quote_value(word)}; {hint or advice}")
             read, value = readers[known], value if has_value else None
         if read is not None and value is not None:
             try:
@@ -332,7 +332,7 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
             types.add(part)
     is_optional = NoneType in types
     types.discard(NoneType)
-    number = decimal() if float in types else whole() if types == {int} else None
+    number = decimal() if float in types else integer() if types == {int} else None
     if not checks and number is None and (types or not choices):
         return None
 
@@ -344,7 +344,7 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
         if number is not None:
             return number(text)
         if text not in choices:
-            raise ArgumentTypeError(f"is {shown(text)}; {suggestion(text, choices)}")
+            raise ArgumentTypeError(f"is {quote_value(text)}; {suggestion(text, choices)}")
         return text
 
     return read

@@ -20,7 +20,7 @@ from agents.models.checkpoints import agent_record, checkpoints, expect_model, i
 from agents.settings import collect_rarely, given, parse_settings
 from agents.training.settings import METHODS, OF_LANGUAGE_MODELS, TrainSettings, hidden_from_pointing_networks
 from webarena_gym import console
-from webarena_gym.arguments import shown, suggestion
+from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.tasks import Task
 
 
@@ -40,7 +40,7 @@ def make_settings(method: str = "grpo", /, **options: Any) -> Any:
 def settings_of(method: str, options: Iterable[str] = ()) -> type[Any]:
     """Return the settings of a method; with some option of `StreamSettings` among these, they have all of those."""
     if method not in METHODS:
-        raise ValueError(f"there is no method {shown(method)}; {suggestion(method, METHODS)}")
+        raise ValueError(f"there is no method {quote_value(method)}; {suggestion(method, METHODS)}")
     kind: Any = METHODS[method]
     return _streamed(kind) if {item.name for item in fields(StreamSettings)} & {*options} else kind
 

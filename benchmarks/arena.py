@@ -292,9 +292,9 @@ def main() -> None:
     """Run the benchmark and print one JSON object."""
     parser = console.Parser(prog="python -m benchmarks.arena", description=__doc__)
     add = parser.add_argument
-    add("--cores", type=console.whole(1), default=2, help="cores that the server and its clients share (default: 2)")
-    add("--episodes", type=console.whole(1), default=200, help="episodes at once (default: 200)")
-    add("--tasks", type=console.whole(1), default=165, help="test tasks that are played (default: all)")
+    add("--cores", type=console.integer(1), default=2, help="cores that the server and its clients share (default: 2)")
+    add("--episodes", type=console.integer(1), default=200, help="episodes at once (default: 200)")
+    add("--tasks", type=console.integer(1), default=165, help="test tasks that are played (default: all)")
     add("--chromium", action="store_true", help="play the solutions in Chromium too: two minutes more")
     options = parser.parse_args()
     use_cores(cores()[: options.cores])

@@ -24,8 +24,8 @@ def main() -> None:
     """Run the benchmark, print the results, and exit with status 1 if a task failed."""
     parser = console.Parser(prog="python -m benchmarks.miniwob", description=__doc__)
     parser.add_argument("tasks", nargs="*", help="names of tasks (default: all)")
-    parser.add_argument("--steps", type=console.whole(0), default=4, help="random actions in each (default: 4)")
-    parser.add_argument("--seed", type=console.whole(0), default=1, help="of the episodes and the actions (default: 1)")
+    parser.add_argument("--steps", type=console.integer(0), default=4, help="random actions in each (default: 4)")
+    parser.add_argument("--seed", type=console.integer(0), default=1, help="of the episodes and the actions (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
     env = MiniWobText(max_steps=arguments.steps)

@@ -31,7 +31,7 @@ def main() -> None:
     """Draw the plot of a result."""
     parser = console.Parser(prog="python -m benchmarks.plots", description=__doc__)
     parser.add_argument(
-        "result", type=console.present(), help="the JSON object of benchmarks.env_speed, learning, allocation or methods"
+        "result", type=console.existing_path(), help="the JSON object of benchmarks.env_speed, learning, allocation or methods"
     )
     parser.add_argument("--picture", type=Path, help=f"where to (default: one in {PICTURE.parent})")
     options = parser.parse_args()

@@ -119,12 +119,12 @@ def main() -> None:
     parser = console.Parser(prog="python -m benchmarks.pointing", description=__doc__)
     add = parser.add_argument
     add("--model", required=True, help="a run of agents.train_bc --model pointer")
-    add("--worlds", type=console.whole(), nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)")
-    add("--rounds", type=console.whole(1), default=8, help="of playing (default: 8)")
-    add("--updates", type=console.whole(1), default=10, help="of each training (default: 10)")
-    add("--processes", type=console.whole(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)")
+    add("--worlds", type=console.integer(), nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)")
+    add("--rounds", type=console.integer(1), default=8, help="of playing (default: 8)")
+    add("--updates", type=console.integer(1), default=10, help="of each training (default: 10)")
+    add("--processes", type=console.integer(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)")
     add(
-        "--staleness", type=console.whole(), nargs="+", default=[0, 1],
+        "--staleness", type=console.integer(), nargs="+", default=[0, 1],
         help="of rollouts, in updates, with several processes (default: 0 1)",
     )  # fmt: skip
     add("--json", action="store_true", help="print one JSON object as the last line")

@@ -124,8 +124,8 @@ def main() -> None:
     """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.policies", description=__doc__)
     add = parser.add_argument
-    add("--envs", type=console.whole(1), nargs="+", default=[1, 16, 64, 256], help="how many envs (default: 1 16 64 256)")
-    add("--delays", type=console.whole(0), nargs="+", default=[0, 50, 200, 1000], help="in ms (default: 0 50 200 1000)")
+    add("--envs", type=console.integer(1), nargs="+", default=[1, 16, 64, 256], help="how many envs (default: 1 16 64 256)")
+    add("--delays", type=console.integer(0), nargs="+", default=[0, 50, 200, 1000], help="in ms (default: 0 50 200 1000)")
     add("--seconds", type=console.decimal(0), default=10.0, help="how long each plays (default: 10)")
     add("--json", action="store_true", help="print one JSON object as the last line")
     add("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")

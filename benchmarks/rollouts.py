@@ -128,9 +128,9 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
 def main() -> None:
     """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.rollouts", description=__doc__)
-    parser.add_argument("--envs", type=console.whole(1), default=16, help="how many envs, each in a process (default: 16)")
-    parser.add_argument("--episodes", type=console.whole(1), default=32, help="episodes in a round (default: 32)")
-    parser.add_argument("--rounds", type=console.whole(1), default=5, help="rounds (default: 5)")
+    parser.add_argument("--envs", type=console.integer(1), default=16, help="how many envs, each in a process (default: 16)")
+    parser.add_argument("--episodes", type=console.integer(1), default=32, help="episodes in a round (default: 32)")
+    parser.add_argument("--rounds", type=console.integer(1), default=5, help="rounds (default: 5)")
     parser.add_argument(
         "--wait-ms",
         type=console.decimal(0),

@@ -73,14 +73,14 @@ def main() -> None:
     """Replay solutions in the envs and print their speed."""
     parser = console.Parser(prog="python -m benchmarks.scaling", description=__doc__)
     add = parser.add_argument
-    add("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
-    add("--workers", type=console.whole(1), help="processes (default: one for each core)")
-    add("--batch", type=console.whole(1), help="how many envs are waited for; all of them is lock-step (default: a quarter)")
+    add("--envs", type=console.integer(1), default=64, help="how many envs (default: 64)")
+    add("--workers", type=console.integer(1), help="processes (default: one for each core)")
+    add("--batch", type=console.integer(1), help="how many envs are waited for; all of them is lock-step (default: a quarter)")
     add("--seconds", type=console.decimal(0), default=5.0, help="how long (default: 5)")
-    add("--cores", type=console.whole(0), nargs="+", default=cores(), help="on which cores (default: all)")
+    add("--cores", type=console.integer(0), nargs="+", default=cores(), help="on which cores (default: all)")
     add("--wait-ms", type=console.decimal(0), default=0, help="what most steps wait, and one in twenty 20 times (default: 0)")
     add("--site", help="only tasks on this site (default: all tasks)")
-    add("--warm-up", type=console.whole(0), default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})")
+    add("--warm-up", type=console.integer(0), default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})")
     options = parser.parse_args()
     use_cores(options.cores)
     settings: dict[str, Any] = {"split": "test", "max_steps": 60}

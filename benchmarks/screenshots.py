@@ -34,7 +34,7 @@ def main() -> None:
     """Take the screenshots."""
     parser = console.Parser(prog="python -m benchmarks.screenshots", description=__doc__)
     add = parser.add_argument
-    add("--world-seed", type=console.whole(-LARGEST_SEED, LARGEST_SEED), default=1000, help="the world (default: 1000)")
+    add("--world-seed", type=console.integer(-LARGEST_SEED, LARGEST_SEED), default=1000, help="the world (default: 1000)")
     add("--variation", choices=("content", "layout"), default="content", help="how the sites are built")
     add("--folder", type=Path, default=Path("docs/images"), help="where to (default: docs/images)")
     add("--site", choices=tuple(HOSTS), action="append", help="only this site (may be repeated)")

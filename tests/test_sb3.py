@@ -86,7 +86,7 @@ def test_quotations_addresses_names_and_numbers_can_be_typed(goal, strings):
 def test_controls_that_are_not_disabled_can_be_used_and_lines_that_share_a_word_with_the_goal_answered():
     found = shop()
     assert [candidate.action for candidate in found[:2]] == [Action(Kind.EXIT, argument=""), Action(Kind.GO_BACKWARD)]
-    used = {(item.form, item.action.element, item.action.argument): item.is_so for item in found}
+    used = {(item.form, item.action.element, item.action.argument): item.already_set for item in found}
     wanted = {
         ("link", "Shop", None): False, ("link", "View [2]", None): False, ("button", "Go", None): False,
         ("type", "Search", "lamp"): True, ("search", "Search", "lamp"): True, ("type", "note", "lamp"): False,

@@ -1,6 +1,6 @@
 """Web-agent reinforcement learning that anyone can run: `import webarena_gym`, then `gymnasium.make("WebArenaLite-v0")`.
 
-The names that users need stand here. All but the errors are imported when they are first used, so that this import stays light.
+This module exports the public names. All except the errors are imported on first use, so that `import webarena_gym` is fast.
 """
 
 from importlib import import_module
@@ -45,7 +45,7 @@ _LAZY = {
     "RecordGif": "recording", "Snapshot": "env", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "tasks",
     "find": "tasks", "load": "tasks", "parse_task": "tasks", "read_tasks": "tasks", "reply_of": "actions",
 }  # fmt: skip
-"""The module of each name that is imported at its first use."""
+"""The module of each name that is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

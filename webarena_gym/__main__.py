@@ -5,9 +5,9 @@ import sys
 
 
 def main() -> int:
-    """Run the command; Ctrl-C ends it quietly also while its modules are imported."""
+    """Run the command and return its exit status. Ctrl-C ends it without a traceback, also while its modules are imported."""
     try:
-        from webarena_gym.tools.cli import main as run  # noqa: PLC0415 - within reach of the except
+        from webarena_gym.tools.cli import main as run  # noqa: PLC0415 - inside the try, to catch Ctrl-C during the import
 
         return run()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
+"""Checks of users' arguments. Each raises a ValueError with the name of the argument, its value, and the expected values."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -6,17 +6,17 @@ from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
-_FEW = 12  # names that fit into a sentence
-_SHOWN = 80  # characters of a value
+_MAX_NAMES = 12  # names in an error message
+_MAX_VALUE = 80  # characters of a value in an error message
 
 
-def shown(value: str) -> str:
-    """Return a value as an error tells it: quoted, and cut where it is long."""
-    return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}...")
+def quote_value(value: str) -> str:
+    """Return the representation of a value for an error message: quoted, and truncated if it is long."""
+    return repr(value if len(value) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}...")
 
 
 def reason_of(error: Exception) -> str:
-    """Return the message of an error, for an OSError without its number and file name, which the caller has.
+    """Return the message of an error; for an OSError without its number and file name, which callers add themselves.
 
     >>> reason_of(FileNotFoundError(2, "No such file or directory", "agent.py"))
     'No such file or directory'
@@ -24,37 +24,37 @@ def reason_of(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the at most three known names that come nearest to one: those whose last part it is, else those spelled alike."""
-    others = [each for each in known if each != name]
-    parts = [each for each in others if name and each.rpartition(".")[2] == name]
-    return parts[:3] or get_close_matches(name[:200], others, 3, 0.7)
+def closest_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return at most three similar known names: those whose last dotted part is `name`, or else those with a similar spelling."""
+    candidates = [candidate for candidate in known if candidate != name]
+    suffix_matches = [candidate for candidate in candidates if name and candidate.rpartition(".")[2] == name]
+    return suffix_matches[:3] or get_close_matches(name[:200], candidates, 3, 0.7)
 
 
-def suggestion(name: str, known: Collection[str], *, tell_all: bool = True) -> str:
-    """Return what was probably meant by a name that is not known; else, where `tell_all` is set, which names are known.
+def suggestion(name: str, known: Collection[str], *, list_all: bool = True) -> str:
+    """Return a hint for an unknown name: similar known names, or with `list_all` the known names; "" if there is no hint.
 
     >>> suggestion("chromum", ["inprocess", "chromium"])
     "did you mean 'chromium'?"
     >>> suggestion("firefox", ["inprocess", "chromium"])
     "expected one of 'inprocess', 'chromium'"
     """
-    if close := nearest(name, known):
+    if close := closest_names(name, known):
         return f"did you mean {' or '.join(map(repr, close))}?"
-    if not tell_all:
+    if not list_all:
         return ""
-    told = ", ".join(map(repr, list(known)[:_FEW]))
-    return f"expected one of {told}" + (f" or {len(known) - _FEW} others" if len(known) > _FEW else "")
+    names = ", ".join(map(repr, list(known)[:_MAX_NAMES]))
+    return f"expected one of {names}" + (f" or {len(known) - _MAX_NAMES} others" if len(known) > _MAX_NAMES else "")
 
 
 def expect_one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
     """Raise ValueError for a value that is not allowed."""
-    if value not in tuple(allowed):  # also what cannot be hashed
+    if value not in tuple(allowed):  # a tuple, because the value may be unhashable
         raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
 
 
 def as_int(value: Any) -> Any:
-    """Return an integer, such as one of numpy's, as an int; anything else, bools included, unchanged."""
+    """Return an integer of any type, for example numpy's, as an int. Return other values, including bools, unchanged."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
@@ -66,23 +66,23 @@ def expect_positive(name: str, value: Any) -> int:
     return number
 
 
-def expect_between(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return an integer from `least` to `most`, or without an upper limit, as an int. Raises ValueError for anything else."""
+def expect_between(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """Return an integer from `minimum` to `maximum` (None: unlimited) as an int. Raises ValueError for anything else."""
     number = as_int(value)
-    if type(number) is not int or number < least or (most is not None and number > most):
-        limits = f"{least} or more" if most is None else f"{least} to {most}"
+    if type(number) is not int or number < minimum or (maximum is not None and number > maximum):
+        limits = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
         raise ValueError(f"{name} is {value!r}; expected {limits}")
     return number
 
 
-def read_pairs(given: Sequence[str], option: str) -> dict[str, Any]:
-    """Return NAME=JSON pairs as a dictionary; what is no JSON is a text.
+def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
+    """Return the NAME=JSON pairs of a command-line option as a dictionary. A value that is not JSON is used as a str.
 
     >>> read_pairs(["observation=pixels", "window_size=[390, 844]"], "--env")
     {'observation': 'pixels', 'window_size': [390, 844]}
     """
     values: dict[str, Any] = {}
-    for pair in given:
+    for pair in pairs:
         name, has_value, value = pair.partition("=")
         if not name.isidentifier() or not has_value:
             raise ValueError(f"{option} is {pair!r}; expected NAME=VALUE, such as temperature=0.5")

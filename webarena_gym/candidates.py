@@ -1,8 +1,8 @@
-"""Web tasks for libraries that know no text: one action for each candidate of a page, and observations of float arrays.
+"""Web tasks for libraries without text support: a discrete action for each candidate of a page, and observations of float arrays.
 
-`gymnasium.make("WebArenaLiteCandidates-v0")` is the env, `CandidateActions` the wrapper that makes it of any env of this package.
-Candidates are a pure function of the goal and of an observation whose elements are named by label, sorted by their overlap with the
-goal. The arrays are functions of page, goal and earlier actions, so equal episodes give equal arrays in every process.
+`gymnasium.make("WebArenaLiteCandidates-v0")` is the env; `CandidateActions` is the wrapper that turns any env of this package into one.
+Candidates are a pure function of the goal and of an observation whose elements are named by label. They are sorted by their overlap with
+the goal. The arrays are functions of the page, the goal and the earlier actions, so equal episodes give equal arrays in every process.
 """
 
 import re
@@ -32,87 +32,97 @@ FORMS: tuple[Form, ...] = get_args(Form)
 Floats = NDArray[numpy.float32]
 
 HASHED = 64
-"""Features that words are hashed to."""
+"""Number of features to which words are hashed."""
 ROW = 2 + len(FORMS) + 6 + 6 + HASHED
-"""Length of the row of a candidate; `describe` says what is in it."""
+"""Length of the feature row of a candidate; `describe` documents its columns."""
 PRESENCE, RELEVANCE = 0, 1
-"""Columns of a candidate's row: 1 for a candidate, and its relevance to the goal."""
+"""Columns of a candidate's row: presence (1 for a candidate), and relevance to the goal."""
 PAGE = HASHED + HASHED + 4 + ROW
-"""Length of the row of a page; `describe_page` says what is in it."""
+"""Length of the feature row of a page; `describe_page` documents its columns."""
 
-_STEPS = 15  # after so many, their number says no more
+_STEP_SCALE = 15  # number of steps at which the step feature is 1
 
-_STRINGS = 4  # of the goal, to type
-_ANSWERS = 6  # texts of the page, to leave with
-_ANSWER_LENGTH = 80  # characters
+_MAX_STRINGS = 4  # strings of the goal that fields are filled with
+_MAX_ANSWERS = 6  # texts of the page that are candidates for the answer
+_MAX_ANSWER_LENGTH = 80  # characters
 _BOXES = ("checkbox", "radio")
 _BUTTONS = ("submit", "button", "reset", "image", "file")
 _STOP_WORDS = frozenset(
     "a an and for from i in into is it me my of on one please that the their this to what with you".split()  # noqa: SIM905
 )
-_NUMBER = re.compile(r" \[\d+\]$")  # the second of a label is called "Label [2]"
-_TAG = re.compile(r"<[^>]*>?")  # one that is not closed goes to the end
-_QUOTED = re.compile(r'"([^"]+)"')
+_NUMBER = re.compile(r" \[\d+\]$")  # the second element with a label is named "Label [2]"
+_TAG = re.compile(r"<[^>]*>?")  # an unclosed tag extends to the end of the text
+_QUOTATION = re.compile(r'"([^"]+)"')
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]*\w")
-_NAMED = r"(?:[A-Z][\w&'/+-]+|\d[\w.:/-]*)"
-_NAME = re.compile(rf"(?<!^)(?<![.?!] )\b{_NAMED}(?:,? (?:(?:of|and|x|&) )?{_NAMED})*")
+_NAME_PART = r"(?:[A-Z][\w&'/+-]+|\d[\w.:/-]*)"
+_NAME = re.compile(rf"(?<!^)(?<![.?!] )\b{_NAME_PART}(?:,? (?:(?:of|and|x|&) )?{_NAME_PART})*")
 
 
 class Candidate(NamedTuple):
-    """One action that a page offers."""
+    """One possible action on a page."""
 
     form: Form
     action: Action
-    label: str = ""  # of the control
-    line: str = ""  # of the page, that it stands on
-    is_so: bool = False  # a box is ticked, an option is chosen, a field holds the text already
+    label: str = ""  # label of the control
+    line: str = ""  # line of the page text with the control
+    already_set: bool = False  # the box is already checked, the option selected, or the field filled with the text
 
     @property
     def text(self) -> str:
-        """The text that it types, chooses or answers."""
+        """The text of the action: the input, the option, or the answer."""
         return self.action.argument or ""
 
 
 def find_candidates(observation: Observation, goal: str, size: int) -> list[Candidate]:
-    """Return at most `size` candidates of a page whose elements are named by label.
+    """Return the candidates of a page.
 
-    The first is to exit without an answer, the second to go back. The others are sorted by relevance to the goal, the most relevant
-    first; of equal ones, controls come before answers, and then in the order of the page. Controls are taken from the whole page, answers
-    from the window that the observation shows. Raises ValueError for elements that are named by number.
+    The first exits without an answer, the second goes back. The others are sorted by decreasing relevance to the goal. Among equal ones,
+    controls come before answers, then the order of the page counts. Controls come from the whole page, answers from its visible part.
+
+    Args:
+        observation: the page, with elements named by label.
+        goal: the goal of the episode.
+        size: maximum number of candidates.
+
+    Raises:
+        ValueError: for elements that are named by number.
+
     """
     if observation.nodes and list(observation.nodes) == [str(number) for number in range(len(observation.nodes))]:
         raise ValueError(f"elements are named 0 to {len(observation.nodes) - 1}; expected an env with elements='label'")
-    shown = observation.text.split("\n")
+    visible_lines = observation.text.split("\n")
     if observation.top + observation.height < observation.total:
-        shown.pop()  # the note on what is hidden
-    lines = dict(enumerate(shown[len(shown) - observation.height :], observation.top))  # by their number in the page
+        visible_lines.pop()  # the note on the hidden rest
+    lines = dict(
+        enumerate(visible_lines[len(visible_lines) - observation.height :], observation.top)
+    )  # by line number in the page
     strings = find_strings(goal)
     controls = [
         candidate
         for address, node in observation.nodes.items()
         if "disabled" not in node.element.attrib
-        for candidate in _uses(address, node.element, lines.get(node.line, ""), strings)
+        for candidate in _control_candidates(address, node.element, lines.get(node.line, ""), strings)
     ]
-    wanted = words(goal)
-    score = partial(relevance, wanted=wanted)
-    answers = sorted(_answers(lines.values(), wanted), key=score, reverse=True)[:_ANSWERS]
+    goal_words = words(goal)
+    score = partial(relevance, goal_words=goal_words)
+    answers = sorted(_answer_candidates(lines.values(), goal_words), key=score, reverse=True)[:_MAX_ANSWERS]
     ends = [Candidate("leave", Action(Kind.EXIT, argument="")), Candidate("back", Action(Kind.GO_BACKWARD))]
     return [*ends, *sorted([*controls, *answers], key=score, reverse=True)][:size]
 
 
 def find_strings(goal: str) -> list[str]:
-    """Return what a person who reads the goal might type: quotations, email addresses, then names and numbers.
+    """Return the strings of a goal that may be typed into fields: quotations, email addresses, then names and numbers.
 
     >>> find_strings('Search for "desk lamp". Then tell Ann Lee, ann@example.com, about the Kora Rug, Set of 3 pieces.')
     ['desk lamp', 'ann@example.com', 'Ann Lee', 'Kora Rug, Set of 3']
     """
-    unquoted = _QUOTED.sub(" ", goal)
-    names = [name.rstrip(".:/-") for name in _NAME.findall(_EMAIL.sub(" ", unquoted))]
-    return list(dict.fromkeys([*_QUOTED.findall(goal), *_EMAIL.findall(unquoted), *names]))[:_STRINGS]
+    remainder = _QUOTATION.sub(" ", goal)
+    names = [name.rstrip(".:/-") for name in _NAME.findall(_EMAIL.sub(" ", remainder))]
+    return list(dict.fromkeys([*_QUOTATION.findall(goal), *_EMAIL.findall(remainder), *names]))[:_MAX_STRINGS]
 
 
-def _uses(address: str, element: HtmlElement, line: str, strings: list[str]) -> list[Candidate]:
-    """Return what can be done with one control."""
+def _control_candidates(address: str, element: HtmlElement, line: str, strings: list[str]) -> list[Candidate]:
+    """Return the candidates of one control."""
     label = _NUMBER.sub("", address)
     kind = element.get("type", "text").lower() if element.tag == "input" else ""
     if element.tag == "select":
@@ -125,67 +135,72 @@ def _uses(address: str, element: HtmlElement, line: str, strings: list[str]) -> 
     if kind in _BOXES:
         return [Candidate("box", Action(Kind.CLICK, address), label, line, "checked" in element.attrib)]
     if element.tag == "textarea" or (element.tag == "input" and kind not in _BUTTONS):
-        ways: list[tuple[Form, Kind]] = [("type", Kind.TYPE), ("search", Kind.SEARCH)]
+        actions: list[tuple[Form, Kind]] = [("type", Kind.TYPE), ("search", Kind.SEARCH)]
         return [
-            Candidate(form, Action(way, address, text), label, line, field_value(element) == text)
+            Candidate(form, Action(action, address, text), label, line, field_value(element) == text)
             for text in strings
-            for form, way in ways
+            for form, action in actions
         ]
     return [Candidate("link" if element.tag == "a" else "button", Action(Kind.CLICK, address), label, line)]
 
 
-def _answers(lines: Iterable[str], wanted: frozenset[str]) -> list[Candidate]:
-    """Return the pieces of text between the tags of lines that have a word of the goal, as answers to leave with; each once."""
-    found: dict[str, Candidate] = {}
+def _answer_candidates(lines: Iterable[str], goal_words: frozenset[str]) -> list[Candidate]:
+    """Return the distinct texts between the tags of lines that contain a word of the goal, as answers of exit actions."""
+    candidates: dict[str, Candidate] = {}
     for line in lines:
-        if words(line).isdisjoint(wanted):
+        if words(line).isdisjoint(goal_words):
             continue
         for part in _TAG.split(line):
             text = part.replace("&lt;", "<").strip()
-            if words(text) and len(text) <= _ANSWER_LENGTH:
-                found.setdefault(text, Candidate("answer", Action(Kind.EXIT, argument=text), line=line))
-    return list(found.values())
+            if words(text) and len(text) <= _MAX_ANSWER_LENGTH:
+                candidates.setdefault(text, Candidate("answer", Action(Kind.EXIT, argument=text), line=line))
+    return list(candidates.values())
 
 
 @lru_cache(maxsize=50_000)
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, without the most frequent ones and without the "s" of a plural.
+    """Return the words of a text in lower case, without stop words and without the "s" of plurals.
 
     >>> sorted(words("Open my list of 3 product reviews."))
     ['3', 'list', 'open', 'product', 'review']
     """
-    found = re.findall(r"[^\W_]+", text.lower())
-    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found if word not in _STOP_WORDS)
+    matches = re.findall(r"[^\W_]+", text.lower())
+    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in matches if word not in _STOP_WORDS)
 
 
 def overlap(text: str, goal: str) -> tuple[float, float]:
-    """Return how much of the words of a text are in the goal, and of those of the goal in the text; parts of 1.
+    """Return the fraction of the words of a text that are in the goal, and the fraction of the words of the goal that are in the text.
 
     >>> overlap("Newsletter Subscriptions", "Open my newsletter settings.")
     (0.5, 0.3333333333333333)
     """
-    found, wanted = words(text), words(goal)
-    common = len(found & wanted)
-    return (common / max(len(found), 1), common / max(len(wanted), 1))
+    text_words, goal_words = words(text), words(goal)
+    common = len(text_words & goal_words)
+    return (common / max(len(text_words), 1), common / max(len(goal_words), 1))
 
 
-def relevance(candidate: Candidate, wanted: frozenset[str]) -> float:
-    """Return how much a candidate has to do with the words of a goal, between 0 and 1.
+def relevance(candidate: Candidate, goal_words: frozenset[str]) -> float:
+    """Return the relevance of a candidate to the words of a goal, between 0 and 1.
 
-    It is Dice's coefficient (1945) of its label or of its text, or half of that of its line, whichever is most. An answer counts by its
-    line alone: a goal does not hold its answer.
+    It is the maximum of Dice's coefficient (1945) of the label, that of the text, and half of that of the line. For an answer only the
+    line counts, since a goal does not contain its answer.
     """
     text = "" if candidate.form == "answer" else candidate.text
-    return max(_dice(candidate.label, wanted), _dice(text, wanted), 0.5 * _dice(candidate.line, wanted))
+    return max(_dice(candidate.label, goal_words), _dice(text, goal_words), 0.5 * _dice(candidate.line, goal_words))
 
 
-def _dice(text: str, wanted: frozenset[str]) -> float:
-    found = words(text)
-    return 2 * len(found & wanted) / max(len(found) + len(wanted), 1)
+def _dice(text: str, goal_words: frozenset[str]) -> float:
+    text_words = words(text)
+    return 2 * len(text_words & goal_words) / max(len(text_words) + len(goal_words), 1)
 
 
 class Featurizer:
-    """Computes the arrays of one episode's pages, and records the actions taken."""
+    """Computes the feature arrays of the pages of one episode, and records its actions.
+
+    Args:
+        size: maximum number of candidates of a page.
+
+    """
 
     def __init__(self, size: int) -> None:
         self.candidates: list[Candidate] = []
@@ -193,51 +208,65 @@ class Featurizer:
         self._url = ""
         self._rows: Floats = numpy.zeros((size, ROW), numpy.float32)
         self._last: Floats = numpy.zeros(ROW, numpy.float32)
-        self._taken: list[tuple[str, Action]] = []
+        self._history: list[tuple[str, Action]] = []
 
     def read(self, page: Page, observation: Observation, info: Mapping[str, Any]) -> dict[str, Floats]:
-        """Return the newest page as `observation_space` describes it; `info` is the env's."""
+        """Return the arrays of the current page, in the format of `observation_space`; `info` is the info of the env."""
         self._url = page.url
         self.candidates = find_candidates(observation, info["goal"], self._size)
-        self._rows = describe(self.candidates, info["goal"], page.url, self._taken, self._size)
+        self._rows = describe(self.candidates, info["goal"], page.url, self._history, self._size)
         row = describe_page(page, info["goal"], info["step"], bool(info["action_error"]))
         return {"candidates": self._rows, "page": numpy.concatenate([row, self._last])}
 
     def mask(self) -> NDArray[numpy.bool_]:
-        """Return the action mask: True for each index that holds a candidate of the newest page."""
+        """Return the action mask of shape (size,): True for each index that has a candidate on the current page."""
         return numpy.arange(self._size) < len(self.candidates)
 
     def take(self, index: int) -> Action:
-        """Return the action of the candidate with this index, and record it as taken. Without a candidate it is to wait."""
+        """Return the action of the candidate with this index, and record it. An index without a candidate gives the action Wait."""
         action = self.candidates[index].action if index < len(self.candidates) else Action(Kind.WAIT)
         self._last = self._rows[index]
-        self._taken.append((self._url, action))
+        self._history.append((self._url, action))
         return action
 
 
 @lru_cache(maxsize=50_000)
 def hash_words(text: str) -> Floats:
-    """Return HASHED floats: 1 where a word of the text falls, else 0 ("feature hashing", Weinberger et al. 2009, without signs)."""
+    """Return HASHED floats: 1 at the hash of each word of the text, else 0 (feature hashing, Weinberger et al. 2009, without signs)."""
     row = numpy.zeros(HASHED, numpy.float32)
     row[[crc32(word.encode()) % HASHED for word in words(text)]] = 1.0
-    row.flags.writeable = False  # others will be given the same
+    row.flags.writeable = False  # callers share the cached array
     return row
 
 
-def describe(candidates: list[Candidate], goal: str, url: str, taken: list[tuple[str, Action]], size: int) -> Floats:
-    """Return the rows of the candidates, (size, ROW) floats between 0 and 1; rows behind the last candidate are zeros.
+def describe(candidates: list[Candidate], goal: str, url: str, history: list[tuple[str, Action]], size: int) -> Floats:
+    """Return the feature rows of candidates, an array of shape (size, ROW) of floats between 0 and 1.
 
-    In a row stand, in this order: 1 for a candidate; its `relevance`; which of FORMS it is (one of them is 1); how much of its label
-    is in the goal and of the goal in it, the same for its text, and for its line; 1 divided by its rank among its form on this
-    page; whether it is so already; whether it was taken in this episode, on a page of this URL, and by the action before this one;
-    1 divided by the number of candidates of its form with its label; the hashed words of its label, and of an option. `taken` are
-    the URLs and actions so far, oldest first.
+    The columns are, in this order:
+
+    - presence: 1 for a candidate; rows after the last candidate are zeros
+    - `relevance`
+    - the form, one-hot over FORMS
+    - `overlap` with the goal, of the label, of the text, and of the line (two columns each)
+    - 1 divided by the rank among the candidates of the same form
+    - `already_set`
+    - whether the action was performed in this episode, whether on a page of this URL, and whether as the last action
+    - 1 divided by the number of candidates with the same form and label
+    - the hashed words of the label, and of the text of an option (HASHED columns)
+
+    Args:
+        candidates: candidates of the page.
+        goal: goal of the episode.
+        url: URL of the page.
+        history: URLs and actions of the earlier steps, oldest first.
+        size: number of rows.
+
     """
     rows = numpy.zeros((size, ROW), numpy.float32)
     ranks: Counter[Form] = Counter()
     labels = Counter((candidate.form, candidate.label) for candidate in candidates)
-    wanted = words(goal)
-    anywhere = {action for _, action in taken}
+    goal_words = words(goal)
+    earlier_actions = {action for _, action in history}
     for row, candidate in zip(rows, candidates, strict=False):
         ranks[candidate.form] += 1
         numbers = [
@@ -246,51 +275,60 @@ def describe(candidates: list[Candidate], goal: str, url: str, taken: list[tuple
             *overlap(candidate.text, goal),
             *overlap(candidate.line, goal),
             1 / ranks[candidate.form],
-            float(candidate.is_so),
-            float(candidate.action in anywhere),
-            float((url, candidate.action) in taken),
-            float(bool(taken) and taken[-1][1] == candidate.action),
+            float(candidate.already_set),
+            float(candidate.action in earlier_actions),
+            float((url, candidate.action) in history),
+            float(bool(history) and history[-1][1] == candidate.action),
             1 / labels[candidate.form, candidate.label],
         ]
         row[PRESENCE] = 1.0
-        row[RELEVANCE] = relevance(candidate, wanted)
+        row[RELEVANCE] = relevance(candidate, goal_words)
         row[2:-HASHED] = numbers
         row[-HASHED:] = hash_words(f"{candidate.label} {candidate.text if candidate.form == 'option' else ''}")
     return rows
 
 
 def describe_page(page: Page, goal: str, step: int, has_error: bool) -> Floats:
-    """Return PAGE - ROW floats between 0 and 1 that say where the agent is.
+    """Return the features of a page, an array of shape (PAGE - ROW,) of floats between 0 and 1.
 
-    These are the hashed words of the goal; those of the page's title and of the path of its URL; how much of these is in the goal,
-    and of the goal in these; the number of steps so far, divided by 15; and whether the last action could not be done.
+    The columns are: the hashed words of the goal; the hashed words of the page's title and of the path and query of its URL; the `overlap`
+    of these with the goal; the number of steps divided by 15, at most 1; and whether the last action failed.
     """
     url = urlsplit(page.url)
     name = f"{page.title} {url.path} {url.query}"
-    numbers = [*overlap(name, goal), min(step / _STEPS, 1.0), float(has_error)]
+    numbers = [*overlap(name, goal), min(step / _STEP_SCALE, 1.0), float(has_error)]
     return numpy.concatenate([hash_words(goal), hash_words(name), numpy.array(numbers, numpy.float32)])
 
 
 class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordConstructorArgs):
-    """WebArenaLite with a Discrete action space: the index of one of at most `candidates` candidates of the page.
+    """Wrapper of WebArenaLite with a Discrete action space: the index of a candidate of the page.
 
     The observation is a Dict of two Boxes of float32 between 0 and 1: "candidates" (candidates, ROW), the rows of `describe`, and
     "page" (PAGE,), the row of `describe_page` followed by the row of the last action. With `flat` it is one Box
-    (candidates * ROW + PAGE,) of both, as Gymnasium flattens the Dict.
+    (candidates * ROW + PAGE,), the Dict as Gymnasium flattens it.
 
-    `info["action_mask"]` says which indices hold a candidate, as int8 for `action_space.sample(mask)`; `action_masks` returns the same as
-    bool, for the masked algorithms of sb3-contrib. The action of an index without a candidate is to wait.
+    `info["action_mask"]` is 1 for each index that has a candidate, as int8 for `action_space.sample(mask)`; `action_masks` returns the
+    same as bool, for the masked algorithms of sb3-contrib. An index without a candidate performs the action Wait.
 
-    The env judges an episode that reaches the step limit, so such an episode is `terminated` here, and its return is not bootstrapped.
-    Only a failed episode is `truncated`; its reward is 0, and its last observation is all zeros.
+    The env evaluates an episode that reaches the step limit. Here this episode is `terminated`, so that its return is not bootstrapped.
+    Only an episode with an infrastructure failure is `truncated`; its reward is 0, and its last observation is all zeros.
 
-    The env must be made with `elements="label"`; otherwise `reset` raises ValueError. Fewer than three candidates are a ValueError.
+    Args:
+        env: an env with `elements="label"`; for other envs, `reset` raises ValueError.
+        candidates: maximum number of candidates.
+        flat: return one Box instead of a Dict.
+
+    Raises:
+        ValueError: for fewer than three candidates.
+
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], candidates: int = 48, flat: bool = False) -> None:
         candidates = as_int(candidates)
         if type(candidates) is not int or candidates < 3:
-            raise ValueError(f"candidates is {candidates!r}; expected at least 3, as two are to leave and to go back")
+            raise ValueError(
+                f"candidates is {candidates!r}; expected at least 3, since the first two are to exit and to go back"
+            )
         RecordConstructorArgs.__init__(self, candidates=candidates, flat=flat)
         gymnasium.Wrapper.__init__(self, env)
         self.action_space = Discrete(candidates)
@@ -301,42 +339,42 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         self._featurizer = Featurizer(candidates)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Reset the env and return the first page as arrays."""
+        """Reset the env and return the arrays of the first page."""
         _, info = self.env.reset(seed=seed, options=options)
         self._featurizer = Featurizer(self._size)
-        return self._read(info)
+        return self._featurize(info)
 
     def step(self, action: numpy.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take the action of the candidate with this index. Raises ValueError for an index outside the action space."""
+        """Perform the action of the candidate with this index. Raises ValueError for an index outside the action space."""
         if not self.action_space.contains(action):
             raise ValueError(f"the action is {action}; expected an index from 0 to {self._size - 1}")
         env: Any = self.env.unwrapped
         reply = env.dialect.format(self._featurizer.take(int(action)))
         _, reward, terminated, truncated, info = self.env.step(reply)
         if "failure" in info:
-            lost = {"candidates": numpy.zeros((self._size, ROW), numpy.float32), "page": numpy.zeros(PAGE, numpy.float32)}
-            return self._told(lost), 0.0, False, True, {**info, "action_mask": numpy.zeros(self._size, numpy.int8)}
-        observation, info = self._read(info)
+            zeros = {"candidates": numpy.zeros((self._size, ROW), numpy.float32), "page": numpy.zeros(PAGE, numpy.float32)}
+            return self._pack(zeros), 0.0, False, True, {**info, "action_mask": numpy.zeros(self._size, numpy.int8)}
+        observation, info = self._featurize(info)
         return observation, float(reward), terminated or truncated, False, info
 
     def action_masks(self) -> NDArray[numpy.bool_]:
-        """Return the action mask: True for each index that holds a candidate."""
+        """Return the action mask of shape (candidates,): True for each index that has a candidate."""
         return self._featurizer.mask()
 
-    def _read(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _featurize(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         env: Any = self.env.unwrapped
         parts = self._featurizer.read(env.page, env.observation, info)
-        return self._told(parts), {**info, "action_mask": self.action_masks().astype(numpy.int8)}
+        return self._pack(parts), {**info, "action_mask": self.action_masks().astype(numpy.int8)}
 
-    def _told(self, parts: dict[str, Floats]) -> Any:
+    def _pack(self, parts: dict[str, Floats]) -> Any:
         return numpy.concatenate([parts["candidates"].ravel(), parts["page"]]) if self._flat else parts
 
 
 def make(candidates: int = 48, flat: bool = False, **env_arguments: Any) -> CandidateActions:
-    """Return an env with candidate actions; the other keywords are those of `WebArenaLite`, with elements by label."""
+    """Return an env with candidate actions. The other keywords are those of `WebArenaLite`, with `elements="label"` as default."""
     return CandidateActions(WebArenaLite(**{"elements": "label", **env_arguments}), candidates, flat)
 
 
 def observation_space(candidates: int) -> Dict:
-    """Return the space of what a `Featurizer` of so many candidates returns."""
+    """Return the space of the arrays of a `Featurizer` with this number of candidates."""
     return Dict({"candidates": Box(0.0, 1.0, (candidates, ROW)), "page": Box(0.0, 1.0, (PAGE,))})

@@ -1,4 +1,4 @@
-"""The exceptions that callers may meet. All of them, and those that single modules define for themselves, are a WebArenaGymError."""
+"""The public exceptions. All exceptions of this package derive from WebArenaGymError, including those that single modules define."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ class WebArenaGymError(Exception):
 
 
 class ActionError(WebArenaGymError):
-    """The policy's mistake: malformed text, an unknown element, an element that cannot be used so."""
+    """A mistake of the policy: malformed text, an unknown element, or an element that does not support the action."""
 
 
 class TaskError(WebArenaGymError, ValueError):
@@ -20,42 +20,51 @@ class WorldError(WebArenaGymError):
 
 
 class EvaluationError(WebArenaGymError):
-    """An evaluator is broken or cannot decide; it must never pass as a score of 0."""
+    """An evaluator is broken or cannot decide. This never counts as a score of 0."""
 
 
 class RenderModeError(WebArenaGymError, ValueError, TypeError):
-    """A way of rendering needs another browser.
+    """A render mode needs another browser.
 
-    A TypeError as well, since Stable-Baselines3's `make_vec_env` asks every env for "rgb_array" and does without after a TypeError.
+    It is also a TypeError, because Stable-Baselines3's `make_vec_env` requests "rgb_array" of every env, and continues without it after a
+    TypeError.
     """
 
 
 class SnapshotError(WebArenaGymError, ValueError):
-    """A snapshot is damaged, or was made by another version, world or kind of env."""
+    """A snapshot is damaged, or belongs to another version, world or kind of env."""
 
 
 class WorkerError(WebArenaGymError):
-    """A worker process of a vector env was lost, and with it what was asked for; asking again may work."""
+    """A worker process of a vector env died, and the result of a call with it. The call may be repeated."""
 
 
 class ConformanceError(WebArenaGymError, AssertionError):
-    """An env does not do what a check of `webarena_gym.testing` expects of it."""
+    """An env does not pass a check of `webarena_gym.testing`."""
 
 
 class HostUnknownError(WebArenaGymError):
-    """No site of an episode's network has that host name; a browser shows its own error page for it."""
+    """No site of an episode's network has this host name. Browsers show an error page for it."""
 
 
 class ServerError(WebArenaGymError):
-    """A real server does not answer, refuses a login, or is named wrongly."""
+    """A real server does not respond, rejects a login, or has an invalid name."""
 
 
 class ApplicationError(WebArenaGymError, ValueError):
-    """A web application of one's own is described wrongly, cannot be started, or has died."""
+    """The description of a user's web application is invalid, or the application cannot be started, or has died."""
 
 
 class RefusedError(ServerError):
-    """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` and `body` are those of the answer."""
+    """A server returned an error.
+
+    Args:
+        message: the error message.
+        status: the status code; 0 if there was no response.
+        headers: headers of the response.
+        body: body of the response.
+
+    """
 
     def __init__(self, message: str, status: int, headers: Mapping[str, str], body: str = "") -> None:
         super().__init__(message)
@@ -64,11 +73,17 @@ class RefusedError(ServerError):
         self.body = body
 
     def __reduce__(self) -> tuple[type["RefusedError"], tuple[str, int, Mapping[str, str], str]]:
-        return type(self), (str(self), self.status, self.headers, self.body)  # so that it can be sent from a worker process
+        return type(self), (str(self), self.status, self.headers, self.body)  # picklable, to be sent from worker processes
 
 
 class CutOffError(ServerError):
-    """A chat model used up the tokens of a reply before it said anything, as by thinking; `usage` says what that took, in the fields of a `Reply`."""
+    """A chat model reached the token limit before any visible text, for example in its reasoning.
+
+    Args:
+        message: the error message.
+        usage: the usage fields of a `Reply`: prompt tokens, completion tokens and cost in dollars, None where unknown.
+
+    """
 
     def __init__(self, message: str, usage: tuple[int | None, int | None, float | None]) -> None:
         super().__init__(message)
@@ -79,14 +94,14 @@ class CutOffError(ServerError):
 
 
 class ArenaError(WebArenaGymError):
-    """An arena cannot do what a client asks for.
+    """An arena cannot process a request of a client.
 
     Args:
-        message: what was wrong, in a sentence.
-        status: the status of HTTP that says so.
-        at: where it was, such as "body.task"; empty where no value was at fault.
-        value: what was there.
-        expected: what should have been there.
+        message: description of the problem, a sentence.
+        status: HTTP status of the response.
+        at: location of the invalid value, such as "body.task"; "" if no value is at fault.
+        value: the invalid value.
+        expected: description of valid values.
 
     """
 
@@ -98,28 +113,28 @@ class ArenaError(WebArenaGymError):
         self.expected = expected
 
     def __reduce__(self) -> tuple[type["ArenaError"], tuple[str, int, str, object, str]]:
-        return type(self), (str(self), self.status, self.at, self.value, self.expected)  # for workers, as above
+        return type(self), (str(self), self.status, self.at, self.value, self.expected)  # picklable, as above
 
 
 class AgentError(WebArenaGymError):
-    """An agent that is evaluated cannot be loaded, or broke down: the episode says nothing."""
+    """An agent under evaluation cannot be loaded, or failed. The episode has no score."""
 
 
 class ResultError(WebArenaGymError, ValueError):
-    """A file of episodes or results is malformed, or not of the run that it is given for."""
+    """A file of episodes or results is malformed, or belongs to another run."""
 
 
 class BrowserError(WebArenaGymError):
-    """The browser or an embedded site failed; the episode is lost through no fault of the policy."""
+    """The browser or an embedded site failed. The episode has no valid reward."""
 
 
 class ScriptError(BrowserError):
-    """A script that was run in a page threw; the page and the browser are fine."""
+    """A script in a page raised an exception. The page and the browser remain usable."""
 
 
 class FormError(WebArenaGymError):
-    """An embedded site does not do what a form asks; the message is for the person who sent it."""
+    """An embedded site rejects a form. The site shows the message to its user."""
 
 
 class NothingToDraw(WebArenaGymError, LookupError):  # noqa: N818 - not an error: another draw may succeed
-    """The world, or one draw from it, has nothing that the template could ask for."""
+    """The world, or one draw from it, has no suitable content for a task of the template."""

@@ -104,7 +104,7 @@ class EnvOptions:
     window: int = 12_000
     """number of visible characters of a page in the viewport "window"; Scroll moves the window by two thirds of it"""
     max_text: int | None = None
-    """maximum number of characters of one text, after which it is cut and ends with "...", such as the 500 of WebAgent-R1; None shows each text in full"""
+    """maximum number of characters of one text, such as the 500 of WebAgent-R1; longer texts end with "...". None shows each text in full"""
     bbox: bool = False
     """add `data-bbox` attributes to elements, for agents that were trained with them (Chromium)"""
     judge: Judge | None = None

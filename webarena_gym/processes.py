@@ -1,4 +1,4 @@
-"""Processes that work for this one and end with it: a `map` over several, and the watch that each worker keeps."""
+"""Worker processes that end with their parent: a parallel `map`, and the thread in each worker that watches the parent."""
 
 import os
 import signal
@@ -13,32 +13,36 @@ from typing import Any
 
 @contextmanager
 def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Give a `map` over that many processes, which keeps the order; one works here.
+    """Return a context manager with a parallel `map`, which keeps the order of its results.
 
-    Ctrl-C and errors end the processes quietly, with what they do, and so does the end of this process, however it comes.
+    Ctrl-C and errors end the worker processes without tracebacks. The processes also end when this process ends or is killed.
+
+    Args:
+        count: number of worker processes; with 1, the calls run in this process.
+
     """
     if count <= 1:
         yield map
         return
-    others = set(active_children())
+    earlier_children = set(active_children())
     with ProcessPoolExecutor(count, get_context("spawn"), work_for_parent) as pool:
 
-        def deal(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
-            with _held_back():
+        def parallel_map(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
+            with _interrupts_blocked():
                 futures = [pool.submit(function, *arguments) for arguments in zip(*iterables, strict=False)]
-            # Unlike by the pool's own map, none is cancelled, which its thread cannot bear when processes end.
+            # `pool.map` cancels futures after an error, and the pool's thread raises if processes end meanwhile.
             return (future.result() for future in futures)
 
         try:
-            yield deal
+            yield parallel_map
         except BaseException:
-            for process in set(active_children()) - others:
+            for process in set(active_children()) - earlier_children:
                 process.terminate()
             raise
 
 
 def work_for_parent(grace_s: float = 0.0) -> None:
-    """Make this process a worker: Ctrl-C is for its parent, and it ends at most so many seconds after its parent, however that ended."""
+    """Make this process a worker: it ignores Ctrl-C, which its parent handles, and exits at most `grace_s` seconds after its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_parent() -> None:
@@ -52,13 +56,13 @@ def work_for_parent(grace_s: float = 0.0) -> None:
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
-    """Hold Ctrl-C back, also from processes that start meanwhile: it is for this one, which ends them."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in this process and in processes that start meanwhile, so that only this one handles it, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
-    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

@@ -1,4 +1,4 @@
-"""Episodes played and recorded: `play`, the loop over `env.step`, and a wrapper that writes a GIF of each episode."""
+"""Running and recording episodes: `play`, the loop over `env.step`, and a wrapper that writes a GIF of each episode."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
@@ -11,10 +11,10 @@ import numpy
 from webarena_gym.errors import RenderModeError
 
 
-class PlayedStep(NamedTuple):
-    """A reply, the info that it was given for, and what the env returned."""
+class StepRecord(NamedTuple):
+    """One step of an episode: the info before it, the reply, and the result of `env.step`."""
 
-    before: Mapping[str, Any]
+    before: Mapping[str, Any]  # info of the page on which the agent replied
     reply: str
     observation: str
     reward: float
@@ -25,11 +25,19 @@ class PlayedStep(NamedTuple):
 
 def play(
     env: gymnasium.Env[str, str], agent: Callable[[str, Mapping[str, Any]], str | None], observation: str, info: dict[str, Any]
-) -> Iterator[PlayedStep]:
-    """Yield the steps of an episode from what `env.reset` returned, until it is over or the agent returns None for a reply."""
+) -> Iterator[StepRecord]:
+    """Run an agent until the episode is over or the agent returns None instead of a reply, and yield each step.
+
+    Args:
+        env: an env after `reset`.
+        agent: function of an observation and its info that returns a reply.
+        observation: observation of `reset`.
+        info: info of `reset`.
+
+    """
     while (reply := agent(observation, info)) is not None:
-        seen, reward, terminated, truncated, after = env.step(reply)
-        step = PlayedStep(info, reply, seen, float(reward), terminated, truncated, after)
+        next_observation, reward, terminated, truncated, next_info = env.step(reply)
+        step = StepRecord(info, reply, next_observation, float(reward), terminated, truncated, next_info)
         yield step
         if step.terminated or step.truncated:
             return
@@ -37,20 +45,25 @@ def play(
 
 
 _WIDTH = 960  # pixels of a GIF
-_BAR = 34  # pixels of a line of text in it
+_BAR = 34  # height of a line of text, in pixels
 _INK, _GROUND = (255, 255, 255), (29, 33, 41)
 
 
 class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Writes each episode as a GIF: the page before each action with the goal above and the action below, then the last page.
+    """Wrapper that writes each episode as a GIF: the page before each action, with the goal above and the action below, then the last page.
+
+    An episode is written when it ends, at the next `reset`, and when the env is closed.
 
     Args:
-        env: made with `render_mode="rgb_array"`, which needs `browser="chromium"`.
-        path: the file. `{number}` in it becomes the number of the episode, from 0; without it, only the newest episode is kept.
-        seconds: how long each page is shown.
+        env: an env with `render_mode="rgb_array"`, which needs `browser="chromium"`.
+        path: path of the file. `{number}` in it is replaced by the number of the episode, from 0; without it, each episode replaces the
+            file of the last one.
+        seconds: duration of each page.
 
-    An episode is written when it is over, when the next one begins, and when the env is closed. Raises RenderModeError for an env that
-    renders no pictures, and ImportError where Pillow is missing.
+    Raises:
+        RenderModeError: for an env with another render mode.
+        ImportError: if Pillow is not installed.
+        ValueError: for a duration that is not positive.
 
     """
 
@@ -66,10 +79,10 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._seconds = seconds
         self._number = 0
         self._goal = ""
-        self._frames: list[tuple[Any, str]] = []  # a picture, and the action that followed; the last page has none
+        self._frames: list[tuple[Any, str]] = []  # a picture, and the action on it, or for the last page the reward
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; the one before is written if it was not."""
+        """Write the last episode if it has not been written, and start a new one."""
         self._write()
         observation, info = self.env.reset(**options)
         self._goal = str(info.get("goal", ""))
@@ -77,7 +90,7 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Act, and keep the page that it was done on."""
+        """Perform an action, and record the page before it."""
         self._frames.append((self._picture, " ".join(str(action).split())))
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._picture = self.env.render()
@@ -91,11 +104,11 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().close()
 
     def _write(self) -> None:
-        frames = [(pixels, text) for pixels, text in self._frames if pixels is not None]  # a browser that failed has none
+        frames = [(pixels, text) for pixels, text in self._frames if pixels is not None]  # None after a failure of the browser
         self._frames = []
         if not frames:
             return
-        from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - comes with the extra that makes pictures
+        from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - comes with the extra for pictures
 
         font = ImageFont.load_default(16)
         pictures = []
@@ -106,11 +119,11 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
             picture.paste(page, (0, _BAR))
             draw = ImageDraw.Draw(picture)
             for top, line in ((0, self._goal), (_BAR + page.height, text)):
-                shown = line.encode("latin-1", "replace").decode("latin-1")  # what the font that comes with Pillow can write
-                draw.text((12, top + _BAR // 5), shown, fill=_INK, font=font)
+                printable = line.encode("latin-1", "replace").decode("latin-1")  # the characters of Pillow's bundled font
+                draw.text((12, top + _BAR // 5), printable, fill=_INK, font=font)
             pictures.append(picture)
         path = Path(self._path.replace("{number}", str(self._number)))
         path.parent.mkdir(parents=True, exist_ok=True)
-        shown_ms = round(1000 * self._seconds)
-        pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=shown_ms, loop=0)
+        duration_ms = round(1000 * self._seconds)
+        pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=duration_ms, loop=0)
         self._number += 1

@@ -1,6 +1,6 @@
 """The observation and action spaces: Gymnasium `Text` spaces with a length limit and a character set, and dictionaries of texts and pictures.
 
-The functions at the end put texts into the shared memory of Gymnasium's `AsyncVectorEnv`, where its own leave them blank.
+The functions at the end support texts in the shared memory of Gymnasium's `AsyncVectorEnv`, whose functions for Text return empty strings.
 """
 
 import multiprocessing
@@ -26,43 +26,43 @@ _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _RANGES = ((" ", "~"), ("\xa0", "\ud7ff"), ("\ue000", "\ufffd"), ("\U0001f000", "\U0001faff"))
 CHARSET = frozenset(chr(code) for first, last in _RANGES for code in range(ord(first), ord(last) + 1)) | {"\n", "\t", "\r"}
-"""The characters of observations and actions; any other character of a page is shown as U+FFFD."""
+"""The characters of observations and actions. Other characters of a page are replaced by U+FFFD."""
 
 _OUTSIDE_CHARSET = re.compile(f"[^{''.join(f'{first}-{last}' for first, last in _RANGES)}\n\t\r]")
 _WORDS = ("red", "shoes", "lamp", "12", "order", "My Account")
 
 
 class TextSpace(Text):
-    """Texts over CHARSET, up to a length. Copies share its large tables, but not its random numbers."""
+    """Space of texts over CHARSET, up to a length. Copies share its large tables, but not its random number generator."""
 
     def __init__(self, max_length: int) -> None:
         super().__init__(max_length, min_length=0, charset=CHARSET)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "TextSpace":
-        other = copy(self)
-        other._np_random = deepcopy(self._np_random, memo)  # noqa: SLF001 - it is of this class
-        return other
+        duplicate = copy(self)
+        duplicate._np_random = deepcopy(self._np_random, memo)  # noqa: SLF001 - same class
+        return duplicate
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.min_length}, {self.max_length}, charset of {len(CHARSET)} characters)"
 
 
 class ReplySpace(TextSpace):
-    """All replies that an env takes. A sample is a well-formed action of its dialect, chosen uniformly among its forms."""
+    """Space of replies to an env. A sample is a well-formed action of its dialect, drawn uniformly from its forms."""
 
     dialect: Dialect
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """Return an action with values of its parameters; with a mask or a probability, what Gymnasium's Text does."""
+        """Return an action with random values of its parameters; with a mask or a probability, a sample of Gymnasium's Text."""
         if mask is not None:
             return str(super().sample(mask))
         if probability is not None:
             return str(super().sample(probability=probability))
         form = self.dialect.forms[self.np_random.integers(len(self.dialect.forms))]
-        return self.dialect.spell(form.name, {each.name: self._value(each) for each in form.parameters})
+        return self.dialect.spell(form.name, {parameter.name: self._value(parameter) for parameter in form.parameters})
 
     def _value(self, parameter: Parameter) -> str:
-        """Return a value of a parameter; what it names need not be on a page."""
+        """Return a random value of a parameter. An element that it refers to may not exist on the page."""
         if parameter.choices:
             return str(self.np_random.choice(parameter.choices))
         if parameter.type == "integer" or (parameter.type == "element" and self.dialect.naming == "id"):
@@ -75,14 +75,14 @@ class ReplySpace(TextSpace):
 
 
 def text_space(max_length: int) -> TextSpace:
-    """Return a space of texts over CHARSET; all spaces of one length share their tables, but not their random numbers."""
-    space: TextSpace = copy(_made(TextSpace, max_length))
+    """Return a space of texts over CHARSET. Spaces of equal length share their tables, but not their random number generators."""
+    space: TextSpace = copy(_cached_space(TextSpace, max_length))
     return space
 
 
 def reply_space(dialect: Dialect) -> ReplySpace:
-    """Return the space of an env's actions, whose samples are written in a dialect."""
-    space: ReplySpace = copy(_made(ReplySpace, MAX_REPLY))
+    """Return the space of the actions of an env with a dialect."""
+    space: ReplySpace = copy(_cached_space(ReplySpace, MAX_REPLY))
     space.dialect = dialect
     return space
 
@@ -90,21 +90,22 @@ def reply_space(dialect: Dialect) -> ReplySpace:
 def picture_space(width: int, height: int) -> "Dict":
     """Return the space of observations with pictures of a window of that size in pixels.
 
-    `screenshot` is uint8, height x width x 3; `boxes` int32, MAX_BOXES x 5: number, left, top, right and bottom of an element, or -1.
+    `screenshot` is uint8 of shape (height, width, 3). `boxes` is int32 of shape (MAX_BOXES, 5): number, left, top, right and bottom of an
+    element, or -1 in unused rows.
     """
-    most = numpy.iinfo(numpy.int32).max
+    maximum = numpy.iinfo(numpy.int32).max
     return Dict(
         {
             "goal": text_space(MAX_GOAL),
             "text": text_space(MAX_OBSERVATION),
             "screenshot": Box(0, 255, (height, width, 3), numpy.uint8),
-            "boxes": Box(-1, most, (MAX_BOXES, 5), numpy.int32),
+            "boxes": Box(-1, maximum, (MAX_BOXES, 5), numpy.int32),
         }
     )
 
 
 def batch_space(space: Space[Any], count: int) -> Space[Any]:
-    """Return what Gymnasium's function of this name does of a space, with large tables of texts shared instead of copied."""
+    """Return the batch space of `gymnasium.vector.utils.batch_space`, with the large tables of texts shared instead of copied."""
     if isinstance(space, Dict):
         return Dict({key: batch_space(part, count) for key, part in space.items()})
     if not isinstance(space, Text):
@@ -116,24 +117,28 @@ def batch_space(space: Space[Any], count: int) -> Space[Any]:
 
 
 def within_charset(text: str) -> str:
-    """Return the text with U+FFFD for each character that is not in CHARSET."""
+    """Return the text with each character outside CHARSET replaced by U+FFFD."""
     return _OUTSIDE_CHARSET.sub(_UNKNOWN, text)
 
 
 @cache
-def _made(kind: type[TextSpace], max_length: int) -> Any:
-    """Return a space to copy: its tables take a tenth of a second to make."""
-    return kind(max_length)
+def _cached_space(space_type: type[TextSpace], max_length: int) -> Any:
+    """Return a space to copy; creating its tables takes a tenth of a second."""
+    return space_type(max_length)
 
 
-# Gymnasium's `AsyncVectorEnv` calls `read_from_shared_memory` once, when it is made, and expects a view in which later observations
-# appear, as they do in the arrays of a Box. Its own function for Text returns strings, which would stay empty.
+# Gymnasium's `AsyncVectorEnv` calls `read_from_shared_memory` once, in its constructor, and expects a view that shows later observations,
+# like the arrays of a Box. Gymnasium's function for Text returns strings, which would remain empty.
 
 
 class SharedTexts(Sequence[str]):
-    """The newest text of each env, decoded from shared memory at each access. It compares, prints, pickles and is copied as a tuple.
+    """The current text of each env, decoded from shared memory at each access. It compares, prints, pickles and copies like a tuple.
 
-    `memory` holds for each of `count` envs 1 + `max_length` little-endian 32-bit integers: the length of its text, and the code points.
+    Args:
+        memory: for each of `count` envs 1 + `max_length` little-endian 32-bit integers: the length of the text, and its code points.
+        max_length: maximum number of characters of a text.
+        count: number of envs.
+
     """
 
     def __init__(self, memory: Any, max_length: int, count: int) -> None:
@@ -141,7 +146,7 @@ class SharedTexts(Sequence[str]):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """The type as `isinstance` and thus `Space.contains` see it; a real tuple could not change."""
+        """The type for `isinstance`, which `Space.contains` uses; a real tuple could not be updated."""
         return tuple
 
     def __len__(self) -> int:
@@ -160,7 +165,7 @@ class SharedTexts(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if isinstance(other, tuple) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # its content changes
+    __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
         return repr(tuple(self))
@@ -181,7 +186,7 @@ def _read_shared_texts(space: TextSpace, shared_memory: Any, n: int = 1) -> Shar
 
 @write_to_shared_memory.register(TextSpace)
 def _write_shared_text(space: TextSpace, index: int, value: str, shared_memory: Any) -> None:
-    """Write the text of an env. Raises ValueError if it is longer than the space allows, so that it never reaches the next env's."""
+    """Write the text of an env. Raises ValueError if it is longer than the space allows, since it would overwrite the next env's."""
     if len(value) > space.max_length:
         raise ValueError(f"the observation has {len(value):,} characters; expected at most {space.max_length:,}")
     row = numpy.frombuffer(shared_memory, "<u4").reshape(-1, 1 + space.max_length)[index]

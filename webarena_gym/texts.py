@@ -1,4 +1,4 @@
-"""The length limits of observations, replies and errors, and the function that cuts a text and says so."""
+"""The length limits of observations, replies and errors, and the function that truncates a text."""
 
 from unicodedata import normalize
 
@@ -10,15 +10,15 @@ MAX_ERROR = 2_000
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the text, or where it is longer than `limit` characters, its beginning and how much of it is missing.
+    """Return the text, or if it is longer than `limit` characters, its beginning and a note on the number of missing characters.
 
     >>> cut("Search results for lamp", 23), cut("Search results for lamp lamp lamp", 30)
     ('Search results for lamp', 'Searc [28 characters were cut]')
     """
     if len(text) <= limit:
         return text
-    kept = max(limit - len(_mark(len(text))), 0)
-    return (text[:kept] + _mark(len(text) - kept))[:limit]
+    length = max(limit - len(_truncation_note(len(text))), 0)
+    return (text[:length] + _truncation_note(len(text) - length))[:limit]
 
 
 # Soft hyphen, zero-width space, non-joiner and joiner, word joiner, byte order mark: invisible, and nobody types them.
@@ -34,5 +34,5 @@ def comparable(text: str) -> str:
     return text if text.isascii() else normalize("NFC", text.translate(_INVISIBLE))
 
 
-def _mark(count: int) -> str:
+def _truncation_note(count: int) -> str:
     return f" [{count:,} characters were cut]"

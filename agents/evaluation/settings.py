@@ -13,7 +13,7 @@ from agents.models.checkpoints import agent_record, is_vision_model
 from agents.settings import EnvSettings, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
-from webarena_gym.arguments import shown, suggestion
+from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.evaluation.statistics import Evaluation
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
@@ -135,9 +135,9 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
             options |= {"elements": "id", "window": MAX_PAGE}
         return {"system": "env", "max_new_tokens": 1024, "temperature": None, **options}
     if "/" not in policy and not Path(policy).exists():
-        hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], tell_all=False)
+        hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], list_all=False)
         if hint:
-            raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
+            raise ValueError(f"policy is {quote_value(policy)}, which does not exist; {hint}")
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     common = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
     return common | {name: value for name, value in agent_record(policy).items() if name in known}

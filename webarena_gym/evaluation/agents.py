@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.actions import Action, Kind, reply_of
-from webarena_gym.arguments import shown, suggestion
-from webarena_gym.console import present
+from webarena_gym.arguments import quote_value, suggestion
+from webarena_gym.console import existing_path
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
 from webarena_gym.evaluation.results import Trial
@@ -255,11 +255,11 @@ def load_agent(name: str) -> Callable[[], Agent]:
     """
     module, _, attribute = name.rpartition(":")
     if not module or not attribute:
-        hint = suggestion(name, ("random", "expert"), tell_all=False)
+        hint = suggestion(name, ("random", "expert"), list_all=False)
         if Path(name).is_dir():
             hint = "that is a folder; to evaluate a trained reference agent, run python -m agents.evaluate --policy FOLDER"
         raise AgentError(
-            f"the agent is {shown(name)}; "
+            f"the agent is {quote_value(name)}; "
             + (hint or f"expected module:callable, file.py:callable, random, expert, {CHAT}MODEL or {COMMAND}...")
         )
     value: Any = _import(module, name)
@@ -307,7 +307,7 @@ def _import(path: str, agent: str) -> ModuleType:
     """Import the module of an agent from the path of a file, or by its dotted name. Raises AgentError."""
     if path.endswith(".py"):
         try:
-            present()(path)
+            existing_path()(path)
         except ArgumentTypeError as error:
             raise AgentError(f"the agent is {agent!r}, whose file {error}") from error
     elif not _has_module(path):

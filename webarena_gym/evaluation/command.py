@@ -5,31 +5,31 @@ import os
 from typing import Any
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.console import accepted_by, decimal, present, whole, writable
+from webarena_gym.console import decimal, existing_path, integer, validated_by, writable_path
 from webarena_gym.options import add_application, add_options
 from webarena_gym.sites.world import LARGEST_SEED
 
-world_seed = whole(-LARGEST_SEED, LARGEST_SEED)
+world_seed = integer(-LARGEST_SEED, LARGEST_SEED)
 """Parser of the option value of a world seed."""
 
 
 def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the option --template, with its help text."""
     parser.add_argument(
-        "--template", type=accepted_by(lambda name: task_suite.named([name])), nargs="+", action="extend", metavar="NAME",
+        "--template", type=validated_by(lambda name: task_suite.named([name])), nargs="+", action="extend", metavar="NAME",
         help=meaning,
     )  # fmt: skip
 
 
 def add_fresh_worlds(parser: argparse.ArgumentParser, verb: str) -> None:
     """Add the option --fresh-worlds, the number of additional worlds. `verb` is the action of the command, for the help."""
-    parser.add_argument("--fresh-worlds", type=whole(0, 1000), default=0, metavar="K", help=f"{verb} in K fresh worlds too")
+    parser.add_argument("--fresh-worlds", type=integer(0, 1000), default=0, metavar="K", help=f"{verb} in K fresh worlds too")
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add the options --jobs and --json."""
     parser.add_argument(
-        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
+        "--jobs", type=integer(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
     )
     parser.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
 
@@ -39,7 +39,7 @@ def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
     parser.add_argument(
         "--steps",
         "--states",
-        type=whole(1),
+        type=integer(1),
         default=steps,
         metavar="N",
         help="number of steps, and so of states (default: %(default)s)",
@@ -49,7 +49,7 @@ def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
         action="store_true",
         help="long walks in the in-process browser that prefer deletions, cancellations and edits",
     )
-    parser.add_argument("--seed", type=whole(0), default=0, metavar="N", help="random seed of the actions (default: 0)")
+    parser.add_argument("--seed", type=integer(0), default=0, metavar="N", help="random seed of the actions (default: 0)")
 
 
 def add_commands(commands: Any) -> None:
@@ -72,23 +72,28 @@ def add_commands(commands: Any) -> None:
     add("--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead")
     add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
-    add("--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split")
+    add("--tasks", type=existing_path(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split")
     add_application(evaluate)
     add("--template", nargs="+", action="extend", metavar="NAME", help="only tasks of these templates")
-    add("--limit", type=whole(1), metavar="N", help="play only N tasks, sampled with the seed")
-    add("--repeats", type=whole(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")
-    add("--seed", type=whole(0), default=0, metavar="N", help="random seed (default: 0)")
+    add("--limit", type=integer(1), metavar="N", help="play only N tasks, sampled with the seed")
+    add("--repeats", type=integer(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")
+    add("--seed", type=integer(0), default=0, metavar="N", help="random seed (default: 0)")
     add(
-        "--jobs", type=whole(1, 1000), metavar="N",
+        "--jobs", type=integer(1, 1000), metavar="N",
         help="number of parallel episodes (default: 8 for a chat model, 4 for a program, else 1)",
     )  # fmt: skip
-    add("--out", type=writable("folder"), metavar="FOLDER", help="folder of both files (default: runs/evaluate/AGENT-SPLIT)")
+    add(
+        "--out",
+        type=writable_path("folder"),
+        metavar="FOLDER",
+        help="folder of both files (default: runs/evaluate/AGENT-SPLIT)",
+    )
     add("--fresh", action="store_true", help="play all episodes again, including those in the folder")
     add("--json", action="store_true", help="print the results as one JSON object on the last line")
     env = evaluate.add_argument_group("environment")
     add = env.add_argument
     add(
-        "--max-steps", type=whole(1), metavar="N",
+        "--max-steps", type=integer(1), metavar="N",
         help="steps per episode (default: 30, as in the paper; 60 for the hard split)",
     )  # fmt: skip
     add(
@@ -132,7 +137,7 @@ def add_commands(commands: Any) -> None:
         "same rewards when they are replayed. Exit status 1 if a row fails a check.",
         examples=["leaderboard", "runs/evaluate/expert-test --no-replay"],
     )
-    board.add_argument("folder", type=present("folder"), metavar="FOLDER", help="a folder of rows, or one row")
+    board.add_argument("folder", type=existing_path("folder"), metavar="FOLDER", help="a folder of rows, or one row")
     board.add_argument("--no-replay", dest="replay", action="store_false", help="do not replay the episodes")
     board.set_defaults(run=_leaderboard)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.state import open_copies
-from webarena_gym.arguments import shown, suggestion
+from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.dice import Scale
@@ -157,7 +157,7 @@ def named(names: Iterable[str] | None, application: Application | None = None) -
     wanted = list(usual if names is None else names)
     for name in wanted:
         if name not in known:
-            raise TaskError(f"there is no template {shown(name)}; {suggestion(name, known)}")
+            raise TaskError(f"there is no template {quote_value(name)}; {suggestion(name, known)}")
     return [known[name] for name in wanted]
 
 
@@ -223,7 +223,7 @@ def is_own(split: str, world_seed: int | None, scale: Scale | None) -> bool:
 def expect_split(split: str) -> None:
     """Raise TaskError for what is no split."""
     if split not in SPLITS:
-        raise TaskError(f"there is no split {shown(split)}; {suggestion(split, SPLITS)}")
+        raise TaskError(f"there is no split {quote_value(split)}; {suggestion(split, SPLITS)}")
 
 
 def generate(split: str) -> list[Task]:
@@ -289,14 +289,14 @@ def find(
             if task_id in own:
                 return own[task_id]
             raise TaskError(
-                f"the application {application.name} has no task {shown(task_id)}: {suggestion(task_id, own)}"
+                f"the application {application.name} has no task {quote_value(task_id)}: {suggestion(task_id, own)}"
             ) from error
         name, _, rest = task_id.partition("/")
         like = [] if name in templates() else [f"{known}/{rest or '1000/0'}" for known in templates()]
-        meant = suggestion(f"{name}/{rest or '1000/0'}", like, tell_all=False)
+        meant = suggestion(f"{name}/{rest or '1000/0'}", like, list_all=False)
         such = "" if meant else f", such as {next(iter(templates()))}/1000/0"
         raise TaskError(
-            f"there is no task {shown(task_id)}; expected <template>/<world seed>/<draw>{such}{meant and f'; {meant}'}"
+            f"there is no task {quote_value(task_id)}; expected <template>/<world seed>/<draw>{such}{meant and f'; {meant}'}"
         ) from error
     try:
         with _Sampling(world_seed, variation, scale) as sampling:

@@ -21,14 +21,14 @@ from webarena_gym.applications.processes import launcher_of
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.changes import Change
-from webarena_gym.console import Parser, whole
+from webarena_gym.console import Parser, integer
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.evaluation.command import add_jobs, add_walks, world_seed
 from webarena_gym.observation import observe
 from webarena_gym.options import add_options
 from webarena_gym.pages.page import Page
-from webarena_gym.recording import PlayedStep
+from webarena_gym.recording import StepRecord
 from webarena_gym.tasks import Task, load
 from webarena_gym.tasks.task import Step, parse_task
 from webarena_gym.tools.audit.replays import earns, exit_with, replay
@@ -107,7 +107,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             help=f"its {FILE}, or the folder of it (default: here)",
         )
         if name in ("check", "audit"):
-            command.add_argument("--resets", type=whole(2), default=20, metavar="N", help="resets to compare (default: 20)")
+            command.add_argument("--resets", type=integer(2), default=20, metavar="N", help="resets to compare (default: 20)")
         if name == "check":
             command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
         elif name == "audit":
@@ -119,7 +119,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             )
             command.add_argument(
                 "--repeats",
-                type=whole(1),
+                type=integer(1),
                 default=1,
                 metavar="N",
                 help="replays of each solution (default: 1); scripts may race",
@@ -130,7 +130,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             add_jobs(command)
         elif name == "serve":
             command.add_argument(
-                "--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free"
+                "--port", type=integer(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free"
             )
             add_serve_options(command)
         elif name == "play":
@@ -357,7 +357,7 @@ def _record(options: argparse.Namespace) -> int:
     steps: list[Step] = []
     changes: list[Change] = []
 
-    def on_step(step: PlayedStep) -> None:
+    def on_step(step: StepRecord) -> None:
         if not step.info["action_error"]:
             steps.append(Step(env.dialect.parse(step.reply)))
         if not step.terminated:

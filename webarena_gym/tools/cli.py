@@ -11,7 +11,7 @@ from typing import Any
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
-from webarena_gym.console import TRACEBACK, Parser, accepted_by, complain, decimal, status, whole, writable
+from webarena_gym.console import TRACEBACK, Parser, decimal, integer, print_error, status, validated_by, writable_path
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
 from webarena_gym.options import add_application, add_options
@@ -57,9 +57,9 @@ def make_parser() -> Parser:
         examples=["--split test --stats", "--template shopping.product_price --world-seed 5 --draw 3"],
     )
     _choose_tasks(tasks)
-    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, compared with WebArena-Lite's")
-    tasks.add_argument("--list-templates", action="store_true", help="list all templates of all splits")
-    tasks.add_argument("--export", type=writable(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
+    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
+    tasks.add_argument("--list-templates", action="store_true", help="list all templates that there are, whatever the split")
+    tasks.add_argument("--export", type=writable_path(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
     tasks.add_argument(
         "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],
         help="the tasks of the split in this version of the suite (default: %(default)s)",
@@ -126,16 +126,16 @@ def make_parser() -> Parser:
         help="a task id; one is drawn without it. With --session: start [TASK], act ACTION, observe or submit [ANSWER]",
     )  # fmt: skip
     play.add_argument(
-        "--session", type=writable(), metavar="FILE",
+        "--session", type=writable_path(), metavar="FILE",
         help="for programs: one command a step, and the state of the episode in a file",
     )  # fmt: skip
-    play.add_argument("--max-steps", type=whole(1), default=100, metavar="N", help="maximum of steps")
+    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="steps until it is over")
     play.add_argument(
         "--step-budget", type=decimal(above=0), metavar="X",
         help="also at most X times the steps of the reference solution; the goal contains the number",
     )  # fmt: skip
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
-    play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
+    play.add_argument("--seed", type=integer(0), metavar="N", help="the seed of the draw (default: another one each time)")
     add_options(play, "elements", "observation", "dialect", "variation", "scale")
     play.set_defaults(run=lambda options: play_session(options) if options.session else play_command(options))
 
@@ -156,7 +156,7 @@ def make_parser() -> Parser:
     serve.add_argument(
         "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
     )
-    serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
+    serve.add_argument("--port", type=integer(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
     add_serve_options(serve)
     add_application(serve)
     add_options(serve, "variation", "scale", scale="standard")
@@ -192,7 +192,7 @@ def make_parser() -> Parser:
         examples=["", "--browser chromium"],
     )
     doctor.add_argument(
-        "--sites", type=accepted_by(parse_addresses), metavar="JSON",
+        "--sites", type=validated_by(parse_addresses), metavar="JSON",
         help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)',
     )  # fmt: skip
     doctor.add_argument(
@@ -211,8 +211,8 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
         "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
     )
     parser.add_argument(
-        "--draw", type=whole(1, _MOST_DRAWN), metavar="N",
-        help="draw N tasks in total, evenly from the templates of --template or of all splits; needs --world-seed",
+        "--draw", type=integer(1, _MOST_DRAWN), metavar="N",
+        help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
     )  # fmt: skip
     add_templates(parser, "only tasks of these templates; with --world-seed of any split")
     add_options(parser, "variation", "scale")
@@ -232,11 +232,11 @@ def _tasks_of_world(options: argparse.Namespace, world_seed: int | None) -> list
     drawn: dict[str, Any] = {"variation": options.variation, "scale": options.scale}
     if options.draw is not None:
         if world_seed is None:
-            raise TaskError("--draw needs --world-seed, the world to draw from")
-        spread = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
-        if len(spread) < options.draw:
-            complain("webarena-gym", f"{len(spread)} of {options.draw} tasks: world {world_seed} has no more that differ")
-        return spread
+            raise TaskError("--draw needs --world-seed: the world to draw from")
+        found = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
+        if len(found) < options.draw:
+            print_error("webarena-gym", f"{len(found)} of {options.draw} tasks: world {world_seed} has no more that differ")
+        return found
     if world_seed is not None and options.template:
         return task_suite.draw(options.template, world_seed=world_seed, count=1, **drawn)
     templates = set(options.template or ())

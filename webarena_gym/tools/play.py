@@ -24,7 +24,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, TaskError
 from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.options import OPTION_NAMES
-from webarena_gym.recording import PlayedStep, play
+from webarena_gym.recording import StepRecord, play
 from webarena_gym.server.episodes import Episode
 from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.world import cache_folder
@@ -65,7 +65,7 @@ def play_command(options: argparse.Namespace) -> int:
 
 
 def play_in_terminal(
-    env: WebArenaLite, task: Sequence[str] = (), seed: int | None = None, on_step: Callable[[PlayedStep], None] | None = None
+    env: WebArenaLite, task: Sequence[str] = (), seed: int | None = None, on_step: Callable[[StepRecord], None] | None = None
 ) -> int:
     """Let a person do the task with an id, or a drawn one. Return the exit status, 0. `on_step` is called with each step and replaces the result line."""
     first = env.reset(seed=seed, options={"task": task[0]} if task else None)

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
-from webarena_gym.arguments import shown
-from webarena_gym.console import decimal, whole
+from webarena_gym.arguments import quote_value
+from webarena_gym.console import decimal, integer
 from webarena_gym.errors import ArenaError
 from webarena_gym.options import add_application
 from webarena_gym.pages.page import Network, Response
@@ -91,7 +91,7 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token", help=f"the token that clients must send; required for other hosts, random by default (default: ${_TOKEN})"
     )
-    parser.add_argument("--episodes", type=whole(1), default=limits.episodes, metavar="N", help="maximum of open episodes")
+    parser.add_argument("--episodes", type=integer(1), default=limits.episodes, metavar="N", help="open at once")
     numbers = decimal(above=0)
     parser.add_argument(
         "--idle", type=numbers, default=limits.idle_s, metavar="S", help="seconds until an idle episode is closed"
@@ -154,11 +154,9 @@ def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="ID", help="always start this task")
     parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
     parser.add_argument(
-        "--http", type=whole(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
+        "--http", type=integer(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
     )
-    parser.add_argument(
-        "--max-steps", type=whole(1), default=_SESSION_STEPS, metavar="N", help="maximum of steps of an episode"
-    )
+    parser.add_argument("--max-steps", type=integer(1), default=_SESSION_STEPS, metavar="N", help="of an episode")
 
 
 def serve_mcp(options: argparse.Namespace) -> int:
@@ -184,5 +182,5 @@ def _ports(text: str) -> tuple[int, ...]:
     first, dash, last = text.partition("-")
     ports = range(int(first), int(last) + 1) if dash and first.isdecimal() and last.isdecimal() else range(0)
     if not ports or not 0 < ports[0] <= ports[-1] < 65_536:
-        raise argparse.ArgumentTypeError(f"is {shown(text)}; expected FIRST-LAST, such as 20000-20999")
+        raise argparse.ArgumentTypeError(f"is {quote_value(text)}; expected FIRST-LAST, such as 20000-20999")
     return tuple(ports)
