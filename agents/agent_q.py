@@ -84,7 +84,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
             with tqdm(total=len(searched), desc="searching", unit="task", disable=None) as bar:
                 results = search(
                     [envs.local(env_id) for env_id in range(envs.num_envs)], policy, searched, method,
-                    seed=rng.randrange(2**31), tells_rewards=True, on_finish=lambda _: bar.update(),
+                    seed=rng.randrange(2**31), with_rewards=True, on_finish=lambda _: bar.update(),
                 )  # fmt: skip
             options = {"prior_weight": args.prior_weight, "threshold": args.threshold, "most": PAIRS_PER_STATE}
             pairs = [pair for item in results for pair in preferences(item, value=confidence, **options)]

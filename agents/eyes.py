@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from agents.models.checkpoints import lock_folder, record_settings
 from agents.models.pointer.goals import parse_goal
-from agents.rollouts.curriculum import mixed_chance
+from agents.rollouts.curriculum import sampling_weight
 from agents.settings import lasting
 from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
@@ -422,8 +422,8 @@ def draw(tasks: Sequence[tuple[Any, str]], rates: Mapping[str, float], count: in
     by_name: dict[str, list[tuple[Any, str]]] = defaultdict(list)
     for task in tasks:
         by_name[task[1]].append(task)
-    chances = [mixed_chance(rates.get(name, 0.5)) for name in by_name]
-    return [rng.choice(by_name[name]) for name in rng.choices(list(by_name), chances, k=count)]
+    weights = [sampling_weight(rates.get(name, 0.5)) for name in by_name]
+    return [rng.choice(by_name[name]) for name in rng.choices(list(by_name), weights, k=count)]
 
 
 def improve(

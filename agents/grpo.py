@@ -126,10 +126,10 @@ class GRPO:
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps to train on and metrics. Groups without any advantage are left out unless there is a teacher."""
-        self.curriculum.note(groups)
+        self.curriculum.update_rates(groups)
         replayed = self.curriculum.replay(self.args.replayed, rng) if self.args.replayed else []
         if self.args.replayed:
-            self.curriculum.keep(groups)
+            self.curriculum.store_successes(groups)
         played = [group.valid for group in groups]
         if self.args.advantages == "forks":
             played = fork_groups(self.envs, self.policy, groups, every=self.args.fork_every, seed=self.args.seed)
@@ -159,7 +159,7 @@ def play(
         episodes = iter(collector.collect(asked))
         found = ranks.gather([Group(number, tasks[number], list(islice(episodes, args.group_size)), limit) for number in own])
         groups += sorted(found, key=lambda group: group.number)
-        mixed = sum(not group.is_equal for group in groups)
+        mixed = sum(not group.has_equal_rewards for group in groups)
         missing = min(args.tasks_per_update - mixed, args.tasks_per_update * args.dynamic_sampling - len(groups))
     failures = [item.failure for group in groups for item in group.trajectories]
     if all(failures):
@@ -339,7 +339,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     state = State(args, model, method)
     if last:
         last.restore(state)
-    meter = Meter(collector if hasattr(collector, "replied") else policy, spent, ranks)
+    meter = Meter(collector if hasattr(collector, "reply_count") else policy, spent, ranks)
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s, "groups": begun, "spent": spent}

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from agents.data.demonstrations import training_tasks
 from agents.models.checkpoints import AGENT, CheckpointError, agent_record, lock_folder, record_settings
-from agents.rollouts.policies import Request, look_behind
+from agents.rollouts.policies import Request, local_env
 from agents.settings import ENV_ID, lasting
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import SB3Settings
@@ -179,7 +179,7 @@ class SB3Replies:
 
     def __call__(self, request: Request) -> str:
         """Return the reply to a request. Raises ValueError for an env in another process."""
-        env = look_behind(request)
+        env = local_env(request)
         if request.info["step"] == 0:
             self._featurizers[request.slot] = Featurizer(self.candidates)
         featurizer = self._featurizers[request.slot]

@@ -82,7 +82,7 @@ def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float
         def start_groups() -> None:
             while waiting and players.has_room:
                 number, task = waiting.pop(0)
-                players.begin(group_episodes(task, number, GROUP_SIZE))
+                players.submit(group_episodes(task, number, GROUP_SIZE))
 
         start_groups()
         for _ in players.play():

@@ -15,7 +15,7 @@ from agents.methods.dpo import Preference, preference_steps
 from agents.methods.replay import imitation_loss
 from agents.models.checkpoints import checkpoints
 from agents.rollouts import branching
-from agents.rollouts.branching import Found, State
+from agents.rollouts.branching import SearchResult, SearchState
 from agents.rollouts.policies import Request, ScriptedPolicy
 from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
@@ -33,7 +33,7 @@ def flat(states):
 
 def search(task, budget=60, **options):
     method = partial(monte_carlo, value=flat, outcome=true_reward, branching=4, budget=budget, **options)
-    return branching.search([Maze()], ScriptedPolicy(try_all), [task], method, tells_rewards=True)[0]
+    return branching.search([Maze()], ScriptedPolicy(try_all), [task], method, with_rewards=True)[0]
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.target)
@@ -50,36 +50,40 @@ def test_a_branch_that_was_rewarded_is_visited_more(seed):
     good, visited = rng.randrange(4), [0] * 4
 
     def grow(state, replies):
-        return [State(state.number * 10 + n, state, (), "", (*state.steps, Step("", str(n)))) for n in range(1, replies + 1)]
+        return [
+            SearchState(state.number * 10 + n, state, (), "", (*state.steps, Step("", str(n)))) for n in range(1, replies + 1)
+        ]
 
-    tree = monte_carlo(State(0, None, (), "", ()), value=flat, outcome=true_reward, branching=4, budget=4_000, exploration=0.5)
+    tree = monte_carlo(
+        SearchState(0, None, (), "", ()), value=flat, outcome=true_reward, branching=4, budget=4_000, exploration=0.5
+    )
     wanted, count = next(tree), 10**6
     for _ in range(100):
-        children = grow(wanted.state, min(wanted.replies, wanted.most))
+        children = grow(wanted.state, min(wanted.replies, wanted.max_children))
         if wanted.replies == 1:  # an episode that is played on: over after two steps
             first = int(wanted.state.steps[0].reply) - 1
             count, visited[first] = count + 1, visited[first] + 1
             reward = float(first == good)
-            children = [State(count, wanted.state, (), "", (*wanted.state.steps, Step("", "0")), "exited", reward)]
+            children = [SearchState(count, wanted.state, (), "", (*wanted.state.steps, Step("", "0")), "exited", reward)]
         wanted = tree.send(children)
     assert visited[good] > 2 * max(visits for place, visits in enumerate(visited) if place != good)
 
 
 def tree_of(rewards):
     """A root with an action for each list of rewards, which are those of the ends below it."""
-    root = State(0, None, (), "page", ())
+    root = SearchState(0, None, (), "page", ())
     states, number = [root], 1
     for place, own in enumerate(rewards):
-        child = State(number, root, (), "", (Step("page", f"action {place}"),))
+        child = SearchState(number, root, (), "", (Step("page", f"action {place}"),))
         states.append(child)
         ends = [
-            State(number + 1 + n, child, (), "", (*child.steps, Step("", "leave")), "exited", reward)
+            SearchState(number + 1 + n, child, (), "", (*child.steps, Step("", "leave")), "exited", reward)
             for n, reward in enumerate(own)
         ]
         states += ends
         number += 1 + len(ends)
     episode = Trajectory("t/1", "goal", (), 0.0, "exited")
-    return Found(episode, episode, 0, 0, 0, tuple(states))
+    return SearchResult(episode, episode, 0, 0, 0, tuple(states))
 
 
 def replies(pairs):

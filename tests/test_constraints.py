@@ -23,18 +23,18 @@ from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model
 from agents.rollouts.constraints import (
     FIXED,
-    Choice,
+    Alternatives,
     Constraint,
     Constraints,
-    Listing,
+    SeparatedList,
     Spans,
-    Vocabulary,
+    TokenVocabulary,
+    action_language,
     create_constraints,
-    language_of,
     one_of,
-    read_offer,
+    parse_page_parts,
     regex,
-    words,
+    word_spans,
 )
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.training.language_models import TrainingSample
@@ -89,7 +89,7 @@ def sentence_piece(*, bytes_too=True):
 @cache
 def vocabulary(kind):
     tokenizer = {"house": house, "byte level": byte_level, "sentence piece": sentence_piece}[kind]()
-    return tokenizer, Vocabulary.of(tokenizer)
+    return tokenizer, TokenVocabulary.from_tokenizer(tokenizer)
 
 
 every_kind = pytest.mark.parametrize("kind", ["house", "byte level", "sentence piece"])
@@ -100,11 +100,11 @@ def texts_of(language):
     if isinstance(language, str):
         return {language}
     match language:
-        case Choice(branches):
+        case Alternatives(branches):
             return set().union(*map(texts_of, branches))
         case Spans(texts):
-            return {text[s:e] for text in texts for s, _ in words(text) for _, e in words(text) if e > s}
-        case Listing(item, joints):
+            return {text[s:e] for text in texts for s, _ in word_spans(text) for _, e in word_spans(text) if e > s}
+        case SeparatedList(item, joints):
             one = texts_of(item)
             two = {a + joint + b for a in one for joint in joints for b in one}
             return one | two | {a + joint + b for a in two for joint in joints for b in one}
@@ -126,7 +126,7 @@ def random_language(rng, depth=1):
         if kind == 0:
             parts.append(rng.choice(['("', '", element="', '")', *map(random_text, [rng])]))
         elif kind == 1:
-            parts.append(Choice(tuple(random_language(rng, depth - 1) for _ in range(2))))
+            parts.append(Alternatives(tuple(random_language(rng, depth - 1) for _ in range(2))))
         elif kind == 2:
             parts.append(one_of([random_text(rng) for _ in range(2)]))
         else:
@@ -139,7 +139,7 @@ def walk(automaton, rng, limit):
     state, ids = automaton.start, []
     while len(ids) < limit:
         token = rng.choice(state.allowed.tolist())
-        state = state.after(token)
+        state = state.advance(token)
         if state is None:
             return ids
         ids.append(token)
@@ -152,7 +152,7 @@ def ids_of(tokenizer, text):
 
 def is_allowed(automaton, ids, stop):
     try:
-        automaton.path((*ids, stop))
+        automaton.response_states((*ids, stop))
     except ValueError:
         return False
     return True
@@ -186,13 +186,13 @@ def test_every_text_of_a_language_is_allowed_and_no_other(kind):
 def test_a_small_language_has_just_the_texts_that_all_tokens_spell(kind):
     """Every sequence of allowed tokens, tried to its end."""
     tokenizer, known = vocabulary(kind)
-    language = ("(", Choice(((Spans(('5 "ü ²',)),), ("",))), '")')
+    language = ("(", Alternatives(((Spans(('5 "ü ²',)),), ("",))), '")')
     automaton = Constraint(language, known, frozenset({tokenizer.eos_token_id}))
     found, pending = set(), [((), automaton.start)]
     while pending:
         ids, state = pending.pop()
         for token in state.allowed.tolist():
-            if (after := state.after(token)) is None:
+            if (after := state.advance(token)) is None:
                 found.add(tokenizer.decode(ids))
             else:
                 pending.append(((*ids, token), after))
@@ -202,7 +202,7 @@ def test_a_small_language_has_just_the_texts_that_all_tokens_spell(kind):
 @every_kind
 def test_lists_have_any_number_of_items(kind):
     tokenizer, known = vocabulary(kind)
-    language = ("(", Listing(Choice(((Spans(("Add to Cart",)),), ("7",))), (", ", "; ")), ")")
+    language = ("(", SeparatedList(Alternatives(((Spans(("Add to Cart",)),), ("7",))), (", ", "; ")), ")")
     automaton, pattern = Constraint(language, known, frozenset({0})), re.compile(regex(language))
     for text in ("(7)", "(to Cart, 7; 7, Add, Cart)", "(7 7)", "(7, )", "()", "(Ad)"):
         expected = text in ("(7)", "(to Cart, 7; 7, Add, Cart)")
@@ -212,16 +212,16 @@ def test_lists_have_any_number_of_items(kind):
 def test_what_a_tokenizer_cannot_spell_is_left_out_and_one_whose_tokens_are_no_texts_is_refused():
     """Without bytes, a text with an unknown character leads nowhere; its other words do."""
     tokenizer = sentence_piece(bytes_too=False)
-    known, rng = Vocabulary.of(tokenizer), random.Random(0)
-    language = ('do("', Choice(((Spans(("Add 語 Cart", "語")),), ("語",))), '")')
+    known, rng = TokenVocabulary.from_tokenizer(tokenizer), random.Random(0)
+    language = ('do("', Alternatives(((Spans(("Add 語 Cart", "語")),), ("語",))), '")')
     automaton = Constraint(language, known, frozenset({1}))
     assert {tokenizer.decode(walk(automaton, rng, 100)) for _ in range(50)} == {'do("Add")', 'do("Cart")'}
     words_only = Tokenizer(models.WordPiece({"[UNK]": 0, "do": 1, "##x": 2}, unk_token="[UNK]"))
     words_only.pre_tokenizer, words_only.decoder = pre_tokenizers.Whitespace(), decoders.WordPiece()
-    with pytest.raises(ValueError, match="expected the text that they were made of"):
-        Vocabulary.of(PreTrainedTokenizerFast(tokenizer_object=words_only, unk_token="[UNK]"))
+    with pytest.raises(ValueError, match="expected the encoded text"):
+        TokenVocabulary.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=words_only, unk_token="[UNK]"))
     with pytest.raises(ValueError, match="slow one"):
-        Vocabulary.of(object())
+        TokenVocabulary.from_tokenizer(object())
 
 
 def random_page(rng):
@@ -255,7 +255,7 @@ def test_the_elements_of_a_page_are_those_of_the_env(elements):
     rng, kinds = random.Random(0), set()
     for _ in range(60):
         seen = observe(random_page(rng), elements=elements)
-        offered = {element.address: element for element in read_offer(seen.text)[0]}
+        offered = {element.name: element for element in parse_page_parts(seen.text)[0]}
         is_fixed = {
             address: "disabled" in node.element.attrib
             or (node.element.tag in ("input", "textarea") and "readonly" in node.element.attrib)
@@ -265,7 +265,7 @@ def test_the_elements_of_a_page_are_those_of_the_env(elements):
         for address, element in offered.items():
             node = seen.nodes[address].element
             kinds.add(node.tag)
-            assert element.is_typed_into == (node.tag == "textarea" or (node.tag == "input" and node.get("type") != "checkbox"))
+            assert element.is_text_field == (node.tag == "textarea" or (node.tag == "input" and node.get("type") != "checkbox"))
             assert element.options == tuple(" ".join(option.text.split()) for option in node.iter("option"))
     assert kinds == {"a", "button", "input", "textarea", "select", "summary", "div"}
 
@@ -277,9 +277,9 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
     for _ in range(12):
         seen = observe(random_page(rng), elements="label")
         goal = f"How many {rng.choice(PIECES)} are there in March 2021?"
-        language = language_of(goal, seen.text)
+        language = action_language(goal, seen.text)
         automaton, pattern = Constraint(language, known, frozenset({tokenizer.eos_token_id})), re.compile(regex(language))
-        offered, _, texts = read_offer(seen.text)
+        offered, _, texts = parse_page_parts(seen.text)
         sources = [goal, *texts]
         for _ in range(25):
             ids = walk(automaton, rng, 400)
@@ -289,18 +289,18 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
             action = dialect.parse(tokenizer.decode(ids))
             kinds.add(action.kind)
             if action.element is not None:
-                element = next(item for item in offered if item.address == action.element)
-                assert seen.nodes[element.address] is not None
+                element = next(item for item in offered if item.name == action.element)
+                assert seen.nodes[element.name] is not None
                 if action.kind is Kind.SELECT:
                     assert action.argument in element.options
                 elif action.kind in (Kind.TYPE, Kind.SEARCH):
-                    assert element.is_typed_into
+                    assert element.is_text_field
             elif action.kind is Kind.EXIT and action.argument not in FIXED:
                 known_words = set(re.findall(r"\w+|[^\w\s]", " ".join([*sources, ", ; in near 03/01/2021 2021-03-31"])))
                 said = re.findall(r"\w+|[^\w\s]", action.argument)
                 assert all(word in known_words or word.isdecimal() for word in said), action.argument
         said = rng.choice(sources)
-        spans = list(words(said))
+        spans = list(word_spans(said))
         (start, _), (_, end) = spans[(first := rng.randrange(len(spans)))], spans[rng.randrange(first, len(spans))]
         for argument in (said[start:end], "03/31/2021", "N/A", "", "17", "Addx", "12345"):
             reply = dialect.format(Action(Kind.EXIT, argument=argument))
@@ -309,7 +309,7 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
         for address in seen.nodes:
             reply = dialect.format(Action(Kind.CLICK, address))
             found = is_allowed(automaton, ids_of(tokenizer, reply), tokenizer.eos_token_id)
-            assert found == any(item.address == address for item in offered), reply
+            assert found == any(item.name == address for item in offered), reply
             assert not is_allowed(automaton, ids_of(tokenizer, reply.replace('")', 'x")')), tokenizer.eos_token_id)
     assert Kind.EXIT in kinds
     assert len(kinds) > 4
@@ -317,10 +317,10 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
 
 def test_tabs_can_be_switched_to_where_there_are_several():
     page = "URL: http://a.test/\nTabs: [0]* One [7] | [1] Two\n<a>x</a>"
-    pattern = re.compile(regex(language_of("goal", page)))
+    pattern = re.compile(regex(action_language("goal", page)))
     found = [index for index in range(9) if pattern.fullmatch(f'do(action="Switch Tab", argument="{index}")')]
     assert found == [0, 1]
-    assert "Switch Tab" not in regex(language_of("goal", "URL: http://a.test/\n<a>x</a>"))
+    assert "Switch Tab" not in regex(action_language("goal", "URL: http://a.test/\n<a>x</a>"))
 
 
 @pytest.mark.parametrize("text", ["a ", "Cart, ", "<a>Add to Cart</a>\n", "ü5 ", '<input label="5">\n'], ids=repr)
@@ -332,12 +332,12 @@ def test_the_allowed_tokens_are_found_in_linear_time(text):
         page = text * (size // len(text))
 
         def find():
-            automaton = Constraint(language_of("Add 5", page), known, frozenset({0}))
+            automaton = Constraint(action_language("Add 5", page), known, frozenset({0}))
             state = automaton.start
             for byte in b'exit(message="':
-                state = state.after(known.ids[bytes((byte,))][0])
+                state = state.advance(known.ids[bytes((byte,))][0])
             for _ in range(20):
-                state = (state or automaton.start).after(rng.choice((state or automaton.start).allowed.tolist()))
+                state = (state or automaton.start).advance(rng.choice((state or automaton.start).allowed.tolist()))
 
         return find
 
@@ -362,7 +362,7 @@ def constrained_generations(model, encoder, pages, **options):
     constraints = Constraints(encoder)
     engine = InProcessEngine(model, encoder.stop_ids, **{"max_new_tokens": 60, **options})
     for number, page in enumerate(pages):
-        constraint = constraints.on("Open the bag", page) if page else None
+        constraint = constraints.for_page("Open the bag", page) if page else None
         engine.submit(number, (5, 6, 7, 5 + len(page or "") % 5), number, constraint)
     found = {}
     while not engine.is_idle:
@@ -396,7 +396,7 @@ def test_sampler_and_learner_compute_the_same_log_probabilities(made, temperatur
     for page, one in zip(pages, generations, strict=True):
         if one.finished:
             DIALECTS["webrl"].parse(encoder.decode(one.response_ids))
-            assert re.fullmatch(regex(language_of("Open the bag", page)), encoder.decode(one.response_ids))
+            assert re.fullmatch(regex(action_language("Open the bag", page)), encoder.decode(one.response_ids))
     parts = pack([choice.sample for choice in choices], 10_000)
     free = sum(batch_logprobs(model, part, temperature=temperature).sum() for part in parts)
     assert free < sum(sum(one.logprobs) for one in generations) - 1  # the constraint has changed the distribution
@@ -405,12 +405,12 @@ def test_sampler_and_learner_compute_the_same_log_probabilities(made, temperatur
 def test_probabilities_of_the_allowed_tokens_add_up_to_one_and_others_have_none(made):
     model, tokenizer, encoder = made
     constraints = Constraints(encoder)
-    state = constraints.on("Open the bag", PAGE).start
+    state = constraints.for_page("Open the bag", PAGE).start
     responses = [(token,) for token in state.allowed.tolist()]
     trained, _ = tiny.language_model(model, tokenizer, constrained=True, sharing="rows")
     ((_, values),) = trained.logprobs(answers([PAGE] * len(responses), responses))
     assert torch.cat(values).exp().sum().item() == pytest.approx(1.0, abs=1e-5)
-    with pytest.raises(ValueError, match=r"token \d+ is not one of the \d+ that are allowed"):
+    with pytest.raises(ValueError, match=r"token \d+ is not allowed; expected one of \d+ other tokens"):
         trained.passes(answers(["<a>y</a>"], [tuple(encoder.encode_reply('do(action="Click", element="z")'))]))
 
 
@@ -422,7 +422,7 @@ def test_free_and_constrained_requests_go_together_and_thoughts_are_refused(made
         _, alone = constrained_generations(model, encoder, [None] * number + [page])
         assert alone[-1].response_ids == together[number].response_ids
     assert create_constraints(encoder, constrained=False, system="think") is None
-    with pytest.raises(ValueError, match="system is 'think'; expected 'none', 'act' or 'env'"):
+    with pytest.raises(ValueError, match=r"system is 'think', .* expected 'none', 'act' or 'env'"):
         create_constraints(encoder, constrained=True, system="think")
 
 
@@ -430,7 +430,7 @@ def test_greedy_replies_take_the_most_likely_allowed_token(made):
     model, _, encoder = made
     constraints, (one,) = constrained_generations(model, encoder, [PAGE], temperature=0.0)
     ids, prompt = list(one.response_ids), [5, 6, 7, 5 + len(PAGE) % 5]
-    states = constraints.on("Open the bag", PAGE).path(one.response_ids)
+    states = constraints.for_page("Open the bag", PAGE).response_states(one.response_ids)
     for place, state in enumerate(states):
         logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
         assert ids[place] == state.allowed[logits[state.allowed].argmax()]
@@ -451,7 +451,7 @@ def test_the_experts_solutions_are_allowed():
         assert played.total.success == 1
         for trajectory in played.trajectories:
             for step in trajectory.steps:
-                assert constraints.on(trajectory.goal, step.page).path(encoder.encode_reply(step.reply))
+                assert constraints.for_page(trajectory.goal, step.page).response_states(encoder.encode_reply(step.reply))
 
 
 @pytest.mark.parametrize("policy", ["expert", "random", "chat:model"])
@@ -468,7 +468,7 @@ def test_processes_that_play_constrain_replies_as_the_learner_does(tmp_path):
     assert len(played) == 2
     replies = [(item.goal, step) for item in played for step in item.steps if len(step.response_ids) < 64]
     assert replies
-    assert all(re.fullmatch(regex(language_of(goal, step.page)), step.reply) for goal, step in replies)
+    assert all(re.fullmatch(regex(action_language(goal, step.page)), step.reply) for goal, step in replies)
     places = [(trajectory, number) for trajectory in played for number in range(len(trajectory.steps))]
     steps = [trajectory.steps[number] for trajectory, number in places]
     trained, _ = tiny.language_model(*load_model(STARTER), constrained=True, tokens_per_pass=4_000)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from agents.models.parameters import add_adapters
-from agents.rollouts.constraints import Constraint, Vocabulary, language_of
+from agents.rollouts.constraints import Constraint, TokenVocabulary, action_language
 from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
 from tests.clocks import tick, until
@@ -88,7 +88,7 @@ def test_the_server_is_asked_for_the_plain_distribution(tmp_path):
 
 def test_a_constraint_is_sent_as_a_regular_expression(tmp_path):
     page = '<a>Add to Cart (2)</a>\n<input label="City">'
-    constraint = Constraint(language_of("Open the bag", page), Vocabulary({}, frozenset(), "", False, False), STOP_IDS)
+    constraint = Constraint(action_language("Open the bag", page), TokenVocabulary({}, frozenset(), "", False, False), STOP_IDS)
     with serving_engine(tmp_path) as (server, engine):
         engine.submit(0, (5, 6), 0, constraint)
         engine.submit(1, (5, 6), 0)
@@ -118,7 +118,7 @@ def test_new_weights_sample_after_a_load(tmp_path):
         engine.load(trained, 8)
         assert [path.name for path in tmp_path.iterdir()] == ["weights_8"]
         server.weights = "default"  # of a server that was restarted
-        assert "sampled with the weights ['default']; expected ['8']" in failure(engine)
+        assert "sampled with the weight versions ['default']; expected ['8']" in failure(engine)
 
 
 def test_a_load_waits_for_responses_under_way_and_holds_the_others_back(tmp_path):
@@ -162,7 +162,7 @@ def test_a_load_that_fails_is_an_error_and_no_answer_passes_until_one_succeeds(t
         engine.load(trained, 1)
         server.refused_resets = 100
         tick(monkeypatch, vllm, seconds=10)
-        with pytest.raises(ServerError, match="does not clear its prefix cache"):
+        with pytest.raises(ServerError, match="did not clear its prefix cache"):
             engine.load(trained, 2)
         assert failure(engine)
         server.refused_resets = 0
@@ -211,15 +211,15 @@ def changed(**changes):
 
 @pytest.mark.parametrize(("fault", "said"), [
     (lambda said: json.dumps(said)[:20], "invalid JSON"),
-    (lambda _: [], "without ids, log-probabilities or versions"),
-    (lambda _: {"choices": []}, "without ids, log-probabilities or versions"),
-    (changed(logprobs=None), "without ids, log-probabilities or versions"),
-    (changed(token_ids="gone"), "without ids, log-probabilities or versions"),
-    (changed(weight_versions=None), "without ids, log-probabilities or versions"),
-    (changed(logprobs={"token_logprobs": [None]}), "without ids, log-probabilities or versions"),
+    (lambda _: [], "without token ids, log-probabilities or weight versions"),
+    (lambda _: {"choices": []}, "without token ids, log-probabilities or weight versions"),
+    (changed(logprobs=None), "without token ids, log-probabilities or weight versions"),
+    (changed(token_ids="gone"), "without token ids, log-probabilities or weight versions"),
+    (changed(weight_versions=None), "without token ids, log-probabilities or weight versions"),
+    (changed(logprobs={"token_logprobs": [None]}), "without token ids, log-probabilities or weight versions"),
     (changed(logprobs={"token_logprobs": [-1.0]}), " ids with the log-probabilities"),
     (changed(logprobs={"token_logprobs": [float("nan")] * 12}), "nan"),
-    (changed(token_ids=[], logprobs={"token_logprobs": []}), "0 ids"),
+    (changed(token_ids=[], logprobs={"token_logprobs": []}), "0 token ids"),
     (changed(finish_reason="abort"), "ended a response with 'abort'"),
     (400, "400"),
 ])  # fmt: skip

@@ -142,7 +142,7 @@ def test_dynamic_sampling_plays_other_groups_for_equal_ones_until_it_has_tried_l
     with Streaming(Scripted(half), dynamic_sampling=3) as streaming:
         batch = streaming.stream.batch(0)
         assert [group.number for group in batch.groups] == [0, 1, 2, 3, 4]
-        assert [group.number for group in batch.groups if group.is_equal] == [0, 3]
+        assert [group.number for group in batch.groups if group.has_equal_rewards] == [0, 3]
         assert streaming.stream.begun == 5  # none of them in vain
     with Streaming(Scripted(), dynamic_sampling=2) as streaming:  # it takes equal ones when it has tried long enough
         assert streaming.numbers(0) == list(range(6))
@@ -191,7 +191,7 @@ def test_broken_rollouts_are_masked_and_a_batch_of_nothing_else_is_an_error():
     with Streaming(Scripted(choose)) as streaming:
         batch = streaming.stream.batch(0)
         assert [len(group.valid) for group in batch.groups] == [1, 1, 1]
-        assert all(group.is_equal for group in batch.groups)
+        assert all(group.has_equal_rewards for group in batch.groups)
         with pytest.raises(RolloutError, match="all 6 rollouts failed; the last one: the server has gone"):
             streaming.stream.batch(1)
 
@@ -202,9 +202,9 @@ def test_a_group_is_as_old_as_its_oldest_valid_rollout_and_broken_ones_make_none
     assert group.is_stale(5, staleness=1)
     assert not group.is_stale(5, staleness=2)
     # Broken rollouts make no group mixed.
-    assert Group(0, TASKS[0], [trajectory(1.0), trajectory(0.0, "failed")]).is_equal
-    assert Group(0, TASKS[0], []).is_equal
-    assert not Group(0, TASKS[0], [trajectory(1.0), trajectory(0.0, "truncated")]).is_equal
+    assert Group(0, TASKS[0], [trajectory(1.0), trajectory(0.0, "failed")]).has_equal_rewards
+    assert Group(0, TASKS[0], []).has_equal_rewards
+    assert not Group(0, TASKS[0], [trajectory(1.0), trajectory(0.0, "truncated")]).has_equal_rewards
 
 
 CURRICULUM = [tiny.TinyTask(f"tiny/{number}", "", "", template=f"kind {number % 3}") for number in range(12)]
@@ -242,22 +242,22 @@ def test_templates_that_neither_always_succeed_nor_always_fail_come_more_often()
 
 def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
     curriculum = rated({})
-    curriculum.note([group(CURRICULUM[0], 1.0, 0.0), group(CURRICULUM[1], 0.0)])
+    curriculum.update_rates([group(CURRICULUM[0], 1.0, 0.0), group(CURRICULUM[1], 0.0)])
     assert curriculum.rates == {"kind 0": 0.5, "kind 1": 0.0}
-    curriculum.note([group(CURRICULUM[3], 1.0, 1.0), group(CURRICULUM[2], 0.0, 0.0, ending="failed")])
+    curriculum.update_rates([group(CURRICULUM[3], 1.0, 1.0), group(CURRICULUM[2], 0.0, 0.0, ending="failed")])
     assert curriculum.rates == {"kind 0": 0.75, "kind 1": 0.0}
     curriculum = rated({}, memory=3)
     rates = []
     for reward in (1.0, 0.0, 0.0, 0.0):
-        curriculum.note([group(CURRICULUM[0], reward)])
+        curriculum.update_rates([group(CURRICULUM[0], reward)])
         rates.append(curriculum.rates["kind 0"])
     assert rates == pytest.approx([1, 1 / 2, 1 / 3, 2 / 9])
     other = rated({}, memory=3)
     other.load_state_dict(curriculum.state_dict())
     for each in (curriculum, other):
-        each.note([group(CURRICULUM[0], 1.0), group(CURRICULUM[1], 1.0)])
+        each.update_rates([group(CURRICULUM[0], 1.0), group(CURRICULUM[1], 1.0)])
     assert other.state_dict() == curriculum.state_dict()
-    with pytest.raises(ValueError, match="there are no tasks"):
+    with pytest.raises(ValueError, match="the curriculum has no tasks"):
         Curriculum([], 4)
 
 
@@ -268,7 +268,7 @@ def won(task, *lengths, reward=1.0):
 
 def keeping(*groups, rates):
     curriculum = rated(rates)
-    curriculum.keep(groups)
+    curriculum.store_successes(groups)
     return curriculum
 
 
@@ -277,9 +277,9 @@ def test_the_shortest_success_of_a_group_and_the_newest_of_a_task_are_kept_of_so
     curriculum = keeping(*groups, rates={"kind 0": 0.0, "kind 1": 1.0})
     ((first, advantage),) = curriculum.replay(50, Random(0))
     assert (first.task_id, len(first.steps), advantage) == (CURRICULUM[0].task_id, 1, 1.0)
-    curriculum.keep([won(CURRICULUM[0], 2)])
+    curriculum.store_successes([won(CURRICULUM[0], 2)])
     assert [len(item.steps) for item, _ in curriculum.replay(50, Random(0))] == [2]
-    monkeypatch.setattr("agents.rollouts.curriculum._KEPT", 2)
+    monkeypatch.setattr("agents.rollouts.curriculum._MAX_SUCCESSES", 2)
     curriculum = keeping(*(won(CURRICULUM[number], 1) for number in (0, 3, 6, 9)), rates={"kind 0": 0.5})
     assert {item.task_id for item, _ in curriculum.replay(99, Random(0))} == {CURRICULUM[6].task_id, CURRICULUM[9].task_id}
 

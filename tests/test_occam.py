@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agents import evaluate as command
 from agents.evaluation.evaluate import create_policy
 from agents.evaluation.settings import OCCAM_ENV, EvaluationSettings, policy_defaults
-from agents.rollouts.chat import OccamEpisode, OccamPolicy, PlanTree, read_reply
+from agents.rollouts.chat import OccamEpisode, OccamPolicy, PlanTree, parse_reply
 from agents.rollouts.policies import Request, ScriptedPolicy
 from tests import needs
 from tests.chat_server import serving_chat
@@ -194,7 +194,7 @@ def test_a_tree_of_plans_holds_its_active_plan_and_nothing_that_was_pruned(acts)
     tree = PlanTree("Find it", "http://shop.test/")
     gone = set()
     for step, (act, wanted) in enumerate(acts):
-        plan, before = tree.find(wanted), {each.number: each for _, each in tree.root.walk()}
+        plan, before = tree.find(wanted), {each.number: each for _, each in tree.root.iterate()}
         assert wanted not in gone or plan is None
         if plan is None:
             continue
@@ -203,14 +203,14 @@ def test_a_tree_of_plans_holds_its_active_plan_and_nothing_that_was_pruned(acts)
             tree.branch(plan, f"plan of {step}", f"http://shop.test/{step}", step)
             assert (tree.active, tree.active.steps) == (plan.children[-1], [])
         else:
-            under = {each for _, each in plan.walk()}
+            under = {each for _, each in plan.iterate()}
             tree.prune(plan, "no")
             assert tree.active is plan
             assert not plan.children
             assert {step for each in under for step in each.steps} <= set(plan.steps)
-        there = {each.number: each for _, each in tree.root.walk()}
+        there = {each.number: each for _, each in tree.root.iterate()}
         assert tree.active in there.values()
-        assert len(there) == len(list(tree.root.walk()))
+        assert len(there) == len(list(tree.root.iterate()))
         gone |= before.keys() - there.keys()
         assert str(tree).count("(active)") == 1
 
@@ -284,7 +284,7 @@ def test_a_fork_goes_on_with_the_same_plans():
             chat.ask([Request(0, None, told)])
             ways.append(chat.replies())
         assert ways[0] == ways[1]
-        assert OccamEpisode(info).messages(15) == OccamEpisode(restored).messages(15)
+        assert OccamEpisode(info).build_messages(15) == OccamEpisode(restored).build_messages(15)
         _, reward, done, _, info = env.step(ways[0][0][1].text)
     assert reward == 1.0
 
@@ -294,7 +294,7 @@ def episode(*replies):
     turns, page = [], "URL: http://shop.test/\nRootWebArea 'Shop'\n\tlink [0] 'Cart'"
     for reply in replies:
         info = {"goal": "G", "step": len(turns), "messages": compress("G", turns, page, summarize=pivotal_text)}
-        turns.append(Turn(page, OccamEpisode(info).reply(reply)))
+        turns.append(Turn(page, OccamEpisode(info).wrap_reply(reply)))
     return OccamEpisode(
         {"goal": "G", "step": len(turns), "messages": compress("G", turns, page, summarize=pivotal_text)}
     ), turns
@@ -324,7 +324,7 @@ def test_replies_of_the_model_become_actions_or_notes(reply, sent, noted):
     assert DIALECTS["webarena"].parse(turns[0].reply)
     assert noted in str(now.tree)
     assert now.turns[0].reply == reply
-    assert now.messages(15)[1]["content"].startswith("STEP:\n2 of 15")
+    assert now.build_messages(15)[1]["content"].startswith("STEP:\n2 of 15")
 
 
 @given(st.lists(st.text(alphabet="abz[]0 1\n:<>/", max_size=40) | st.sampled_from(
@@ -333,8 +333,8 @@ def test_replies_of_the_model_become_actions_or_notes(reply, sent, noted):
 def test_whatever_a_model_says_the_conversation_can_be_read_back(replies):
     now, turns = episode(*replies)
     assert len(now.turns) == len(replies)
-    assert sum(each.number == now.tree.active.number for _, each in now.tree.root.walk()) == 1
-    assert read_reply(turns[-1].reply if turns else "")[0]
+    assert sum(each.number == now.tree.active.number for _, each in now.tree.root.iterate()) == 1
+    assert parse_reply(turns[-1].reply if turns else "")[0]
 
 
 def test_a_long_conversation_loses_rounds_but_not_its_place():
@@ -346,7 +346,7 @@ def test_a_long_conversation_loses_rounds_but_not_its_place():
     assert (read, page) == (turns[15 - len(read) :], "URL: http://shop.test/") or all(
         turn.page.startswith("URL") for turn in read
     )
-    assert OccamEpisode({"goal": "G", "step": 15, "messages": chat}).messages(30)
+    assert OccamEpisode({"goal": "G", "step": 15, "messages": chat}).build_messages(30)
 
 
 WORD = st.sampled_from(["Round 1\n\n", "page", "Task Instruction: ", "\n\n", "[3 earlier rounds are left out]"])

@@ -53,7 +53,7 @@ def blunder(_):
 
 
 def played(players, episodes=EPISODES):
-    players.begin(episodes)
+    players.submit(episodes)
     return {episode.number: trajectory for episode, trajectory in players.play()}
 
 
@@ -71,9 +71,9 @@ def alone():
 def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
     model, _ = tiny.tiny_model(0)
     with closing(Players(partial(make_player, 1), 2, num_envs=24, seed=3)) as players:
-        assert players.has_room
+        assert players.has_capacity
         assert texts(played(players)) != texts(alone)  # of other parameters
-        before = players.replied, players.generated_tokens
+        before = players.reply_count, players.generated_tokens
         players.load(model, 7)
         trajectories = played(players)
         assert sum(players.take_time_fractions().values()) == pytest.approx(1.0)
@@ -84,7 +84,7 @@ def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
         for step, other in zip(item.steps, alone[number].steps, strict=True):
             assert step.logprobs == pytest.approx(other.logprobs, abs=1e-4)
     steps = [step for item in alone.values() for step in item.steps]
-    assert players.replied - before[0] == len(steps)
+    assert players.reply_count - before[0] == len(steps)
     assert players.generated_tokens - before[1] == sum(len(step.response_ids) for step in steps)
     assert players.cpu_s > 0
 
@@ -94,7 +94,7 @@ def test_an_error_is_raised_with_its_traceback_and_a_process_that_is_lost_is_tol
         played(players)
         for process in players._processes:
             os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(LostProcessError, match="ended with status -9"):
+        with pytest.raises(LostProcessError, match="exit status -9"):
             played(players)
     with closing(Players(partial(make_scripted_player, blunder), 1, num_envs=4)) as players:
         with pytest.raises(ZeroDivisionError, match="a blunder") as raised:
@@ -117,7 +117,7 @@ def test_episodes_are_played_while_nobody_takes_those_that_are_over(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with closing(Players(partial(make_player_of_long_replies, str(pipe)), 1, num_envs=24)) as players:
-        players.begin(EPISODES)
+        players.submit(EPISODES)
         begun = 0
         with pipe.open("rb", buffering=0) as told:
             while begun < len(EPISODES) and select.select([told], [], [], 120)[0] and (part := told.read(100)):

@@ -53,7 +53,7 @@ def test_trajectories_come_in_the_order_of_the_episodes():
 def test_whoever_is_answered_first_goes_on_and_no_more_are_under_way_than_there_are_envs():
     policy = OneByOne()
     with collector(policy, tasks := tiny.tasks(4)) as playing:
-        playing.begin(one_each(tasks))
+        playing.submit(one_each(tasks))
         assert [item.group for _, item in playing.play()] == [3, 2, 1, 0]
     assert policy.most == 4
     policy = OneByOne()
@@ -65,19 +65,19 @@ def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_l
     tasks = tiny.tasks(12)
     episodes, seen = one_each(tasks), []
     with collector(OneByOne(), tasks, num_envs=3) as playing:
-        playing.begin(episodes[:4])
+        playing.submit(episodes[:4])
         for episode, _ in playing.play():
             seen.append(episode.number)
             if len(seen) == 2:
                 break
-        assert playing.has_room
-        playing.begin(episodes[4:])
-        assert not playing.has_room
+        assert playing.has_capacity
+        playing.submit(episodes[4:])
+        assert not playing.has_capacity
         playing.take_time_fractions()
         seen += [episode.number for episode, _ in playing.play()]
         assert playing.take_time_fractions()["queue"] > 0  # what was under way while nobody played
         assert sorted(seen) == list(range(12))
-        playing.begin(episodes)
+        playing.submit(episodes)
         stopped = []
         for episode, _ in playing.play():
             stopped.append(episode)

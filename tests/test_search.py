@@ -13,7 +13,7 @@ from agents.data.trajectories import Step
 from agents.evaluation import search as searching
 from agents.models.checkpoints import CheckpointError, save_checkpoint
 from agents.models.critics import Critic, LanguageValueNetwork
-from agents.rollouts.branching import State, search
+from agents.rollouts.branching import SearchState, search
 from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import Same
@@ -116,9 +116,9 @@ def run_by_hand(tree, grow):
     while True:
         expanded.append(wanted.state.number)
         children = []
-        for index in range(min(wanted.replies, wanted.most)):
+        for index in range(min(wanted.replies, wanted.max_children)):
             steps = (*wanted.state.steps, Step(str(count), str(index)))
-            children.append(State(count, wanted.state, (), str(count), steps, grow(steps)))
+            children.append(SearchState(count, wanted.state, (), str(count), steps, grow(steps)))
             count += 1
         try:
             wanted = tree.send(children)
@@ -128,7 +128,7 @@ def run_by_hand(tree, grow):
 
 def end(number, reply='exit(message="")', page="page", ending="exited", logprobs=()):
     step = Step("before", reply, logprobs=logprobs)
-    return State(number, None, (), page, (step,), ending)
+    return SearchState(number, None, (), page, (step,), ending)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.target)
@@ -227,7 +227,7 @@ def test_the_best_state_is_expanded_wherever_it_is(values, budget, order, best):
     def value(states):
         return [values.get(state.number, 0.0) for state in states]
 
-    tree = searching.tree_search(State(0, None, (), "", ()), value=value, branching=2, budget=budget, reserve=0)
+    tree = searching.tree_search(SearchState(0, None, (), "", ()), value=value, branching=2, budget=budget, reserve=0)
     chosen, expanded = run_by_hand(tree, lambda steps: "exited" if len(steps) == 3 else None)
     assert (expanded, chosen.number) == (order, best)
 
@@ -263,7 +263,7 @@ def test_a_reply_that_cannot_be_had_ends_an_episode_without_a_step(name, reply, 
 
 def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far_and_of_equal_ends_the_first_is_chosen():
     steps = (Step("", "", logprobs=(-1.0, -2.0)), Step("", "", logprobs=(-3.0,)), Step("", ""))
-    states = [State(0, None, (), "", steps[:count]) for count in range(4)]
+    states = [SearchState(0, None, (), "", steps[:count]) for count in range(4)]
     assert searching.confidence(states) == [0.0, -1.5, -2.0, -2.0]
     ends = [end(1, logprobs=(-3.0,)), end(2, logprobs=(-1.0,)), end(3, logprobs=(-1.0,))]
     assert searching.by_value(searching.confidence)(ends).number == 2
@@ -294,9 +294,9 @@ def lengths(sign):
 
 
 def test_a_critic_reads_the_page_that_an_end_was_left_from_and_a_judge_the_reply_too():
-    page = State(1, None, [{}] * 3, "", ())
-    left = State(2, page, [{}] * 9, "", (Step("", "bye"),), "exited")
-    lost = State(3, page, [{}] * 3, "", (), "too_long")
+    page = SearchState(1, None, [{}] * 3, "", ())
+    left = SearchState(2, page, [{}] * 9, "", (Step("", "bye"),), "exited")
+    lost = SearchState(3, page, [{}] * 3, "", (), "too_long")
     encoder = SimpleNamespace(encode_all=lambda chats: [tuple(range(len(chat))) for chat in chats], encode_reply=tuple)
     assert searching.critic_value(lengths(1), encoder)([page, left, lost]) == [3, 3, 3]
     assert searching.critic_value(lengths(1), encoder, lengths(-1))([page, left, lost]) == [3, -6, 3]
@@ -316,8 +316,8 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
         torch.nn.init.normal_(critics[part].state_dict()["head"]["weight"], generator=torch.Generator().manual_seed(number))
     trainer = trainer_of(**{part: critic.state_dict() for part, critic in critics.items()})
     save_checkpoint(tmp_path, 1, model, tokenizer, trainer, {}, {"system": "none", "elements": "label"})
-    page = State(0, None, [{"role": "user", "content": "Open lamp"}], "", ())
-    left = State(1, page, [], "", (Step("", leave("lamp")),), "exited")
+    page = SearchState(0, None, [{"role": "user", "content": "Open lamp"}], "", ())
+    left = SearchState(1, page, [], "", (Step("", leave("lamp")),), "exited")
     value = searching.load_critic(tmp_path)([page, left])
     encoder = PromptEncoder(tokenizer)
     (prompt,) = encoder.encode_all([page.messages])

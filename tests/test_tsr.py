@@ -6,7 +6,7 @@ from random import Random
 import gymnasium
 import pytest
 
-from agents.rollouts.branching import SearchingCollector, draw
+from agents.rollouts.branching import SearchingCollector, draw_reply
 from agents.rollouts.collector import EpisodeSpec
 from agents.rollouts.policies import Reply, ScriptedPolicy
 from tests import tiny
@@ -15,7 +15,7 @@ from webarena_gym.errors import BrowserError
 
 
 class Counted(ScriptedPolicy):
-    replied = generated_tokens = 0
+    reply_count = generated_tokens = 0
     cpu_s = 0.0
 
 
@@ -45,7 +45,7 @@ def test_what_is_kept_is_an_episode_of_the_env(width):
             assert step.action_error == info["action_error"]
         assert (terminated, truncated, reward) == (item.ending == "exited", item.ending == "truncated", item.reward)
     steps = sum(len(item.steps) for item in found)
-    assert collector.replied == steps if width == 1 else collector.replied > steps
+    assert collector.reply_count == steps if width == 1 else collector.reply_count > steps
     if width == 1:
         assert {(step.importance, step.gain) for item in found for step in item.steps} == {(1.0, 0)}
 
@@ -60,7 +60,7 @@ def test_a_wider_search_finds_more_equal_ones_the_same_and_equal_replies_are_tri
     always = Counted(lambda request: tiny.reply_to(tiny.target_of(request)))
     found, collector, _ = collect(always, width=5)
     assert [item.reward for item in found] == [1.0] * 12
-    assert collector.replied == 12
+    assert collector.reply_count == 12
     assert {step.importance for item in found for step in item.steps} == {1.0}
 
 
@@ -117,7 +117,7 @@ def test_what_breaks_fails_and_what_is_too_long_ends():
             raise BrowserError("the browser is gone")
 
     class Long(Same):
-        replied = generated_tokens = 0
+        reply_count = generated_tokens = 0
         cpu_s = 0.0
 
     envs = tiny.create_envs([], 2)
@@ -138,7 +138,7 @@ def test_importance_weights_make_the_mean_that_of_the_policy(seed):
     rng = Random(seed)
     scores, values = ([rng.random() for _ in range(4)] for _ in range(2))
     temperature = rng.choice([0.3, 1.0])
-    drawn = [draw(scores, temperature, Random(number)) for number in range(20_000)]
+    drawn = [draw_reply(scores, temperature, Random(number)) for number in range(20_000)]
     estimate = sum(weight * values[place] for place, weight in drawn) / len(drawn)
     assert estimate == pytest.approx(sum(values) / 4, abs=0.03)
     plain = sum(values[place] for place, _ in drawn) / len(drawn)

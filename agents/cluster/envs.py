@@ -10,7 +10,7 @@ import ray
 from ray.exceptions import ObjectLostError, RayActorError
 
 from agents.cluster import StreamSettings
-from agents.rollouts.envs import InProcessEnvs, failed
+from agents.rollouts.envs import InProcessEnvs, failed_result
 from agents.settings import ENV_ID
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
@@ -52,7 +52,7 @@ class RayEnvs:
         """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
             if env_id in self._lost:
-                self._ready[env_id] = failed("its actor was lost")
+                self._ready[env_id] = failed_result("its actor was lost")
             else:
                 self._tell(env_id, "step", action)
 
@@ -70,7 +70,7 @@ class RayEnvs:
                     self._ready[env_id] = ray.get(reference)
                     self._heard_s[number] = time.monotonic()
                 except LOST as error:
-                    self._ready[env_id] = failed(str(error))
+                    self._ready[env_id] = failed_result(str(error))
                     if self._hosts[number] is host:
                         self._hosts[number] = self._start()
                         self._lost.update(range(number, self.num_envs, len(self._hosts)))

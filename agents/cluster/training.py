@@ -108,7 +108,7 @@ class GroupStream:
                 else:
                     groups.append(group)
                     # Equal ones, for which dynamic sampling plays others, tell nothing apart, but how the policy does.
-                    replaced += group.is_equal and replaced < wanted * (self._args.dynamic_sampling - 1)
+                    replaced += group.has_equal_rewards and replaced < wanted * (self._args.dynamic_sampling - 1)
             if len(groups) - replaced == wanted:
                 break
             self._begin(len(groups) - replaced)
@@ -116,11 +116,11 @@ class GroupStream:
 
     def _begin(self, finished: int) -> None:
         """Begin groups while envs are free and there is room for what is under way and what is finished."""
-        while self._collector.has_room and len(self._open) + finished < self._room:
+        while self._collector.has_capacity and len(self._open) + finished < self._room:
             number, self.begun = self.begun, self.begun + 1
             task = self._draw(number)
             self._open[number] = task, self._max_steps, {}
-            self._collector.begin(group_episodes(task, number, self._args.group_size, self._max_steps))
+            self._collector.submit(group_episodes(task, number, self._args.group_size, self._max_steps))
 
 
 def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) -> Path:

@@ -80,7 +80,7 @@ def evaluate_policy(
 def _play(players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool) -> Evaluation:
     finished: dict[int, Trajectory] = {}
     with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
-        players.begin([EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)])
+        players.submit([EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)])
         for episode, trajectory in players.play():
             finished[episode.number] = trajectory
             bar.update()

@@ -25,7 +25,7 @@ from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_ta
 from agents.methods.dpo import Preference
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
 from agents.models.critics import Critic, LanguageValueNetwork
-from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
+from agents.rollouts.branching import Expansion, Method, Search, SearchResult, SearchState, search
 from agents.rollouts.envs import create_envs
 from agents.training.rollouts import write_groups
 from webarena_gym.actions import Kind
@@ -33,8 +33,8 @@ from webarena_gym.actions.replies import answer_part
 from webarena_gym.arguments import expect_positive
 from webarena_gym.evaluation.statistics import Evaluation, score
 
-Value = Callable[[Sequence[State]], Sequence[float]]  # higher is better
-Selector = Callable[[Sequence[State]], State]
+Value = Callable[[Sequence[SearchState]], Sequence[float]]  # higher is better
+Selector = Callable[[Sequence[SearchState]], SearchState]
 
 _WORST_TO_BEST = ("failed", None, "too_long", "truncated", "exited")  # endings; None: the budget was spent
 
@@ -42,7 +42,7 @@ _WORST_TO_BEST = ("failed", None, "too_long", "truncated", "exited")  # endings;
 # Values.
 
 
-def confidence(states: Sequence[State]) -> list[float]:
+def confidence(states: Sequence[SearchState]) -> list[float]:
     """Return the mean log-probability of all reply tokens up to each state; 0 if there are none.
 
     A baseline that needs no training. It is a weak value: likely replies can be wrong, and repeated text is likely.
@@ -51,12 +51,12 @@ def confidence(states: Sequence[State]) -> list[float]:
     return [sum(values) / len(values) if values else 0.0 for values in logprobs]
 
 
-def likelihood(states: Sequence[State]) -> list[float]:
+def likelihood(states: Sequence[SearchState]) -> list[float]:
     """Return the geometric mean of the probabilities of all reply tokens up to each state, from 0 to 1."""
     return [exp(value) for value in confidence(states)]
 
 
-def true_reward(states: Sequence[State]) -> list[float]:
+def true_reward(states: Sequence[SearchState]) -> list[float]:
     """Return the reward of each final state, 0 for failed episodes. For training only: test-time search must not use rewards."""
     return [state.reward or 0.0 for state in states]
 
@@ -69,7 +69,7 @@ def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = 
     states directly. A critic is reliable only near the states that its policy visited in training.
     """
 
-    def value(states: Sequence[State]) -> list[float]:
+    def value(states: Sequence[SearchState]) -> list[float]:
         over = [state.ending in ("exited", "truncated") for state in states]
         read = [state.parent or state if ended else state for state, ended in zip(states, over, strict=True)]
         prompts = encoder.encode_all([state.messages for state in read])
@@ -113,14 +113,14 @@ def load_critic(run: Path) -> Value:
 def by_value(value: Value) -> Selector:
     """Return a function that selects the final state with the highest value."""
 
-    def choose(ends: Sequence[State]) -> State:
+    def choose(ends: Sequence[SearchState]) -> SearchState:
         candidates = _best_endings(ends)
         return max(zip(candidates, value(candidates), strict=True), key=itemgetter(1))[0]
 
     return choose
 
 
-def majority(ends: Sequence[State]) -> State:
+def majority(ends: Sequence[SearchState]) -> SearchState:
     """Return the first final state with the most frequent outcome: self-consistency (Wang et al., arXiv 2203.11171).
 
     The outcome is the answer, or the last action and its page if there is no answer. Actions on earlier pages are not compared, so
@@ -132,12 +132,12 @@ def majority(ends: Sequence[State]) -> State:
     return candidates[outcomes.index(most_frequent)]
 
 
-def _best_endings(ends: Sequence[State]) -> list[State]:
+def _best_endings(ends: Sequence[SearchState]) -> list[SearchState]:
     best = max(_WORST_TO_BEST.index(end.ending) for end in ends)
     return [end for end in ends if end.ending == _WORST_TO_BEST[best]]
 
 
-def _outcome(end: State) -> tuple[str, str]:
+def _outcome(end: SearchState) -> tuple[str, str]:
     reply = end.steps[-1].reply if end.steps else ""
     if (action := action_of(reply)) is None:
         return reply, end.page
@@ -146,14 +146,14 @@ def _outcome(end: State) -> tuple[str, str]:
     return answer_part(reply), end.page
 
 
-def best_of_n(root: State, *, choose: Selector, budget: int, n: int | None = None) -> Search:
+def best_of_n(root: SearchState, *, choose: Selector, budget: int, n: int | None = None) -> Search:
     """Play n episodes, or as many as the budget allows, and return the selected final state.
 
     The budget may truncate the last episode. With n = 1 this is a single episode. Raises ValueError for a budget below 1.
     """
     expect_positive("budget", budget)
     expect_positive("n", 1 if n is None else n)
-    ends: list[State] = []
+    ends: list[SearchState] = []
     while budget > 0 and (n is None or len(ends) < n):
         end, spent = yield from _play_on(root, budget)
         budget -= spent
@@ -161,7 +161,7 @@ def best_of_n(root: State, *, choose: Selector, budget: int, n: int | None = Non
     return choose(ends)
 
 
-def tree_search(root: State, *, value: Value, branching: int, budget: int, reserve: int) -> Search:
+def tree_search(root: SearchState, *, value: Value, branching: int, budget: int, reserve: int) -> Search:
     """Best-first search: expand the state with the highest value until the budget is spent. Returns the best final state.
 
     After Koh et al., arXiv 2407.01476, section 3, with these differences: states are valued when they are reached (paper: when expanded);
@@ -171,7 +171,7 @@ def tree_search(root: State, *, value: Value, branching: int, budget: int, reser
     """
     expect_positive("budget", budget)
     expect_positive("branching", branching)
-    frontier, ends, values = [root], list[State](), {root.number: 0.0}
+    frontier, ends, values = [root], list[SearchState](), {root.number: 0.0}
     while frontier and budget > 0:
         room = budget if any(end.ending == "exited" for end in ends) else budget - reserve
         state = max(frontier, key=lambda item: (values[item.number], len(item.steps)))
@@ -193,7 +193,7 @@ def tree_search(root: State, *, value: Value, branching: int, budget: int, reser
 class _Node:
     """A node of the search tree. It is closed if its episode or all its children are finished."""
 
-    state: State
+    state: SearchState
     prior: float = 0.0
     visits: int = 0
     total: float = 0.0  # sum of outcomes
@@ -207,7 +207,7 @@ class _Node:
 
 
 def monte_carlo(
-    root: State, *, value: Value, outcome: Value, branching: int, budget: int, reserve: int = 0, exploration: float = 1.0,
+    root: SearchState, *, value: Value, outcome: Value, branching: int, budget: int, reserve: int = 0, exploration: float = 1.0,
     prior_weight: float = 0.5,
 ) -> Search:  # fmt: skip
     """Monte Carlo tree search until the budget is spent. Returns the final state with the best outcome.
@@ -222,9 +222,9 @@ def monte_carlo(
     """
     expect_positive("budget", budget)
     expect_positive("branching", branching)
-    tree, ends, rewards = _Node(root), list[State](), dict[int, float]()
+    tree, ends, rewards = _Node(root), list[SearchState](), dict[int, float]()
 
-    def back_up(path: Sequence[_Node], end: State) -> None:
+    def back_up(path: Sequence[_Node], end: SearchState) -> None:
         if end.ending == "failed":  # no evidence about the actions
             return
         (reward,) = outcome([end])
@@ -282,7 +282,7 @@ def ranks(values: Sequence[float]) -> list[float]:
     ]
 
 
-def _play_on(state: State, budget: int) -> Generator[Expansion, Sequence[State], tuple[State, int]]:
+def _play_on(state: SearchState, budget: int) -> Generator[Expansion, Sequence[SearchState], tuple[SearchState, int]]:
     """Continue with one reply per step until the episode or the budget ends. Returns the last state and the number of steps."""
     spent = 0
     while state.ending is None and spent < budget:
@@ -350,7 +350,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **options}
 
 
-def preferences(result: Found, *, value: Value, prior_weight: float, threshold: float, most: int) -> list[Preference]:
+def preferences(result: SearchResult, *, value: Value, prior_weight: float, threshold: float, most: int) -> list[Preference]:
     """Return pairs of actions in one state whose Q-values differ by more than the threshold, at most `most` per state.
 
     After Agent Q (arXiv 2408.07199, section 4.2): Q is the mean reward of all final states below the action, mixed with its rank by
@@ -361,17 +361,17 @@ def preferences(result: Found, *, value: Value, prior_weight: float, threshold: 
     rewards: dict[int, list[float]] = {}  # of the final states below each state, by number
     for end in result.states:
         if end.ending in ("exited", "truncated", "too_long"):
-            state: State | None = end
+            state: SearchState | None = end
             while state is not None:
                 rewards.setdefault(state.number, []).append(end.reward or 0.0)
                 state = state.parent
-    siblings: dict[int, list[State]] = {}
+    siblings: dict[int, list[SearchState]] = {}
     for state in result.states:
         if state.parent is not None and state.ending not in ("failed", "too_long") and state.number in rewards:
             siblings.setdefault(state.parent.number, []).append(state)
     pairs: list[Preference] = []
     for states in siblings.values():
-        best: dict[str, tuple[float, State]] = {}  # Q and the state, by action; states may have been expanded twice
+        best: dict[str, tuple[float, SearchState]] = {}  # Q and the state, by action; states may have been expanded twice
         for state, prior in zip(states, ranks(value(states)), strict=True):
             below = rewards[state.number]
             best.setdefault(state.steps[-1].reply, (mixed(sum(below) / len(below), prior, prior_weight), state))

@@ -6,7 +6,7 @@ collects with best-of-N at each turn. The score of a state is a critic's probabi
 `--search-choice diverse` scores pages by how rarely rollouts of the group visited them.
 
 A search changes the distribution of rollouts, which the paper does not correct. Here replies are selected at random with known
-probabilities, so their importance weights are known (`branching.draw`). Advantages are multiplied by them, capped at 2: `step` corrects
+probabilities, so their importance weights are known (`branching.draw_reply`). Advantages are multiplied by them, capped at 2: `step` corrects
 the selection at the step; `path` also corrects the distribution of its state, by the product over earlier steps; `none` is the paper's
 method. If a search always succeeds, the rewards of its group are equal and give no signal, but the rejected replies do. Therefore
 `search_gain` times the value after a reply, minus the mean over the replies tried in that state, is added to the advantage.
@@ -22,7 +22,7 @@ from typing import Any
 from agents.data.trajectories import Step, Trajectory
 from agents.grpo import GRPO, Model
 from agents.methods.replay import state_functions, step_rewards, valid_trajectories
-from agents.rollouts.branching import Reached, SearchingCollector
+from agents.rollouts.branching import SearchingCollector, TriedState
 from agents.rollouts.curriculum import Group
 from agents.training.rollouts import TrainedStep
 from agents.training.settings import Correction, TSRSettings
@@ -71,7 +71,7 @@ class TSR(GRPO):
         weights = [weight for item in group for weight in importance_weights(item, self.args.search_correction, CAP)]
         return [(value + gain) * weight for value, gain, weight in zip(super().advantages(group), gains, weights, strict=True)]
 
-    def values(self, states: Sequence[Reached]) -> list[float]:
+    def values(self, states: Sequence[TriedState]) -> list[float]:
         """Return the critic's probability of success of each state."""
         encoder = self.model.encoder
         prompts = encoder.encode_all([info["messages"] for _, info in states]) if encoder else [()] * len(states)

@@ -1,1 +1,1 @@
-"""Rollouts: envs, policies, and what plays episodes in groups, in one process or many."""
+"""Rollouts: envs, policies, engines, and collectors that play episodes in one process or several."""

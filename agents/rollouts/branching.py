@@ -1,9 +1,9 @@
-"""Replies tried from snapshots of an env: forks of played episodes, rollouts that search at each step, and search trees.
+"""Branching from snapshots of an env: forks of episodes, rollouts with a search at each step, and search trees.
 
-`branch` tries replies in one state. `fork` continues an episode from its own steps, and `fork_advantages` is the credit that follows.
-`SearchingCollector` keeps one of several replies at each step. What is kept is drawn, so the learner can correct for it: where reply j of
-N is kept with probability p_j, 1 / (N p_j) is the importance weight of its step, whose expectation over the draw of any function of the
-kept reply is the policy's own. `search` grows the tree of a task as a search method requests, which sees only what the policy sees.
+`try_replies` executes several replies in one state. `fork` plays continuations from the steps of an episode, and `fork_advantages` computes
+advantages from their rewards. `SearchingCollector` samples one of several tried replies at each step. If reply j of N is selected with
+probability p_j, the step has the importance weight 1 / (N p_j), with which the expectation of any function of the selected reply is that
+under the policy. `search` runs a search method on tasks. The method sees only the policy's inputs.
 """
 
 from collections import Counter, deque
@@ -19,41 +19,48 @@ import gymnasium
 from agents.data.trajectories import Ending, Step, Trajectory
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.curriculum import Group
-from agents.rollouts.envs import InProcessEnvs, final_reward, take
-from agents.rollouts.policies import Policy, Reply, Request, resume
+from agents.rollouts.envs import InProcessEnvs, final_reward, step_env
+from agents.rollouts.policies import Policy, Reply, Request, resume_episode
 from agents.settings import EnvSettings
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
-CONTINUATIONS = 4  # rollouts played on from each fork
+CONTINUATIONS = 4  # continuations of each fork
 
 
-def branch(env: Any, replies: Sequence[str], before: Any = None) -> list[tuple[Result, Any]]:
-    """Return what comes of each of these replies in the state `before` of an env, by default the one that it is in, and a snapshot.
+def try_replies(env: Any, replies: Sequence[str], snapshot: Any = None) -> list[tuple[Result, Any]]:
+    """Execute each of these replies in the same state of an env.
 
-    The snapshot is None where the episode is over, and for the last reply, in whose state the env is left.
+    Args:
+        env: The env. Afterwards it is in the state after the last reply.
+        replies: The replies.
+        snapshot: The state in which replies are executed; the default is the env's current state.
+
+    Returns:
+        The result of each reply, with a snapshot of the state after it. The snapshot is None if the episode is over, and for the last reply.
+
     """
-    if before is not None:
-        env.restore(before)
+    if snapshot is not None:
+        env.restore(snapshot)
     elif len(replies) > 1:
-        before = env.snapshot()
-    found: list[tuple[Result, Any]] = []
+        snapshot = env.snapshot()
+    outcomes: list[tuple[Result, Any]] = []
     for number, reply in enumerate(replies, 1):
-        if found:
-            env.restore(before)
-        result = take(env, reply)
-        is_left = number < len(replies) and not (result.terminated or result.truncated)
-        found.append((result, env.snapshot() if is_left else None))
-    return found
+        if outcomes:
+            env.restore(snapshot)
+        result = step_env(env, reply)
+        has_next = number < len(replies) and not (result.terminated or result.truncated)
+        outcomes.append((result, env.snapshot() if has_next else None))
+    return outcomes
 
 
-def _replies(policy: Policy, requests: Sequence[Request]) -> dict[int, Reply]:
+def _await_replies(policy: Policy, requests: Sequence[Request]) -> dict[int, Reply]:
     policy.ask(requests)
-    found: dict[int, Reply] = {}
-    while len(found) < len(requests):
-        found.update(policy.replies())
-    return found
+    replies: dict[int, Reply] = {}
+    while len(replies) < len(requests):
+        replies.update(policy.replies())
+    return replies
 
 
 # Forks.
@@ -61,19 +68,21 @@ def _replies(policy: Policy, requests: Sequence[Request]) -> dict[int, Reply]:
 
 @dataclass
 class _Continuation:
-    start: int  # the step of the trajectory in whose state it begins
-    number: int  # of those that begin there
+    """An active continuation of a fork."""
+
+    start: int  # index of the trajectory's step before which it starts
+    number: int  # number among the continuations of this fork
     seed: int
     info: Mapping[str, Any]
-    steps: int = 0  # taken so far
+    steps: int = 0  # number of steps so far
 
 
 def fork_groups(
     envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], *, every: int = 1, seed: int = 0
 ) -> list[list[Trajectory]]:
-    """Return the trajectories of whole groups, continued from every so many of their steps; those that failed are left out.
+    """Return the trajectories of groups with continuations from every `every`-th step, without failed trajectories.
 
-    Neither the envs nor the policy may have anything else under way.
+    Neither the envs nor the policy may have other pending work.
     """
     local = [envs.local(env_id) for env_id in range(envs.num_envs)]
     return [
@@ -94,45 +103,56 @@ def fork(
     envs: Sequence[gymnasium.Env[str, str]], policy: Policy, episode: EpisodeSpec, trajectory: Trajectory, *,
     starts: Sequence[int], continuations: int, seed: int = 0,
 ) -> Trajectory:  # fmt: skip
-    """Return the trajectory with the rewards of so many `continuations` at each of the steps `starts`.
+    """Return a trajectory with the rewards of continuations at some of its steps.
 
-    `trajectory` is what came of `episode` in an env such as these, which have snapshots. A continuation begins before its step is
-    taken, and the policy plays it to the end; as many are played at once as there are envs. One that breaks through no fault of
-    the policy is left out. Equal seeds give equal continuations. Raises ValueError for a step that the trajectory does not have,
-    and for a replay that shows another page than the recorded one.
+    A continuation starts in the state before a step, and the policy plays it to the end of the episode. Continuations whose infrastructure
+    fails are omitted. Equal seeds give equal continuations.
+
+    Args:
+        envs: Envs with snapshots. One continuation is played at a time in each of them.
+        policy: The policy.
+        episode: The episode that the trajectory was played in.
+        trajectory: The trajectory.
+        starts: Indices of the steps to fork at.
+        continuations: Number of continuations at each of these steps.
+        seed: Seed of the run.
+
+    Raises:
+        ValueError: The trajectory has no step with such an index, or replaying the trajectory leads to another page.
+
     """
-    if wrong := [start for start in starts if not 0 <= start < len(trajectory.steps)]:
-        raise ValueError(f"there is no step {wrong[0]} to fork; expected 0 to {len(trajectory.steps) - 1}")
+    if invalid := [start for start in starts if not 0 <= start < len(trajectory.steps)]:
+        raise ValueError(f"there is no step {invalid[0]} to fork; expected 0 to {len(trajectory.steps) - 1}")
     inner: list[Any] = [env.unwrapped for env in envs]
     snapshots = {}
     info = inner[0].reset(seed=episode.seed, options=episode.options)[1]
     for number, step in enumerate(trajectory.steps[: max(starts, default=-1) + 1]):
         if info["page"] != step.page:
-            raise ValueError(f"the replay shows another page at step {number}; expected the one that was recorded")
+            raise ValueError(f"replaying the trajectory leads to another page at step {number}; expected the recorded page")
         if number in starts:
             snapshots[number] = inner[0].snapshot()
         info = inner[0].step(step.reply)[4]
     rewards: dict[tuple[int, int], float] = {}  # by start and number
-    waiting = deque((start, number) for start in snapshots for number in range(continuations))
-    playing: dict[int, _Continuation] = {}
-    while waiting or playing:
+    queue = deque((start, number) for start in snapshots for number in range(continuations))
+    active: dict[int, _Continuation] = {}
+    while queue or active:
         for slot, env in enumerate(inner):
-            if slot not in playing and waiting:
-                start, number = waiting.popleft()
-                own_seed = sampling_seed(sampling_seed(seed, episode.number, start), number, 0)
-                playing[slot] = _Continuation(start, number, own_seed, env.restore(snapshots[start])[1])
-                resume(policy, slot, trajectory.goal, trajectory.steps[:start])
+            if slot not in active and queue:
+                start, number = queue.popleft()
+                continuation_seed = sampling_seed(sampling_seed(seed, episode.number, start), number, 0)
+                active[slot] = _Continuation(start, number, continuation_seed, env.restore(snapshots[start])[1])
+                resume_episode(policy, slot, trajectory.goal, trajectory.steps[:start])
         requests = [
-            Request(slot, inner[slot], item.info, sampling_seed(item.seed, 0, item.steps)) for slot, item in playing.items()
+            Request(slot, inner[slot], item.info, sampling_seed(item.seed, 0, item.steps)) for slot, item in active.items()
         ]
-        for slot, reply in _replies(policy, requests).items():
-            item = playing[slot]
+        for slot, reply in _await_replies(policy, requests).items():
+            item = active[slot]
             if not (reply.failure or reply.too_long):
-                result = take(inner[slot], reply.text)
+                result = step_env(inner[slot], reply.text)
                 item.info, item.steps = result.info, item.steps + 1
                 if not (result.terminated or result.truncated):
                     continue
-            del playing[slot]
+            del active[slot]
             if not (reply.failure or "failure" in item.info):
                 reward = 0.0 if reply.too_long else final_reward(result, episode.task, episode.seed)
                 rewards[item.start, item.number] = reward
@@ -144,316 +164,345 @@ def fork(
 
 
 def fork_advantages(continuations: Sequence[Sequence[float]], reward: float) -> list[float]:
-    """Return V(s_t+1) - V(s_t) of each step, V being the mean return of continuations from a state (VinePPO, arXiv 2410.01679).
+    """Return the advantage V(s_t+1) - V(s_t) of each step (VinePPO, arXiv 2410.01679).
 
-    Steps between two forks share what was gained from one to the next; those before the first fork get 0.
+    V(s) is the mean return of the continuations from state s, or the episode's reward after its last step. All steps between two forks have
+    the difference of the forks' values as their advantage. Steps before the first fork have the advantage 0.
+
+    Args:
+        continuations: Rewards of the continuations at each step; empty for steps without a fork.
+        reward: Reward of the episode.
+
+    Raises:
+        ValueError: There are steps, but no forks.
+
     """
     forks = [index for index, returns in enumerate(continuations) if returns]
     if continuations and not forks:
-        raise ValueError("advantages are 'forks' and no step has continuations; expected some, as of `fork`")
+        raise ValueError("advantages are 'forks', but no step has continuations; expected a trajectory returned by `fork`")
     values, ends = [*(fmean(continuations[index]) for index in forks), reward], [*forks, len(continuations)]
     advantages = [0.0] * len(continuations)
-    for place, start in enumerate(forks):
-        advantages[start : ends[place + 1]] = [values[place + 1] - values[place]] * (ends[place + 1] - start)
+    for index, start in enumerate(forks):
+        advantages[start : ends[index + 1]] = [values[index + 1] - values[index]] * (ends[index + 1] - start)
     return advantages
 
 
-# Rollouts that search.
+# Rollouts with search.
 
 
-class Reached(NamedTuple):
-    """A state that a tried reply led to: the episode until then, and what the env says of the new page."""
+class TriedState(NamedTuple):
+    """The state after a tried reply: the episode so far, and the env's info of the new page."""
 
     episode: Trajectory
     info: Mapping[str, Any]
 
 
 class SearchingCollector(Collector):
-    """Plays episodes with a search at each step, in envs of this process, which have snapshots.
+    """A `Collector` that tries several replies at each step and samples one of them by their scores.
 
-    `width` replies are tried at each step, equal ones once. Of them one is drawn by the softmax of its score, which is 0 to 1, divided by
-    `temperature`: `choice` "best" scores a state by its value, which `values` returns from 0 to 1, or by the reward of an episode that is
-    over, "diverse" by how rarely the group's rollouts came to its page. It has the interface of a `Collector`. It counts the env steps of all
-    tries in `replied`, since these are what the search costs.
+    One reply is sampled from the softmax of score / temperature. `reply_count` is the number of env steps of all tried replies, which is the
+    cost of the search.
+
+    Args:
+        envs: Envs of this process, with snapshots.
+        policy: The policy that proposes replies.
+        values: Returns the value of each state, from 0 to 1.
+        width: Number of replies to sample at each step. Equal replies are tried once.
+        choice: Scores of replies. With "best", the score is the value of the next state, or the reward if the episode is over. With
+            "diverse", it is 1 / (1 + number of visits of the next page in the group's rollouts).
+        temperature: Temperature of the softmax.
+        seed: Seed of the run.
+        env: Settings of the envs, for the trajectories' records.
+
     """
 
     def __init__(
-        self, envs: InProcessEnvs, policy: Any, values: Callable[[Sequence[Reached]], list[float]], *, width: int = 4,
+        self, envs: InProcessEnvs, policy: Any, values: Callable[[Sequence[TriedState]], list[float]], *, width: int = 4,
         choice: Literal["best", "diverse"] = "best", temperature: float = 0.2, seed: int = 0,
         env: EnvSettings | None = None,
     ) -> None:  # fmt: skip
         super().__init__(envs, policy, seed=seed, env=env)
-        self.replied = 0
-        self._local, self._counted, self._values = envs, policy, values
+        self.reply_count = 0
+        self._local, self._inner_policy, self._values = envs, policy, values
         self._width, self._choice, self._temperature = width, choice, temperature
-        self._seen: dict[int, Counter[str]] = {}  # by group, how often its rollouts have come to a page
+        self._page_counts: dict[int, Counter[str]] = {}  # number of visits of each page in the rollouts of each group
 
     @property
     def generated_tokens(self) -> int:
-        """The tokens of all replies."""
-        return int(self._counted.generated_tokens)
+        """The number of tokens of all replies."""
+        return int(self._inner_policy.generated_tokens)
 
     @property
     def cpu_s(self) -> float:
-        """CPU time in other processes."""
-        return float(self._counted.cpu_s)
+        """CPU time in other processes, in seconds."""
+        return float(self._inner_policy.cpu_s)
 
     def _advance(self) -> None:
         for env_id, result in self._local.poll().items():
-            self._playing[env_id].info = result.info
+            self._active[env_id].info = result.info
             if failure := result.info.get("failure"):
                 self._finish(env_id, "failed", failure=str(failure))
-        groups = {item.episode.group for item in self._playing.values()} | {item.group for item in self._waiting}
-        self._seen = {group: seen for group, seen in self._seen.items() if group in groups}
-        if self._playing:
+        groups = {item.episode.group for item in self._active.values()} | {item.group for item in self._queue}
+        self._page_counts = {group: page_counts for group, page_counts in self._page_counts.items() if group in groups}
+        if self._active:
             self._take_step()
 
     def _take_step(self) -> None:
-        """Let every episode take one step: ask for replies, try them, score what they led to, and keep one of each."""
-        tried: dict[int, list[tuple[Reply, Result, Any]]] = {}  # the different replies, and what came of them
+        """Play one step of every active episode: request replies, try them, score the next states, and select one reply."""
+        tried: dict[int, list[tuple[Reply, Result, Any]]] = {}  # distinct replies with result and snapshot, by env
         width, requests = self._width, []
-        for env_id, playing in self._playing.items():
-            playing.stage = "generation"
+        for env_id, active in self._active.items():
+            active.stage = "generation"
             for number in range(width):
                 slot = env_id * width + number
-                resume(self._policy, slot, playing.episode.task.intent, playing.steps)
-                seed = sampling_seed(self._seed, playing.episode.number, len(playing.steps) * width + number)
-                requests.append(Request(slot, self._local.local(env_id), playing.info, seed))
-        found = _replies(self._policy, requests)
-        self._note_time()
-        for playing in self._playing.values():
-            playing.stage = "env"
-        replies = {env_id: [found[env_id * width + number] for number in range(width)] for env_id in self._playing}
-        for env_id, own in replies.items():
-            playing = self._playing[env_id]
-            if failure := next((reply.failure for reply in own if reply.failure), ""):
+                resume_episode(self._policy, slot, active.episode.task.intent, active.steps)
+                seed = sampling_seed(self._seed, active.episode.number, len(active.steps) * width + number)
+                requests.append(Request(slot, self._local.local(env_id), active.info, seed))
+        all_replies = _await_replies(self._policy, requests)
+        self._add_time()
+        for active in self._active.values():
+            active.stage = "env"
+        replies = {env_id: [all_replies[env_id * width + number] for number in range(width)] for env_id in self._active}
+        for env_id, own_replies in replies.items():
+            active = self._active[env_id]
+            if failure := next((reply.failure for reply in own_replies if reply.failure), ""):
                 self._finish(env_id, "failed", failure=failure)
-            elif own[0].too_long:
-                playing.policy_version = own[0].policy_version
+            elif own_replies[0].too_long:
+                active.policy_version = own_replies[0].policy_version
                 self._finish(env_id, "too_long")
             else:
-                different = {reply.text: reply for reply in reversed(own)}
-                texts = list(dict.fromkeys(reply.text for reply in own))
-                outcomes = branch(self._local.local(env_id), texts)
-                self.replied += len(texts)
+                reply_by_text = {reply.text: reply for reply in reversed(own_replies)}
+                texts = list(dict.fromkeys(reply.text for reply in own_replies))
+                outcomes = try_replies(self._local.local(env_id), texts)
+                self.reply_count += len(texts)
                 if failure := next((result.info["failure"] for result, _ in outcomes if "failure" in result.info), ""):
                     self._finish(env_id, "failed", failure=str(failure))
                 else:
-                    tried[env_id] = [(different[text], *outcome) for text, outcome in zip(texts, outcomes, strict=True)]
-        self._note_time()
+                    tried[env_id] = [(reply_by_text[text], *outcome) for text, outcome in zip(texts, outcomes, strict=True)]
+        self._add_time()
         scores = self._score(tried)
-        for env_id, outcomes_of in tried.items():
-            self._keep(env_id, replies[env_id], outcomes_of, scores)
+        for env_id, tried_replies in tried.items():
+            self._select_reply(env_id, replies[env_id], tried_replies, scores)
 
     def _score(self, tried: Mapping[int, Sequence[tuple[Reply, Result, Any]]]) -> dict[tuple[int, str], float]:
-        """Return the score of what each reply led to: the reward of an episode that is over, else the value of its state."""
+        """Return the score of each reply: the reward if the episode is over, and the value of the next state otherwise."""
         scores: dict[tuple[int, str], float] = {}
-        open_states: dict[tuple[int, str], Reached] = {}
+        open_states: dict[tuple[int, str], TriedState] = {}
         for env_id, outcomes in tried.items():
-            task = self._playing[env_id].episode.task
+            task = self._active[env_id].episode.task
             for reply, result, _ in outcomes if len(outcomes) > 1 else ():
                 if result.terminated or result.truncated:
-                    scores[env_id, reply.text] = final_reward(result, task, self._playing[env_id].episode.seed)
+                    scores[env_id, reply.text] = final_reward(result, task, self._active[env_id].episode.seed)
                 else:
-                    steps = (*self._playing[env_id].steps, self._step(env_id, reply, result))
+                    steps = (*self._active[env_id].steps, self._step(env_id, reply, result))
                     episode = Trajectory(task.task_id, task.intent, steps, 0.0, "truncated", env=self._env)
-                    open_states[env_id, reply.text] = Reached(episode, result.info)
+                    open_states[env_id, reply.text] = TriedState(episode, result.info)
         if open_states:
             scores |= zip(open_states, self._values(list(open_states.values())), strict=True)
         return scores
 
     def _step(self, env_id: int, reply: Reply, result: Result) -> Step:
-        return reply.step(str(self._playing[env_id].info["page"]), str(result.info["action_error"]))
+        return reply.step(str(self._active[env_id].info["page"]), str(result.info["action_error"]))
 
-    def _keep(
+    def _select_reply(
         self, env_id: int, replies: Sequence[Reply], tried: Sequence[tuple[Reply, Result, Any]],
         scores: Mapping[tuple[int, str], float],
     ) -> None:  # fmt: skip
-        """Draw one of the replies by what it led to, and let the episode go on from there."""
-        playing = self._playing[env_id]
-        seen = self._seen.setdefault(playing.episode.group, Counter())
+        """Sample one of the replies by its score, and continue the episode in the state after it."""
+        active = self._active[env_id]
+        page_counts = self._page_counts.setdefault(active.episode.group, Counter())
         values = {reply.text: scores.get((env_id, reply.text), 0.0) for reply, _, _ in tried}
-        rarities = {reply.text: 1 / (1 + seen[str(result.info["page"])]) for reply, result, _ in tried}
-        own = rarities if self._choice == "diverse" else values
-        rng = Random(f"{self._seed}/{playing.episode.number}/{len(playing.steps)}/kept")
-        number, importance = draw([own[reply.text] for reply in replies], self._temperature, rng)
+        rarities = {reply.text: 1 / (1 + page_counts[str(result.info["page"])]) for reply, result, _ in tried}
+        reply_scores = rarities if self._choice == "diverse" else values
+        rng = Random(f"{self._seed}/{active.episode.number}/{len(active.steps)}/kept")
+        number, importance = draw_reply([reply_scores[reply.text] for reply in replies], self._temperature, rng)
         reply = replies[number]
-        result, snapshot = next((result, snapshot) for each, result, snapshot in tried if each.text == reply.text)
-        seen[str(result.info["page"])] += 1
-        oldest = playing.policy_version
-        playing.policy_version = reply.policy_version if oldest is None else min(reply.policy_version, oldest)
-        gain = values[reply.text] - fmean(values[each.text] for each in replies)
-        playing.steps.append(replace(self._step(env_id, reply, result), importance=importance, gain=gain))
-        playing.info = result.info
+        result, snapshot = next((result, snapshot) for item, result, snapshot in tried if item.text == reply.text)
+        page_counts[str(result.info["page"])] += 1
+        oldest_version = active.policy_version
+        active.policy_version = reply.policy_version if oldest_version is None else min(reply.policy_version, oldest_version)
+        gain = values[reply.text] - fmean(values[item.text] for item in replies)
+        active.steps.append(replace(self._step(env_id, reply, result), importance=importance, gain=gain))
+        active.info = result.info
         if result.terminated or result.truncated:
-            reward = final_reward(result, playing.episode.task, playing.episode.seed)
+            reward = final_reward(result, active.episode.task, active.episode.seed)
             self._finish(env_id, "exited" if result.terminated else "truncated", reward)
         elif snapshot is not None:
             self._local.local(env_id).restore(snapshot)
 
 
-def draw(scores_N: Sequence[float], temperature: float, rng: Random) -> tuple[int, float]:
-    """Return the place of one of N scores, drawn by the softmax of score / temperature, and its importance weight 1 / (N p).
+def draw_reply(scores_N: Sequence[float], temperature: float, rng: Random) -> tuple[int, float]:
+    """Sample one of N replies from the softmax of score / temperature. Return its index and importance weight 1 / (N p).
 
-    >>> draw([0.5, 0.5], 1.0, Random(0))[1]
+    >>> draw_reply([0.5, 0.5], 1.0, Random(0))[1]
     1.0
     """
     highest = max(scores_N)
     masses = [exp((score - highest) / temperature) for score in scores_N]
-    (place,) = rng.choices(range(len(masses)), masses)
-    return place, sum(masses) / (len(masses) * masses[place])
+    (index,) = rng.choices(range(len(masses)), masses)
+    return index, sum(masses) / (len(masses) * masses[index])
 
 
 # Search trees.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """A state of an episode as the policy sees it: the messages and replies so far, without reward.
+class SearchState:
+    """A state of an episode with the policy's inputs: the messages and replies so far.
 
-    Only where a search collects data for training, an end has its reward.
+    The reward is hidden from searches at test time. In searches that collect training data, end states have it.
     """
 
-    number: int  # of the states of one search, as they were reached
-    parent: "State | None"
-    messages: Sequence[Mapping[str, Any]]  # the chat that leads to the next reply
+    number: int  # index among the states of one search, in order of creation
+    parent: "SearchState | None"
+    messages: Sequence[Mapping[str, Any]]  # the prompt of the next reply
     page: str
-    steps: tuple[Step, ...]  # all from the beginning
-    ending: Ending | None = None  # None: it can go on
-    reward: float | None = None  # of an end, where it is told
+    steps: tuple[Step, ...]  # all steps of the episode so far
+    ending: Ending | None = None  # None if the episode is not over
+    reward: float | None = None  # reward of an end state, if it is visible
 
 
 class Expansion(NamedTuple):
-    """A request of a search to expand a state. The search is sent between one and `most` states that follow."""
+    """A search's request to expand a state. The answer are between one and `max_children` child states."""
 
-    state: State
-    replies: int  # to sample in the state; replies with equal actions count once
-    most: int
-
-
-Search = Generator[Expansion, Sequence[State], State]
-Method = Callable[[State], Search]  # given the first state; returns the end that it has chosen
+    state: SearchState
+    replies: int  # number of replies to sample; replies with equal actions are one child
+    max_children: int
 
 
-class Found(NamedTuple):
+Search = Generator[Expansion, Sequence[SearchState], SearchState]
+"""A search of one task: yields expansions, receives the child states of each, and returns the chosen end state."""
+Method = Callable[[SearchState], Search]
+"""A search method: returns the search that starts in a state."""
+
+
+class SearchResult(NamedTuple):
     """The result of a search, and its cost."""
 
     trajectory: Trajectory  # the chosen episode
-    oracle: Trajectory  # the episode with the highest reward among all that ended, which no search can choose by
-    episodes: int  # that ended
+    oracle: Trajectory  # the finished episode with the highest reward; searches do not have this information
+    episodes: int  # number of finished episodes
     env_steps: int
-    generated_tokens: int  # of all replies; 0 for policies without tokens
-    states: tuple[State, ...] = ()  # all that were reached
-    branches: tuple[Trajectory, ...] = ()  # to each state that nothing follows, the chosen one first; none that failed
+    generated_tokens: int  # tokens of all replies; 0 for policies without tokens
+    states: tuple[SearchState, ...] = ()  # all states
+    branches: tuple[Trajectory, ...] = ()  # episodes to all leaves that did not fail, the chosen one first
 
 
 def search(
     envs: Sequence[gymnasium.Env[str, str]], policy: Policy, tasks: Sequence[Task], method: Method, *, seed: int = 0,
-    tells_rewards: bool = False, on_finish: Callable[[Found], None] | None = None,
-) -> list[Found]:  # fmt: skip
-    """Search each task once, in envs that have snapshots, and return the results in order.
+    with_rewards: bool = False, on_finish: Callable[[SearchResult], None] | None = None,
+) -> list[SearchResult]:  # fmt: skip
+    """Search each task once, and return the results in order.
 
-    With `tells_rewards`, for training, ends have their rewards.
+    Sampling depends only on the seed, the task's index and the search. The first page of a task is the same as in `evaluate`.
 
-    One task per env is searched at a time, and replies for all of them are sampled together. The first page of a task is that of
-    `evaluate`. Sampling depends on the seed, the task's index and the search only.
+    Args:
+        envs: Envs with snapshots. One task at a time is searched in each of them, and their replies are sampled together.
+        policy: The policy.
+        tasks: The tasks.
+        method: The search method.
+        seed: Seed of the run.
+        with_rewards: Give end states their rewards, for training.
+        on_finish: Called with each result when it is ready.
+
     """
-    waiting = deque(enumerate(tasks))
-    trees: dict[int, tuple[int, Any]] = {}  # by env: the number of a task, and its tree
-    asked: dict[int, list[Request]] = {}  # by env
-    found: dict[int, Found] = {}  # by task
-    while waiting or trees:
-        for place, env in enumerate(envs):
-            if place not in trees and waiting:
-                number, task = waiting.popleft()
-                tree = _grow(env.unwrapped, task, number, method, seed, tells_rewards=tells_rewards)
-                trees[place], asked[place] = (number, tree), next(tree)
-        replies = _replies(policy, [
-            request._replace(slot=place + request.slot * len(envs)) for place, own in asked.items() for request in own
+    queue = deque(enumerate(tasks))
+    trees: dict[int, tuple[int, Any]] = {}  # index of a task and its search, by env
+    pending: dict[int, list[Request]] = {}  # by env
+    results: dict[int, SearchResult] = {}  # by task
+    while queue or trees:
+        for slot, env in enumerate(envs):
+            if slot not in trees and queue:
+                number, task = queue.popleft()
+                tree = _search_task(env.unwrapped, task, number, method, seed, with_rewards=with_rewards)
+                trees[slot], pending[slot] = (number, tree), next(tree)
+        replies = _await_replies(policy, [
+            request._replace(slot=slot + request.slot * len(envs)) for slot, requests in pending.items() for request in requests
         ])  # fmt: skip
-        for place, own in list(asked.items()):
-            number, tree = trees[place]
+        for slot, requests in list(pending.items()):
+            number, tree = trees[slot]
             try:
-                asked[place] = tree.send([replies[place + index * len(envs)] for index in range(len(own))])
-            except StopIteration as over:
-                found[number] = over.value
-                del trees[place], asked[place]
+                pending[slot] = tree.send([replies[slot + index * len(envs)] for index in range(len(requests))])
+            except StopIteration as stop:
+                results[number] = stop.value
+                del trees[slot], pending[slot]
                 if on_finish:
-                    on_finish(over.value)
-    return [found[number] for number in range(len(tasks))]
+                    on_finish(stop.value)
+    return [results[number] for number in range(len(tasks))]
 
 
-def _grow(
-    env: Any, task: Task, number: int, method: Method, seed: int, *, tells_rewards: bool
-) -> Generator[list[Request], Sequence[Reply], Found]:
-    """Search a task: yield the requests of each expansion, be sent the replies, and return the result.
+def _search_task(
+    env: Any, task: Task, number: int, method: Method, seed: int, *, with_rewards: bool
+) -> Generator[list[Request], Sequence[Reply], SearchResult]:
+    """Search a task: yield the requests of each expansion, receive the replies, and return the result.
 
-    It holds the snapshots and the rewards, which the method does not see.
+    This function stores the snapshots and rewards, which are hidden from the method.
     """
-    own_seed, env_steps, generated_tokens, expansions = sampling_seed(seed, number, 0), 0, 0, 0
+    task_seed, env_steps, generated_tokens, expansions = sampling_seed(seed, number, 0), 0, 0, 0
     info = env.reset(seed=seed + number, options={"task": task})[1]
-    root = State(0, None, info["messages"], info["page"], ())
-    here: State | None = root  # where the env is
+    root = SearchState(0, None, info["messages"], info["page"], ())
+    current: SearchState | None = root  # the env's state; None if it is no open state
     states = [root]
-    open_states = {0: (env.snapshot(), info)}  # by the state's number
-    judged: dict[int, tuple[float, tuple[Mapping[str, Any], ...], str]] = {}  # reward, verdicts and failure of ends
+    open_states = {0: (env.snapshot(), info)}  # by number of the state
+    outcomes: dict[int, tuple[float, tuple[Mapping[str, Any], ...], str]] = {}  # reward, verdicts and failure of end states
 
-    def episode(end: State) -> Trajectory:
-        """Return the episode that ends in this state. If the budget ended it, it is truncated with the reward 0."""
-        reward, verdicts, failure = judged.get(end.number, (0.0, (), ""))
+    def episode(end: SearchState) -> Trajectory:
+        """Return the episode that ends in this state. It is truncated with reward 0 if the search stopped before its end."""
+        reward, verdicts, failure = outcomes.get(end.number, (0.0, (), ""))
         ending = end.ending or "truncated"
         return Trajectory(task.task_id, task.intent, end.steps, reward, ending, number, verdicts=verdicts, failure=failure)
 
-    searching = method(root)
-    expansion = next(searching)
+    search_steps = method(root)
+    expansion = next(search_steps)
     while True:
         parent = expansion.state
         snapshot, info = open_states[parent.number]
-        if here is not parent:
+        if current is not parent:
             env.restore(snapshot)
         expansions += 1
-        asked = sampling_seed(own_seed, expansions, 0)
+        expansion_seed = sampling_seed(task_seed, expansions, 0)
         replies = yield [
-            Request(index, env, info, sampling_seed(asked, index, 0), parent.steps) for index in range(expansion.replies)
+            Request(index, env, info, sampling_seed(expansion_seed, index, 0), parent.steps)
+            for index in range(expansion.replies)
         ]
-        here = parent
+        current = parent
         generated_tokens += sum(len(reply.response_ids) for reply in replies)
-        different: dict[tuple[str, str, bool], Reply] = {}
+        distinct: dict[tuple[str, str, bool], Reply] = {}
         for reply in replies:
-            different.setdefault((answer_part(reply.text), reply.failure, reply.too_long), reply)
+            distinct.setdefault((answer_part(reply.text), reply.failure, reply.too_long), reply)
         children = []
-        for reply in list(different.values())[: expansion.most]:
+        for reply in list(distinct.values())[: expansion.max_children]:
             child = replace(parent, number=len(states), parent=parent, ending="failed")
             failure = reply.failure
             if reply.too_long and not failure:
                 child = replace(child, ending="too_long")
             elif not failure:
-                ((result, _),) = branch(env, [reply.text], None if here is parent else snapshot)
-                here, env_steps = None, env_steps + 1
+                ((result, _),) = try_replies(env, [reply.text], None if current is parent else snapshot)
+                current, env_steps = None, env_steps + 1
                 failure = str(result.info.get("failure", ""))
             if failure or reply.too_long:
-                judged[child.number] = 0.0, (), failure
+                outcomes[child.number] = 0.0, (), failure
             else:
                 info = result.info
                 ending: Ending | None = "exited" if result.terminated else "truncated" if result.truncated else None
                 reward = final_reward(result, task, seed + number) if ending else 0.0
-                told = reward if ending and tells_rewards else None
+                visible_reward = reward if ending and with_rewards else None
                 steps = (*parent.steps, reply.step(parent.page, str(info["action_error"])))
-                child = State(child.number, parent, info["messages"], info["page"], steps, ending, told)
+                child = SearchState(child.number, parent, info["messages"], info["page"], steps, ending, visible_reward)
                 if ending is None:
-                    here, open_states[child.number] = child, (env.snapshot(), info)
+                    current, open_states[child.number] = child, (env.snapshot(), info)
                 else:
-                    judged[child.number] = reward, tuple(info.get("verdicts", ())), ""
+                    outcomes[child.number] = reward, tuple(info.get("verdicts", ())), ""
             states.append(child)
             children.append(child)
         try:
-            expansion = searching.send(children)
-        except StopIteration as stop:
-            chosen: State = stop.value
+            expansion = search_steps.send(children)
+        except StopIteration as end:
+            chosen: SearchState = end.value
             break
     ends = [state for state in states if state.ending in ("exited", "truncated")]
     best = max([chosen, *ends], key=lambda state: episode(state).reward)
-    followed = {state.parent.number for state in states if state.parent is not None}
-    last = [state for state in states if state.number not in followed and state.steps and state.ending != "failed"]
-    branches = tuple(episode(state) for state in sorted(last, key=lambda state: state is not chosen))
-    return Found(episode(chosen), episode(best), len(ends), env_steps, generated_tokens, tuple(states), branches)
+    parents = {state.parent.number for state in states if state.parent is not None}
+    leaves = [state for state in states if state.number not in parents and state.steps and state.ending != "failed"]
+    branches = tuple(episode(state) for state in sorted(leaves, key=lambda state: state is not chosen))
+    return SearchResult(episode(chosen), episode(best), len(ends), env_steps, generated_tokens, tuple(states), branches)

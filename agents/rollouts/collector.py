@@ -1,4 +1,4 @@
-"""The collector: plays episodes in many envs with one policy, asynchronously, so that no env waits for a slower one."""
+"""The collector: plays episodes in many envs with one policy, asynchronously, so that no env waits for a slower env."""
 
 import threading
 import time
@@ -18,15 +18,15 @@ from webarena_gym.vector import Result
 Stage = Literal["env", "generation", "queue", "idle"]
 """Stages of an env's time; see `Collector.take_time_fractions`."""
 
-_LONG_S = 1.0  # how long to wait when only one side, envs or policy, is working
-_SHORT_S = 0.005  # how long to wait for the policy while envs are working too
+_WAIT_S = 1.0  # maximum time to wait if only the envs or only the policy are working
+_POLL_S = 0.005  # maximum time to wait for the policy while envs are working
 
 
 class EpisodeSpec(NamedTuple):
     """An episode to play. The episodes of one group have the same task and seed, and therefore the same first page.
 
-    `number` is unique in a run. All random draws of the episode depend on the run's seed and this number only. `max_steps` truncates it
-    before the env's own limit does.
+    `number` is unique in a run. All random draws of the episode depend only on the run's seed and this number. `max_steps` is a step limit
+    below that of the env, or None.
     """
 
     task: Task
@@ -41,174 +41,180 @@ class EpisodeSpec(NamedTuple):
         return {"task": self.task} | ({"max_steps": self.max_steps} if self.max_steps else {})
 
 
-Played = tuple[EpisodeSpec, Trajectory]
-"""An episode that is over, and its trajectory."""
+EpisodeResult = tuple[EpisodeSpec, Trajectory]
+"""A finished episode and its trajectory."""
 
 
-_NOTHING: dict[Stage, float] = {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
+_ZERO_SECONDS: dict[Stage, float] = {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
 
 
 @dataclass
-class _Playing:
+class _ActiveEpisode:
     episode: EpisodeSpec
     stage: Stage = "env"
-    info: Mapping[str, Any] = field(default_factory=dict)  # of the newest page
-    reply: Reply | None = None  # the one that the env acts on; None during a reset
+    info: Mapping[str, Any] = field(default_factory=dict)  # info of the newest page
+    reply: Reply | None = None  # the reply that the env is executing; None during a reset
     steps: list[Step] = field(default_factory=list)
-    policy_version: int | None = None  # the oldest version that replied
-    spent_s: dict[Stage, float] = field(default_factory=_NOTHING.copy)  # since the newest page
+    policy_version: int | None = None  # oldest version of the policy in the episode's replies
+    spent_s: dict[Stage, float] = field(default_factory=_ZERO_SECONDS.copy)  # time since the newest page, by stage
 
 
 class Collector:
-    """Plays episodes in envs with a policy; whichever env or reply is ready first is served first.
+    """Plays episodes in envs with a policy, and handles results and replies in the order in which they are ready.
 
-    `seed` is the run's. With envs and engine in this process, equal runs give equal trajectories, bit by bit. `env` are the settings
-    that the envs were made with, which trajectories keep.
+    If the infrastructure of an env or engine fails, the episode has the ending "failed". Any other exception is a bug and ends the
+    collection. A reward that is not finite raises EvaluationError, which names the episode.
 
-    An episode that fails for reasons other than the policy, in the env or in the engine, has the ending "failed". Any other error is
-    a bug and stops the collection, and so does a reward that is not finite: an EvaluationError that names the episode.
+    Args:
+        envs: The envs.
+        policy: The policy that chooses replies.
+        seed: Seed of the run. With envs and engine in this process, equal runs give bit-identical trajectories.
+        env: Settings that the envs were created with, for the trajectories' records.
+
     """
 
     def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0, env: EnvSettings | None = None) -> None:
         self._envs, self._policy, self._seed, self._env = envs, policy, seed, env
-        self._waiting: deque[EpisodeSpec] = deque()
-        self._playing: dict[int, _Playing] = {}  # by env
-        self._over: deque[Played] = deque()
-        self._stopped = threading.Event()
-        self._spent = _NOTHING.copy()
-        self._noted_s = time.perf_counter()
+        self._queue: deque[EpisodeSpec] = deque()
+        self._active: dict[int, _ActiveEpisode] = {}  # by env
+        self._finished: deque[EpisodeResult] = deque()
+        self._stop_event = threading.Event()
+        self._stage_seconds = _ZERO_SECONDS.copy()
+        self._last_time_s = time.perf_counter()
 
     @property
-    def has_room(self) -> bool:
-        """True if there are more envs than episodes that wait or are being played."""
-        return len(self._waiting) + len(self._playing) < self._envs.num_envs
+    def has_capacity(self) -> bool:
+        """True if there are more envs than queued and active episodes."""
+        return len(self._queue) + len(self._active) < self._envs.num_envs
 
-    def begin(self, episodes: Sequence[EpisodeSpec]) -> None:
-        """Queue these episodes; they start as envs become free."""
-        self._waiting.extend(episodes)
+    def submit(self, episodes: Sequence[EpisodeSpec]) -> None:
+        """Queue episodes. Each starts when an env is free."""
+        self._queue.extend(episodes)
 
-    def play(self) -> Iterator[Played]:
-        """Play the queued episodes, and yield each when it is over. More may be queued meanwhile.
+    def play(self) -> Iterator[EpisodeResult]:
+        """Play the queued episodes, and yield each when it is finished. More may be queued meanwhile.
 
-        The caller may abandon the iterator and resume with another call: episodes under way are kept.
+        The caller may abandon the iterator and continue with another call, which resumes the active episodes.
         """
-        self._note_time(paused=True)
-        while (self._waiting or self._playing or self._over) and not self._stopped.is_set():
-            while self._over:
-                yield self._over.popleft()
-            free = [env_id for env_id in range(self._envs.num_envs) if env_id not in self._playing] if self._waiting else []
-            for env_id in free[: len(self._waiting)]:
-                episode = self._waiting.popleft()
-                self._playing[env_id] = _Playing(episode)
+        self._add_time(paused=True)
+        while (self._queue or self._active or self._finished) and not self._stop_event.is_set():
+            while self._finished:
+                yield self._finished.popleft()
+            free_ids = [env_id for env_id in range(self._envs.num_envs) if env_id not in self._active] if self._queue else []
+            for env_id in free_ids[: len(self._queue)]:
+                episode = self._queue.popleft()
+                self._active[env_id] = _ActiveEpisode(episode)
                 self._envs.async_reset([episode.seed], [episode.options], [env_id])
             self._advance()
 
     def collect(self, episodes: Sequence[EpisodeSpec]) -> list[Trajectory]:
-        """Play these episodes and return their trajectories, in order. Raises ValueError for episodes with equal numbers."""
+        """Play these episodes and return their trajectories, in order. Raises ValueError if two episodes have the same number."""
         if len({episode.number for episode in episodes}) < len(episodes):
-            raise ValueError("some episodes have the same number; expected a unique number for each")
-        self.begin(episodes)
+            raise ValueError("several episodes have the same number; expected a unique number for each")
+        self.submit(episodes)
         finished = {episode.number: trajectory for episode, trajectory in self.play()}
         return [finished[episode.number] for episode in episodes]
 
     def stop(self) -> None:
-        """Make `play` return as soon as possible, in whichever thread it runs. It cannot be resumed."""
-        self._stopped.set()
+        """Make `play` return as soon as possible, from any thread. It cannot be resumed."""
+        self._stop_event.set()
 
     def take_time_fractions(self) -> dict[Stage, float]:
-        """Return the fractions of the envs' time since the last call, by stage; they add up to 1.
+        """Return the fraction of the envs' time since the last call in each stage. The fractions add up to 1.
 
-        "env": the env acts, is reset, or waits for its worker. "generation": the policy computes its reply. "queue": it waits for
-        this collector or its caller. "idle": it has no episode.
+        The stages are "env" (the env steps, is reset, or waits for its worker), "generation" (the policy computes the reply), "queue" (the
+        env waits for this collector or its caller) and "idle" (the env has no episode).
         """
-        return fractions(self.take_stage_seconds())
+        return time_fractions(self.take_stage_seconds())
 
     def take_stage_seconds(self) -> dict[Stage, float]:
-        """Return the seconds since the last call, by stage, of all envs together."""
-        self._note_time()
-        spent_s, self._spent = self._spent, _NOTHING.copy()
+        """Return the time since the last call by stage, in seconds, summed over all envs."""
+        self._add_time()
+        spent_s, self._stage_seconds = self._stage_seconds, _ZERO_SECONDS.copy()
         return spent_s
 
-    def _are_in(self, stage: Stage) -> bool:
-        return any(playing.stage == stage for playing in self._playing.values())
+    def _has_stage(self, stage: Stage) -> bool:
+        return any(active.stage == stage for active in self._active.values())
 
-    def _note_time(self, *, paused: bool = False) -> None:
-        """Add the time since the last call to the episodes' stages; while paused, all of them wait for the collector."""
-        now = time.perf_counter()
-        for playing in self._playing.values():
-            stage = "queue" if paused else playing.stage
-            self._spent[stage] += now - self._noted_s
-            playing.spent_s[stage] += now - self._noted_s
-        self._spent["idle"] += (now - self._noted_s) * (self._envs.num_envs - len(self._playing))
-        self._noted_s = now
+    def _add_time(self, *, paused: bool = False) -> None:
+        """Add the time since the last call to the stages of the active episodes, or to "queue" for all of them if `paused`."""
+        now_s = time.perf_counter()
+        for active in self._active.values():
+            stage = "queue" if paused else active.stage
+            self._stage_seconds[stage] += now_s - self._last_time_s
+            active.spent_s[stage] += now_s - self._last_time_s
+        self._stage_seconds["idle"] += (now_s - self._last_time_s) * (self._envs.num_envs - len(self._active))
+        self._last_time_s = now_s
 
     def _advance(self) -> None:
-        """Wait for results of envs and for replies, and hand them on."""
-        if self._are_in("env"):
-            results = self._envs.poll(0.0 if self._are_in("generation") else _LONG_S)
-            self._note_time()
-            self._ask(results)
-        if self._are_in("generation"):
-            replies = self._policy.replies(_SHORT_S if self._are_in("env") else _LONG_S)
-            self._note_time()
+        """Wait for results and replies, pass results to the policy, and send replies to the envs."""
+        if self._has_stage("env"):
+            results = self._envs.poll(0.0 if self._has_stage("generation") else _WAIT_S)
+            self._add_time()
+            self._handle_results(results)
+        if self._has_stage("generation"):
+            replies = self._policy.replies(_POLL_S if self._has_stage("env") else _WAIT_S)
+            self._add_time()
             for env_id, reply in replies:
-                playing = self._playing[env_id]
+                active = self._active[env_id]
                 if reply.failure:
                     self._finish(env_id, "failed", failure=reply.failure)
                     continue
-                oldest = playing.policy_version
-                playing.policy_version = reply.policy_version if oldest is None else min(oldest, reply.policy_version)
+                oldest_version = active.policy_version
+                active.policy_version = (
+                    reply.policy_version if oldest_version is None else min(oldest_version, reply.policy_version)
+                )
                 if reply.too_long:
                     self._finish(env_id, "too_long")
                     continue
-                playing.reply, playing.stage = reply, "env"
+                active.reply, active.stage = reply, "env"
                 self._envs.send([reply.text], [env_id])
 
-    def _ask(self, results: Mapping[int, Result]) -> None:
-        """Handle the results of resets and steps: finish episodes that are over, and ask the policy about the other pages."""
+    def _handle_results(self, results: Mapping[int, Result]) -> None:
+        """Handle the results of resets and steps: finish ended episodes, and request replies for the others."""
         for env_id in results:
-            self._playing[env_id].stage = "queue"
+            self._active[env_id].stage = "queue"
         requests = []
         for env_id, result in results.items():
-            playing = self._playing[env_id]
+            active = self._active[env_id]
             if failure := result.info.get("failure"):
                 self._finish(env_id, "failed", failure=str(failure))
                 continue
-            if (reply := playing.reply) is not None:
-                page, error, spent_s = str(playing.info["page"]), str(result.info["action_error"]), playing.spent_s
-                playing.steps.append(reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"]))
-            playing.info, playing.spent_s = result.info, _NOTHING.copy()
+            if (reply := active.reply) is not None:
+                page, error, spent_s = str(active.info["page"]), str(result.info["action_error"]), active.spent_s
+                active.steps.append(reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"]))
+            active.info, active.spent_s = result.info, _ZERO_SECONDS.copy()
             if result.terminated or result.truncated:
-                reward = final_reward(result, playing.episode.task, playing.episode.seed)
+                reward = final_reward(result, active.episode.task, active.episode.seed)
                 self._finish(env_id, "exited" if result.terminated else "truncated", reward)
                 continue
-            seed = sampling_seed(self._seed, playing.episode.number, len(playing.steps))
-            local = self._envs.local(env_id) if isinstance(self._envs, InProcessEnvs) else None
-            requests.append(Request(env_id, local, result.info, seed))
+            seed = sampling_seed(self._seed, active.episode.number, len(active.steps))
+            env = self._envs.local(env_id) if isinstance(self._envs, InProcessEnvs) else None
+            requests.append(Request(env_id, env, result.info, seed))
         if requests:
             self._policy.ask(requests)
         for request in requests:
-            self._playing[request.slot].stage = "generation"
-        self._note_time()
+            self._active[request.slot].stage = "generation"
+        self._add_time()
 
     def _finish(self, env_id: int, ending: Ending, reward: float = 0.0, failure: str = "") -> None:
-        playing = self._playing.pop(env_id)
-        task, verdicts = playing.episode.task, tuple(playing.info.get("verdicts", ()))
+        active = self._active.pop(env_id)
+        task, verdicts = active.episode.task, tuple(active.info.get("verdicts", ()))
         trajectory = Trajectory(
-            task.task_id, task.intent, tuple(playing.steps), reward, ending, playing.episode.group, playing.policy_version or 0,
+            task.task_id, task.intent, tuple(active.steps), reward, ending, active.episode.group, active.policy_version or 0,
             verdicts, failure, self._env,
         )  # fmt: skip
-        self._over.append((playing.episode, trajectory))
+        self._finished.append((active.episode, trajectory))
 
 
-def fractions(spent_s: Mapping[Stage, float]) -> dict[Stage, float]:
-    """Return the part of all seconds that each stage has."""
+def time_fractions(spent_s: Mapping[Stage, float]) -> dict[Stage, float]:
+    """Return the share of each stage in the total time."""
     total = sum(spent_s.values()) or 1.0
     return {stage: spent / total for stage, spent in spent_s.items()}
 
 
 def sampling_seed(run_seed: int, episode: int, step: int) -> int:
-    """Return the seed for sampling at one step of one episode: 63 bits that depend on the arguments only.
+    """Return the seed for sampling at one step of one episode, 63 bits that depend only on the arguments.
 
     >>> sampling_seed(0, 1, 2) == sampling_seed(0, 1, 2) != sampling_seed(0, 2, 1)
     True
@@ -217,5 +223,5 @@ def sampling_seed(run_seed: int, episode: int, step: int) -> int:
 
 
 def group_episodes(task: Task, group: int, size: int, max_steps: int | None = None) -> list[EpisodeSpec]:
-    """Return the episodes of one group of a run: equal tasks and seeds, with numbers that follow those of earlier groups."""
+    """Return the `size` episodes of one group of a run, with the same task and seed, numbered from `group * size` on."""
     return [EpisodeSpec(task, group, group * size + member, group, max_steps) for member in range(size)]

@@ -1,6 +1,6 @@
-"""Players: worker processes that play episodes in parallel, each with its own envs, policy and a single thread.
+"""Players: processes that play episodes in parallel, each with its own envs, policy and a single thread.
 
-For a small model several threads cost more than they gain. Several processes, each with a copy of the model, use all cores.
+For a small model, the overhead of several threads exceeds their gain. Several processes, each with a copy of the model, use all cores.
 `Players` has the interface of a `Collector`.
 """
 
@@ -20,7 +20,7 @@ import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import nn
 
-from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage, fractions
+from agents.rollouts.collector import Collector, EpisodeResult, EpisodeSpec, Stage, time_fractions
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import Policy
 from agents.settings import EnvSettings, collect_rarely
@@ -30,14 +30,17 @@ from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
 PRELOADED = ["webarena_gym.env", "agents.grpo", "agents.evaluation.evaluate"]
-"""Modules that the fork server imports once for all processes, as torch takes seconds."""
-_ENDING_S = 5.0  # how long a process may take to end by itself
-_LOOK_S = 0.5  # how often processes are looked at, while there is no report
-_WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
+"""Modules that the fork server imports once for all processes, since importing torch takes seconds."""
+_SHUTDOWN_S = 5.0  # maximum time for a process to exit before it is killed
+_POLL_S = 0.5  # interval between checks of the processes while there is no report
+_EPISODES_PER_PROCESS = 16  # minimum, since starting a process takes a second or more
 
 
 class Player(NamedTuple):
-    """The envs and the policy of one process, the settings of the envs, and `load`, which takes parameters and their version."""
+    """The envs and policy of one process.
+
+    `load` takes the policy's new parameters, as a state dict, and their version. `env` are the settings of the envs.
+    """
 
     envs: Envs
     policy: Policy
@@ -46,38 +49,43 @@ class Player(NamedTuple):
 
 
 class LostProcessError(WorkerError):
-    """A process that plays or trains for this one has ended, or could not be started."""
+    """A process that plays or trains for this one ended unexpectedly or could not be started."""
 
 
 class Players:
-    """Plays episodes in `processes` processes; all episodes of a group are played by one process.
+    """Plays episodes in several processes. All episodes of a group are played in one process.
 
-    `make_player` is called in each process and must be picklable by cloudpickle. `num_envs` is the number of episodes that are under
-    way in all processes together. `seed` is the run's: equal runs play equal episodes with any number of processes.
+    An exception in a process is re-raised in the parent process, with its traceback as a note. If a process ends unexpectedly, `play`
+    raises LostProcessError.
 
-    An exception in a process is raised here, with its traceback as a note. Raises LostProcessError for a process that is lost.
+    Args:
+        make_player: Called in each process. It must be picklable by cloudpickle.
+        processes: Number of processes, at least 1.
+        num_envs: Number of concurrent episodes in all processes together.
+        seed: Seed of the run. Equal runs play equal episodes with any number of processes.
+
     """
 
     def __init__(self, make_player: Callable[[], Player], processes: int, *, num_envs: int, seed: int = 0) -> None:
         if processes < 1:
             raise ValueError(f"processes is {processes}; expected 1 or more")
-        self.replied = self.generated_tokens = 0
+        self.reply_count = self.generated_tokens = 0
         self.cpu_s = 0.0
         self._num_envs = num_envs
-        self._stopped = threading.Event()
-        self._spent_s: dict[Stage, float] = {}
+        self._stop_event = threading.Event()
+        self._stage_seconds: dict[Stage, float] = {}
         context: Any = multiprocessing.get_context(CONTEXTS[0])
         if CONTEXTS[0] == "forkserver":
             context.set_forkserver_preload(PRELOADED)
-        # Queues are written by threads, so that neither side waits for the other: the parent learns while episodes are played.
+        # Threads write to these queues, so that neither side waits for the other: the parent trains while episodes are played.
         self._reports = context.Queue()
         self._messages = [context.Queue() for _ in range(processes)]
-        self._under_way: list[set[int]] = [set() for _ in range(processes)]  # numbers of episodes
+        self._active: list[set[int]] = [set() for _ in range(processes)]  # numbers of active episodes, by process
         self._processes: list[Any] = []
         content = cloudpickle.dumps(make_player)
         for index, messages in enumerate(self._messages):
             arguments = (index, messages, self._reports, content, seed)
-            self._processes.append(context.Process(target=_play, args=arguments, name="player", daemon=True))
+            self._processes.append(context.Process(target=_run_player, args=arguments, name="player", daemon=True))
             with without_main_module():
                 self._processes[-1].start()
 
@@ -87,45 +95,45 @@ class Players:
         return len(self._processes)
 
     @property
-    def has_room(self) -> bool:
-        """True if there are more envs than episodes under way."""
-        return sum(map(len, self._under_way)) < self._num_envs
+    def has_capacity(self) -> bool:
+        """True if there are more envs than active episodes."""
+        return sum(map(len, self._active)) < self._num_envs
 
-    def begin(self, episodes: Sequence[EpisodeSpec]) -> None:
-        """Queue these episodes; each group goes to the process with the fewest episodes under way."""
+    def submit(self, episodes: Sequence[EpisodeSpec]) -> None:
+        """Queue episodes. Each group is sent to the process with the fewest active episodes."""
         groups: dict[int, list[EpisodeSpec]] = {}
         for episode in episodes:
             groups.setdefault(episode.group, []).append(episode)
         for group in groups.values():
-            own, messages = min(zip(self._under_way, self._messages, strict=True), key=lambda pair: len(pair[0]))
-            own.update(episode.number for episode in group)
+            active, messages = min(zip(self._active, self._messages, strict=True), key=lambda pair: len(pair[0]))
+            active.update(episode.number for episode in group)
             messages.put(pickle.dumps(group))
 
-    def play(self) -> Iterator[Played]:
-        """Yield each queued episode when it is over, as `Collector.play` does."""
-        while any(self._under_way) and not self._stopped.is_set():
+    def play(self) -> Iterator[EpisodeResult]:
+        """Yield each queued episode when it is finished; see `Collector.play`. Raises LostProcessError if a process ends."""
+        while any(self._active) and not self._stop_event.is_set():
             try:
-                report = pickle.loads(self._reports.get(timeout=_LOOK_S))  # noqa: S301 - of our own processes
+                report = pickle.loads(self._reports.get(timeout=_POLL_S))  # noqa: S301 - of our own processes
             except queue.Empty:
-                for own, process in zip(self._under_way, self._processes, strict=True):
+                for active, process in zip(self._active, self._processes, strict=True):
                     if process.exitcode is not None:
                         raise LostProcessError(
-                            f"a process with {len(own)} episodes ended with status {process.exitcode}"
+                            f"a process with {len(active)} active episodes ended with exit status {process.exitcode}"
                         ) from None
                 continue
             if isinstance(report, Exception):
                 raise report
-            index, played, spent_s, replied, generated_tokens, cpu_s = report
-            self._under_way[index].discard(played[0].number)
+            index, result, spent_s, reply_count, generated_tokens, cpu_s = report
+            self._active[index].discard(result[0].number)
             for stage, spent in spent_s.items():
-                self._spent_s[stage] = self._spent_s.get(stage, 0.0) + spent
-            self.replied += replied
+                self._stage_seconds[stage] = self._stage_seconds.get(stage, 0.0) + spent
+            self.reply_count += reply_count
             self.generated_tokens += generated_tokens
             self.cpu_s += cpu_s
-            yield played
+            yield result
 
     def load(self, model: nn.Module, version: int) -> None:
-        """Send the present parameters of a model, of the given version, to all processes."""
+        """Send the current parameters of a model and their version to all processes."""
         parameters = BytesIO()
         torch.save(model.state_dict(), parameters)
         content = pickle.dumps((parameters.getvalue(), version))
@@ -133,72 +141,84 @@ class Players:
             messages.put(content)
 
     def take_time_fractions(self) -> dict[Stage, float]:
-        """Return what `Collector.take_time_fractions` does, for the episodes that ended since the last call."""
-        spent_s, self._spent_s = self._spent_s, {}
-        return fractions(spent_s)
+        """Return the fractions of `Collector.take_time_fractions`, for the episodes that were yielded since the last call."""
+        spent_s, self._stage_seconds = self._stage_seconds, {}
+        return time_fractions(spent_s)
 
     def stop(self) -> None:
         """Make `play` return after the next episode. It cannot be resumed."""
-        self._stopped.set()
+        self._stop_event.set()
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes. Those that do not exit within 5 seconds are killed."""
         for messages in self._messages:
             messages.put(None)
         for process in self._processes:
-            process.join(_ENDING_S)
+            process.join(_SHUTDOWN_S)
             if process.exitcode is None:
                 process.kill()
                 process.join()
             process.close()
-        for each in (*self._messages, self._reports):
-            each.cancel_join_thread()
-            each.close()
+        for channel in (*self._messages, self._reports):
+            channel.cancel_join_thread()
+            channel.close()
         self._processes.clear()
 
 
 def process_count(processes: int, episodes: int) -> int:
-    """Return the number of processes for so many episodes: `processes`, or if that is 0, one per core but none for too few episodes."""
-    return processes or max(1, min(cores(), episodes // _WORTH_A_PROCESS))
+    """Return the number of processes for a number of episodes.
+
+    This is `processes`, or if `processes` is 0, one process per core, but at most one for each 16 episodes.
+    """
+    return processes or max(1, min(cores(), episodes // _EPISODES_PER_PROCESS))
 
 
-def _play(index: int, messages: Any, reports: Any, make_player: bytes, seed: int) -> None:
-    """Play the episodes of the messages until one is None."""
+def _run_player(index: int, messages: Any, reports: Any, make_player: bytes, seed: int) -> None:
+    """Play the episodes from the messages until a message is None."""
     parent: Any = multiprocessing.parent_process()
     threading.Thread(target=lambda: wait([parent.sentinel]) and messages.put(None), daemon=True).start()
-    work_for_parent(_ENDING_S)  # more than it takes to notice that the parent has ended, unless an env hangs
+    work_for_parent(_SHUTDOWN_S)  # enough to notice the end of the parent, unless an env hangs
     torch.set_num_threads(1)
     collect_rarely()
     try:
         player: Player = cloudpickle.loads(make_player)()
         with closing(player.envs), closing(player.policy):
-            _play_all(index, messages, reports, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
+            _process_messages(
+                index, messages, reports, player, Collector(player.envs, player.policy, seed=seed, env=player.env)
+            )
     except Exception as error:  # noqa: BLE001 - every error is reported to the parent process
-        error.add_note("In a process that played:\n" + "".join(traceback.format_exception(error)).rstrip())
+        error.add_note("In a player process:\n" + "".join(traceback.format_exception(error)).rstrip())
         reports.put(pickle.dumps(error))
 
 
-def _play_all(index: int, messages: Any, reports: Any, player: Player, collector: Collector) -> None:
-    replied = generated = under_way = 0
+def _process_messages(index: int, messages: Any, reports: Any, player: Player, collector: Collector) -> None:
+    reply_count = generated = active = 0
     cpu_s = 0.0
     while True:
-        while not under_way or not messages.empty():
+        while not active or not messages.empty():
             content = messages.get()
             if content is None:
-                reports.cancel_join_thread()  # nobody reads them
+                reports.cancel_join_thread()  # the parent does not read them any more
                 return
-            message = pickle.loads(content)  # noqa: S301 - of the parent
+            message = pickle.loads(content)  # noqa: S301 - from the parent
             if isinstance(message, list):
-                collector.begin(message)
-                under_way += len(message)
+                collector.submit(message)
+                active += len(message)
             elif player.load:
                 player.load(torch.load(BytesIO(message[0]), weights_only=True), message[1])
-        for played in collector.play():
-            under_way -= 1
-            now = tuple(getattr(player.policy, name, 0) for name in ("replied", "generated_tokens"))
+        for result in collector.play():
+            active -= 1
+            counts = tuple(getattr(player.policy, name, 0) for name in ("reply_count", "generated_tokens"))
             cpu_now_s = time.process_time()
-            report = index, played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s
+            report = (
+                index,
+                result,
+                collector.take_stage_seconds(),
+                counts[0] - reply_count,
+                counts[1] - generated,
+                cpu_now_s - cpu_s,
+            )
             reports.put(pickle.dumps(report))
-            (replied, generated), cpu_s = now, cpu_now_s
+            (reply_count, generated), cpu_s = counts, cpu_now_s
             if not messages.empty():
-                break  # the next call of `play` resumes what is under way
+                break  # the next call of `play` resumes the active episodes

@@ -1,4 +1,4 @@
-"""Policies choose replies for many envs at once: at random, as the reference solution, or with a language model, which may see."""
+"""Policies: choice of replies for several envs at once, by random actions, reference solutions, or language and vision-language models."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,30 +15,30 @@ from webarena_gym.tasks import Expert
 
 
 class Request(NamedTuple):
-    """An env that waits for a reply. Equal requests get equal replies, whatever other requests are under way."""
+    """A request for the next reply in an env. Equal requests get equal replies, independent of other pending requests."""
 
-    slot: int  # identifies the env, which waits for one reply at a time
-    env: Any  # unwrapped, for policies that read more than the observation; None if it is in another process
+    slot: int  # identifies the env, which has at most one pending request
+    env: Any  # the unwrapped env, for policies that use more than the observation; None if it is in another process
     info: Mapping[str, Any]
-    seed: int = 0  # of all random draws of the reply
-    history: Sequence[Step] | None = None  # all steps before it, where they need not be the slot's own; None: the slot's
+    seed: int = 0  # random seed of the reply
+    history: Sequence[Step] | None = None  # earlier steps of the episode; None if they are the replies to this slot
 
 
 class Reply(NamedTuple):
-    """The text of a reply; from a language model also its tokens and their log-probabilities."""
+    """The text of a reply, and from a language model also its token ids and their log-probabilities."""
 
     text: str
     prompt_ids: Ids = ()
     response_ids: Ids = ()
     logprobs: tuple[float, ...] = ()
-    too_long: bool = False  # there is no reply, because the prompt is too long for the model
-    failure: str = ""  # why there is no reply, for reasons other than the policy; the episode does not count
-    policy_version: int = 0  # of the parameters that sampled the first token
-    tokens: tuple[str, ...] = ()  # as in `Step`
+    too_long: bool = False  # no reply, because the prompt is too long for the model
+    failure: str = ""  # no reply, because the infrastructure failed for this reason; the episode is not counted
+    policy_version: int = 0  # version of the parameters that sampled the first token
+    tokens: tuple[str, ...] = ()  # see `Step`
     candidates: tuple[Candidate, ...] = ()
 
     def step(self, page: str, action_error: str, *, policy_s: float = 0.0, env_s: float = 0.0) -> Step:
-        """Return the step that this reply makes on a page."""
+        """Return this reply on a page as a step of a trajectory."""
         return Step(
             page, self.text, action_error, self.prompt_ids, self.response_ids, self.logprobs,
             tokens=self.tokens, candidates=self.candidates, policy_s=policy_s, env_s=env_s,
@@ -46,65 +46,66 @@ class Reply(NamedTuple):
 
 
 class Policy(Protocol):
-    """Chooses replies for many envs at once; they are returned in the order of completion.
+    """Chooses replies for several envs at once, and returns them in the order of completion.
 
-    One that generates tokens counts them in `generated_tokens` and its replies in `replied`, and CPU time in other processes in `cpu_s`.
+    A policy that generates tokens also has the attributes `generated_tokens`, `reply_count` (number of replies) and `cpu_s` (CPU time in
+    other processes, in seconds).
     """
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Accept requests; does not wait for any reply."""
+        """Accept requests without waiting for replies."""
         ...
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the replies that are complete, each with its request's slot; each is returned once.
+        """Return the new replies, each with its request's slot.
 
-        If there is none, wait for the first at most `timeout_s` seconds (0: do not wait; None: without limit). The list is empty after
-        a timeout, and at once when no request is under way.
+        If there is none, wait for the first one at most `timeout_s` seconds (0: do not wait; None: no limit). The list is empty after a
+        timeout, and immediately if no request is pending.
         """
         ...
 
     def close(self) -> None:
-        """Release the engine or connection that it samples with."""
+        """Release the engine or connection of the policy."""
         ...
 
 
-def resume(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
-    """Let the next request of a slot be about an episode that was begun elsewhere, for a policy that keeps episodes by slot."""
+def resume_episode(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
+    """Set the earlier steps of a slot's episode, in a policy that stores episodes by slot. Other policies are unchanged."""
     if steps and hasattr(policy, "resume"):
         policy.resume(slot, goal, steps)
 
 
 @dataclass
 class ScriptedPolicy:
-    """Replies with the result of a function of each request."""
+    """Replies with the result of a function of the request."""
 
     _choose: Callable[[Request], str | Reply]
     _ready: list[tuple[int, Reply]] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
         chosen = [(request.slot, self._choose(request)) for request in requests]
-        self._ready += [(slot, Reply(said) if isinstance(said, str) else said) for slot, said in chosen]
+        self._ready += [(slot, Reply(choice) if isinstance(choice, str) else choice) for slot, choice in chosen]
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - nothing to wait for
         ready, self._ready = self._ready, []
         return ready
 
     def close(self) -> None:
-        """Do nothing, as there is nothing to release."""
+        """Do nothing, since there is nothing to release."""
 
 
 @dataclass(frozen=True)
 class RandomReplies:
-    """Random valid actions: click, type words of the goal, choose options, or exit with a word of the page.
+    """Replies with random valid actions: click, type words of the goal, select options, or exit with a word of the page.
 
-    The exit has probability `exit_rate` at each step; half of the exits have no answer. "N/A" is never answered, since it would solve
-    the tasks whose right answer it is without reading a page.
+    The probability of an exit is `exit_rate` at each step; half of the exits have no answer. The answer is never "N/A", which would solve
+    unachievable tasks without reading a page.
     """
 
     exit_rate: float = 0.15
 
     def __call__(self, request: Request) -> str:
-        env, rng = look_behind(request), Random(request.seed)
+        env, rng = local_env(request), Random(request.seed)
         action = random_action(env.observation.nodes, request.info["page"], request.info["goal"], rng, self.exit_rate)
         reply: str = env.dialect.format(action)
         return reply
@@ -112,12 +113,12 @@ class RandomReplies:
 
 @dataclass
 class ExpertReplies:
-    """The replies of the tasks' reference solutions."""
+    """Replies with the actions of the tasks' reference solutions."""
 
     _experts: dict[int, Expert] = field(default_factory=dict)
 
     def __call__(self, request: Request) -> str:
-        env = look_behind(request)
+        env = local_env(request)
         if request.info["step"] == 0:
             self._experts[request.slot] = Expert(env.task, env.dialect)
         return self._experts[request.slot].reply(env.page, env.observation)
@@ -125,17 +126,17 @@ class ExpertReplies:
 
 @dataclass
 class LanguageModelPolicy:
-    """Replies sampled from a causal language model by an engine. It counts the replies and their tokens."""
+    """Replies sampled from a causal language model by an engine."""
 
     engine: Engine
     encoder: PromptEncoder
     max_prompt_tokens: int = 8_000
-    constraints: Constraints | None = None  # of the replies
-    traced: bool = False  # whether replies tell the texts of their tokens
-    replied: int = 0
+    constraints: Constraints | None = None
+    traced: bool = False  # whether replies include the texts of their tokens
+    reply_count: int = 0
     generated_tokens: int = 0
-    cpu_s: float = 0.0  # CPU time in other processes: none, as it samples in this one or on a server
-    _prompts: dict[int, Ids] = field(default_factory=dict)  # by slot, of the requests that are under way
+    cpu_s: float = 0.0  # CPU time in other processes, which are not used
+    _prompts: dict[int, Ids] = field(default_factory=dict)  # prompts of pending requests, by slot
     _too_long: list[int] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
@@ -145,8 +146,8 @@ class LanguageModelPolicy:
                 self._too_long.append(request.slot)
             else:
                 self._prompts[request.slot] = prompt_ids
-                own = self.constraints.on(request.info["goal"], request.info["page"]) if self.constraints else None
-                self.engine.submit(request.slot, prompt_ids, request.seed, own)
+                constraint = self.constraints.for_page(request.info["goal"], request.info["page"]) if self.constraints else None
+                self.engine.submit(request.slot, prompt_ids, request.seed, constraint)
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
         version = self.engine.policy_version
@@ -158,13 +159,13 @@ class LanguageModelPolicy:
                 ready.append((slot, Reply("", failure=failure)))
                 continue
             ids, logprobs, _, version = generation
-            self.replied, self.generated_tokens = self.replied + 1, self.generated_tokens + len(ids)
+            self.reply_count, self.generated_tokens = self.reply_count + 1, self.generated_tokens + len(ids)
             text, tokens = self.encoder.decode(ids), self.encoder.texts(ids) if self.traced else ()
             ready.append((slot, Reply(text, prompt_ids, ids, logprobs, policy_version=version, tokens=tokens)))
         return ready
 
     def load(self, model: Any, version: int) -> None:
-        """Reply with the parameters of this model from now on."""
+        """Set the parameters to those of this model."""
         self.engine.load(model, version)
 
     def close(self) -> None:
@@ -174,19 +175,26 @@ class LanguageModelPolicy:
 def vision_replies(
     model: Any, processor: Any, system: str | None, *, temperature: float, max_new_tokens: int, max_prompt_tokens: int
 ) -> Callable[[Request], Reply]:
-    """Return a function that replies with a vision-language model of transformers, to one request at a time.
+    """Return a function that replies to a request with a vision-language model of transformers.
 
-    `system` replaces the env's system message, unless it is None.
+    Args:
+        model: The model.
+        processor: Its processor.
+        system: Replaces the env's system message; None keeps it.
+        temperature: Sampling temperature; 0 is greedy decoding.
+        max_new_tokens: Maximum length of a reply in tokens.
+        max_prompt_tokens: Maximum length of a prompt in tokens. Replies to longer prompts are empty and marked as too long.
+
     """
-    import torch  # noqa: PLC0415 - it takes seconds, which other policies do not need
+    import torch  # noqa: PLC0415 - its import takes seconds, which other policies do not need
 
-    # Equal requests get equal replies, from the whole distribution; a model's own settings may cut it off.
-    how: dict[str, Any] = {"temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {}
+    # Sample from the whole distribution; a model's generation config may set top_k or top_p.
+    sampling: dict[str, Any] = {"temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {}
 
     def reply(request: Request) -> Reply:
         messages = request.info["messages"] if system is None else with_system_prompt(request.info["messages"], system)
         chat = messages_for("qwen", messages)
-        for message in chat:  # some templates read lists of parts alone
+        for message in chat:  # some templates accept only lists of parts
             if isinstance(message["content"], str):
                 message["content"] = [{"type": "text", "text": message["content"]}]
         options = {"tokenize": True, "sanitize_control_tokens": True, "return_dict": True, "return_tensors": "pt"}
@@ -196,7 +204,7 @@ def vision_replies(
             return Reply("", too_long=True)
         with torch.random.fork_rng(), torch.inference_mode():
             torch.manual_seed(request.seed)
-            ids = model.generate(**prompt, max_new_tokens=max_new_tokens, do_sample=temperature > 0, **how)[
+            ids = model.generate(**prompt, max_new_tokens=max_new_tokens, do_sample=temperature > 0, **sampling)[
                 0, len(prompt_ids) :
             ]
         return Reply(processor.decode(ids, skip_special_tokens=True), prompt_ids, tuple(ids.tolist()))
@@ -204,8 +212,8 @@ def vision_replies(
     return reply
 
 
-def look_behind(request: Request) -> Any:
-    """Return the env of a request. Raises ValueError if it is not in this process."""
+def local_env(request: Request) -> Any:
+    """Return the unwrapped env of a request. Raises ValueError if it is in another process."""
     if request.env is None:
-        raise ValueError(f"env {request.slot} is in another process, but this policy reads the env itself: expected workers=0")
+        raise ValueError(f"env {request.slot} is in another process, but this policy uses the env object; expected workers=0")
     return request.env

@@ -15,7 +15,7 @@ from agents.models.batches import PackedBatch, autocast, batch_logprobs, pack
 from agents.models.checkpoints import load_model
 from agents.models.critics import Critic, LanguageModelCritics
 from agents.models.parameters import prepare_for_training
-from agents.rollouts.constraints import Constraints, State, create_constraints
+from agents.rollouts.constraints import Constraints, ConstraintState, create_constraints
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.policies import LanguageModelPolicy
@@ -121,9 +121,9 @@ class LanguageModel:
             return packed
         found = []
         for each in packed:
-            states: list[State] = []
+            states: list[ConstraintState] = []
             for sample, goal, page in (choices[index] for index in each.samples):
-                states += self.constraints.on(goal, page).path(sample.response_ids)
+                states += self.constraints.for_page(goal, page).response_states(sample.response_ids)
             # Samples with one position in common have one prompt.
             at = dict(zip(each.predictors.tolist(), states, strict=True))
             found.append(replace(each, allowed=tuple((position, state.allowed) for position, state in at.items())))

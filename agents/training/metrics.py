@@ -122,10 +122,14 @@ class Meter:
     def read(self, steps: "Sequence[TrainedStep]", epochs: int) -> dict[str, float]:
         """Add the tokens of steps trained on for `epochs` passes, and return the totals over all ranks."""
         self._trained_tokens += epochs * sum(len(item.step.response_ids) for item in steps if item.advantage)
-        local = (self._policy.replied, self._policy.generated_tokens, time.process_time() - self._began_s + self._policy.cpu_s)
-        replied, generated, cpu_s = (sum(values) for values in zip(*self._ranks.gather([local]), strict=True))
+        local = (
+            self._policy.reply_count,
+            self._policy.generated_tokens,
+            time.process_time() - self._began_s + self._policy.cpu_s,
+        )
+        reply_count, generated, cpu_s = (sum(values) for values in zip(*self._ranks.gather([local]), strict=True))
         now = {
-            "env_steps": replied,
+            "env_steps": reply_count,
             "generated_tokens": generated,
             "trained_tokens": self._trained_tokens,
             "cpu_minutes": cpu_s / 60,
@@ -163,7 +167,7 @@ def describe(
         # Symptoms of the echo trap of RAGEN (arXiv 2504.20073): both fall while `grad_norm` grows.
         "reward_deviation": fmean(deviations) if deviations else 0.0,
         "reply_entropy": -fmean(logprobs) if logprobs else 0.0,  # nats per token, estimated from the sampled tokens
-        "equal_groups": sum(group.is_equal for group in groups) / max(len(groups), 1),
+        "equal_groups": sum(group.has_equal_rewards for group in groups) / max(len(groups), 1),
         "lag": sum(version - item.policy_version for item in valid) / count,
         "trained_steps": sum(item.advantage != 0 for item in steps),
         **{f"time_{stage}": share for stage, share in shares.items()},

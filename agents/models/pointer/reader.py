@@ -47,23 +47,26 @@ from webarena_gym.actions import Action, Kind
 KINDS = (
     "link", "button", "box", "type", "search", "area", "option", "done", "n/a", "answer", "back", "up", "down", "tab",
 )  # fmt: skip
+"""Kinds of candidate actions."""
 SOURCES = (
     "goal", "page", "memory", "field", "constant", "count", "sum", "list", "difference", "sum of two", "count over pages", "end",
 )  # fmt: skip
+"""Sources of pieces."""
 CONSTANTS = (
     "N/A", "Yes", "No", ", ", "; ", "\n", " ", "/", " > ", "- ", "\n- ", ": ", " near ", " in ", " and ", "README.md", "List of ",
 )  # fmt: skip
+"""Pieces that are available on every page."""
 JOINERS = frozenset(text for text in CONSTANTS if not text.isalpha() and text not in ("N/A", "README.md", "List of "))
+"""Constants that may join two pieces."""
 RANK_FEATURES = 7
-ACTION_SLOTS, ACTION_NUMBERS = (
-    9,
-    len(KINDS) + 4 * MATCH_FEATURES + 4 + EXTREME_FEATURES + GOAL_VALUE_FEATURES + 14 + RANK_FEATURES,
-)
+# Number of text slots and of numeric features of a candidate action, a piece, and a context.
+ACTION_SLOTS = 9
+ACTION_NUMBERS = len(KINDS) + 4 * MATCH_FEATURES + 4 + EXTREME_FEATURES + GOAL_VALUE_FEATURES + 14 + RANK_FEATURES
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + EXTREME_FEATURES + GOAL_VALUE_FEATURES + 2 * MATCH_FEATURES + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
 _MATCHED_SLOTS = [0, 3, 1, 4, 5, 6]  # slots of a piece whose texts are compared with the goal
-_KIND_INDEX = {kind: place for place, kind in enumerate(KINDS)}
-_SOURCE_INDEX = {source: place for place, source in enumerate(SOURCES)}
+_KIND_INDEX = {kind: index for index, kind in enumerate(KINDS)}
+_SOURCE_INDEX = {source: index for index, source in enumerate(SOURCES)}
 _MAX_READ_LENGTH = 120  # characters; the words of longer pieces are ignored
 _MAX_EARLIER_PIECES = 1_500  # pieces of all earlier pages together
 _MAX_PIECES_PER_PAGE = 500  # pieces of one earlier page

@@ -1,4 +1,4 @@
-"""Decoding with a cache of keys and values: prompts are prefilled beyond what earlier prompts left, and responses decoded together."""
+"""Decoding with a cache of keys and values: prefill of the uncached tokens of prompts, and batched decoding of responses."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -14,13 +14,13 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 from agents.data.trajectories import Ids
 from agents.models.trees import IMPLEMENTATION
-from agents.rollouts.constraints import State
+from agents.rollouts.constraints import ConstraintState
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_ROOM = 64  # decoding steps that fit into a buffer before it is copied to a larger one
-BLOCK = 16  # tokens that are stored, found and evicted together
+_SPARE_STEPS = 64  # decoding steps that a new buffer has space for, before it is copied to a larger one
+BLOCK = 16  # number of tokens that are stored and evicted together
 ATTENTIONS = ("sdpa", "eager", IMPLEMENTATION)
 """The attention implementations of transformers that add a float mask to the scores."""
 
@@ -31,25 +31,25 @@ class KeyValues(NamedTuple):
     """The keys and values of n consecutive tokens, in all layers."""
 
     keys: Tensor  # (layers, heads, n, size)
-    values: Tensor  # (layers, heads, n, size), which may be another size
+    values: Tensor  # (layers, heads, n, size); the size may differ from that of keys
 
 
 class PrefixCache:
-    """Blocks of tokens with their keys and values, at most `capacity` tokens; the least recently used are evicted first.
+    """A least-recently-used cache of keys and values by prefix, of at most `capacity` tokens, in blocks of `BLOCK` tokens.
 
-    The key of a block is its tokens and the number of the block before it, so equal prefixes are stored once.
+    The key of a block is its tokens and the number of its predecessor, so equal prefixes are stored once.
     """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._blocks: OrderedDict[tuple[int, Ids], tuple[int, KeyValues]] = OrderedDict()  # each with its number
-        self._made = 0
+        self._blocks: OrderedDict[tuple[int, Ids], tuple[int, KeyValues]] = OrderedDict()  # (block number, states)
+        self._block_count = 0
 
     def find(self, ids: Ids) -> tuple[list[KeyValues], tuple[int, Ids] | None]:
         """Return the keys and values of the longest cached prefix, block by block, and the key of the first missing block.
 
-        At least one token is never taken from the cache, since the logits after a prompt come from a forward pass over its last
-        token. The key is None if no whole block is missing, or if the capacity is too small for the missing one.
+        The last token is never taken from the cache, since a forward pass over it computes the logits after the prompt. The key is
+        None if no whole block is missing, or if the capacity is too small for the missing one.
         """
         keys: list[tuple[int, Ids]] = []
         missing, parent = None, 0
@@ -72,10 +72,10 @@ class PrefixCache:
             key = (parent, ids[start : start + BLOCK])
             block = self._blocks.get(key)
             if block is None:
-                self._made += 1
-                # Copies: a view would hold the whole prompt's memory for as long as one block lives.
-                kept = KeyValues(*(part[:, :, start : start + BLOCK].clone() for part in states))
-                block = self._blocks[key] = (self._made, kept)
+                self._block_count += 1
+                # A copy, since a view would keep the memory of the whole prompt allocated.
+                copy = KeyValues(*(part[:, :, start : start + BLOCK].clone() for part in states))
+                block = self._blocks[key] = (self._block_count, copy)
             keys.append(key)
             parent = block[0]
         self._touch(keys)
@@ -83,7 +83,7 @@ class PrefixCache:
             self._blocks.popitem(last=False)
 
     def clear(self) -> None:
-        """Drop all blocks."""
+        """Remove all blocks."""
         self._blocks.clear()
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class PrefixCache:
         return len(self._blocks) * BLOCK
 
     def _touch(self, keys: Sequence[tuple[int, Ids]]) -> None:
-        # The last block first, so that a block is evicted before the one before it, without which it cannot be found.
+        # In reverse, so that a block is evicted before its predecessor, without which it cannot be found.
         for key in reversed(keys):
             self._blocks.move_to_end(key)
 
@@ -103,7 +103,7 @@ class ActiveSequence:
     request_id: int
     prompt_ids: Ids
     draws: list[float]  # one random number from 0 to 1 for each token of the longest response
-    state: State | None = None  # of a constrained response, where it has led
+    state: ConstraintState | None = None  # state of the constraint, if the response is constrained
     policy_version: int = 0
     response_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -117,16 +117,17 @@ class ActiveSequence:
 class KVBuffer:
     """Keys and values of several rows of tokens, used by the model as its cache.
 
-    A column holds one token of each row. The next forward pass writes behind column `end` and attends from column `start` on.
+    A column holds one token of each row. The next forward pass attends to the columns from `start` to before `end`, and writes its new
+    columns at `end`.
     """
 
     def __init__(self, empty: KeyValues, rows: int, columns: int) -> None:
-        # Masked values are still multiplied by 0, and uninitialised memory may hold NaN.
+        # Zeros, since attention multiplies masked values by 0, and uninitialised memory may contain NaN.
         sizes = [(part.shape[0], rows, part.shape[1], columns, part.shape[3]) for part in empty]
         self.states = KeyValues(*(part.new_zeros(size) for part, size in zip(empty, sizes, strict=True)))
         self.rows = rows
         self.start = self.end = 0
-        layers: list[Any] = [_Layer(self, *layer) for layer in zip(*(part.unbind() for part in self.states), strict=True)]
+        layers: list[Any] = [_BufferLayer(self, *layer) for layer in zip(*(part.unbind() for part in self.states), strict=True)]
         self.cache = Cache(layers=layers)
 
     def read(self, row: int, start: int, end: int) -> KeyValues:
@@ -134,12 +135,12 @@ class KVBuffer:
         return KeyValues(*(part[:, row, :, start:end] for part in self.states))
 
     def write(self, row: int, end: int, states: KeyValues) -> None:
-        """Write keys and values into a row; the last token stands in the column before `end`."""
+        """Write keys and values into a row, so that the last token is in the column before `end`."""
         for part, new in zip(self.states, states, strict=True):
             part[:, row, :, end - new.shape[2] : end] = new
 
 
-class _Layer(DynamicLayer):
+class _BufferLayer(DynamicLayer):
     """The cache of one layer: a view of a `KVBuffer`."""
 
     def __init__(self, buffer: KVBuffer, keys: Tensor, values: Tensor) -> None:
@@ -148,7 +149,7 @@ class _Layer(DynamicLayer):
         self._buffer, self._keys, self._values = buffer, keys, values
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Append the new keys and values and return all that the model attends over."""
+        """Append the new keys and values, and return all keys and values that the model attends to."""
         rows, start, end = self._buffer.rows, self._buffer.start, self._buffer.end
         stop = end + key_states.shape[2]
         self._keys[:rows, :, end:stop] = key_states
@@ -166,8 +167,8 @@ AttentionWindows = dict[str, int | None]
 def window_masks(windows: AttentionWindows, mask: Tensor, queries: Tensor, keys: Tensor | None) -> Tensor | dict[str, Tensor]:
     """Return a model's attention mask: one for all layers, or a dictionary with one for each layer type.
 
-    `mask` (B, Q, K) is added to the attention scores. `queries` (B, Q) and `keys` (B, K) are positions; those of keys are needed
-    for limited windows only.
+    `mask` (B, Q, K) is added to the attention scores. `queries` (B, Q) and `keys` (B, K) are positions. `keys` may be None if all layers
+    have full attention.
     """
     masks = {}
     for layer_type, window in windows.items():
@@ -183,14 +184,14 @@ class DecodeBatch:
     """Sequences that are decoded together, one token of each per step.
 
     A row holds a prompt and the sequences that continue it. Each sequence attends to the prompt and to its own tokens. All rows end
-    at the same column, where the next tokens are written, so rows can join and leave between any two steps.
+    at the same column, where the next tokens are written, so rows can be added and removed between any two steps.
     """
 
     def __init__(self, empty: KeyValues, windows: AttentionWindows) -> None:
         self._empty, self._windows = empty, windows
-        self._lengths: list[int] = []  # of each row's prompt
+        self._lengths: list[int] = []  # length of each row's prompt
         self._starts: list[int] = []  # the first column of each row
-        self._slots: list[list[ActiveSequence | None]] = []  # the sequences of each row; all rows have equally many slots
+        self._slots: list[list[ActiveSequence | None]] = []  # sequences of each row; all rows have the same number of slots
         self._buffer = KVBuffer(empty, 0, 0)
         self._mask = empty.keys.new_zeros(0, 1, 0)  # (rows, width, columns), added to the scores
         self._positions = torch.zeros(0, 0, dtype=torch.int64, device=empty.keys.device)  # (rows, columns) of keys
@@ -205,14 +206,14 @@ class DecodeBatch:
         """The number of prompt tokens in the buffer."""
         return sum(self._lengths)
 
-    def join(self, newcomers: Sequence[tuple[KeyValues, Sequence[ActiveSequence]]]) -> None:
-        """Add rows: the keys and values of all tokens but each sequence's last, and the sequences that continue them."""
-        longest = max(states.keys.shape[2] for states, _ in newcomers)
-        count, buffer = len(self._slots) + len(newcomers), self._buffer
-        widest = max(len(sequences) for _, sequences in newcomers)
+    def add_rows(self, new_rows: Sequence[tuple[KeyValues, Sequence[ActiveSequence]]]) -> None:
+        """Add rows, each with sequences of a common prefix, and the keys and values of all their tokens except the last."""
+        longest = max(states.keys.shape[2] for states, _ in new_rows)
+        count, buffer = len(self._slots) + len(new_rows), self._buffer
+        widest = max(len(sequences) for _, sequences in new_rows)
         if count > buffer.states.keys.shape[1] or longest > buffer.end or not self._slots:
             self._move(count, max(longest, buffer.end - buffer.start), max(widest, self._mask.shape[1]))
-        for states, sequences in newcomers:
+        for states, sequences in new_rows:
             row, length, end = len(self._slots), states.keys.shape[2], self._buffer.end
             self._buffer.write(row, end, states)
             self._mask[row] = torch.finfo(self._mask.dtype).min
@@ -233,8 +234,8 @@ class DecodeBatch:
         rows, start, end, stop = len(self._slots), buffer.start, buffer.end, buffer.end + width
         slots = [sequence for row in self._slots for sequence in row]
         input_ids = torch.tensor([sequence.response_ids[-1] if sequence else 0 for sequence in slots], device=device)
-        last = [len(sequence.prompt_ids) + len(sequence.response_ids) - 1 if sequence else 0 for sequence in slots]
-        positions = torch.tensor(last, device=device).view(rows, width)
+        newest_positions = [len(sequence.prompt_ids) + len(sequence.response_ids) - 1 if sequence else 0 for sequence in slots]
+        positions = torch.tensor(newest_positions, device=device).view(rows, width)
         self._mask[:rows, :, end:stop].diagonal(dim1=1, dim2=2).zero_()
         if any(self._windows.values()):
             self._positions[:rows, end:stop] = positions
@@ -249,15 +250,15 @@ class DecodeBatch:
         ).last_hidden_state
         buffer.end = stop
         hidden = hidden.flatten(0, 1)
-        taken = [index for index, sequence in enumerate(slots) if sequence]
-        return hidden if len(taken) == len(slots) else hidden[torch.tensor(taken, device=device)]
+        active = [index for index, sequence in enumerate(slots) if sequence]
+        return hidden if len(active) == len(slots) else hidden[torch.tensor(active, device=device)]
 
-    def leave(self, finished: Sequence[ActiveSequence]) -> None:
-        """Remove sequences, and rows without any."""
-        gone = set(map(id, finished))
+    def remove_sequences(self, finished: Sequence[ActiveSequence]) -> None:
+        """Remove sequences, and rows without sequences."""
+        finished_ids = set(map(id, finished))
         for row in range(len(self._slots) - 1, -1, -1):
-            self._slots[row] = [None if id(sequence) in gone else sequence for sequence in self._slots[row]]
-            if not any(self._slots[row]):  # the last row moves to its place
+            self._slots[row] = [None if id(sequence) in finished_ids else sequence for sequence in self._slots[row]]
+            if not any(self._slots[row]):  # the last row replaces it
                 last = len(self._slots) - 1
                 if row < last:
                     for part in self._buffer.states:
@@ -270,42 +271,47 @@ class DecodeBatch:
         self._compact()
 
     def _compact(self) -> None:
-        """Give all rows as many slots as the fullest needs, and attend over no more columns than needed."""
+        """Reduce the slots of all rows to the number in the fullest row, and the attended columns to the longest row."""
         rows, width = len(self._slots), self._mask.shape[1]
         self._buffer.rows = rows
         self._buffer.start = min(self._starts, default=self._buffer.end)
-        filled = [[slot for slot, sequence in enumerate(row) if sequence] for row in self._slots]
-        widest = max(map(len, filled), default=width)
+        occupied_slots = [[slot for slot, sequence in enumerate(row) if sequence] for row in self._slots]
+        widest = max(map(len, occupied_slots), default=width)
         if width == widest and all(len(row) == widest for row in self._slots):
             return
         self._slots = [
-            [row[slot] for slot in kept] + [None] * (widest - len(kept)) for row, kept in zip(self._slots, filled, strict=True)
+            [row[slot] for slot in occupied] + [None] * (widest - len(occupied))
+            for row, occupied in zip(self._slots, occupied_slots, strict=True)
         ]
-        # All slots of a row that has just joined have the same mask, so any of them will do for a new slot.
-        sources = [[min(slot, width - 1) for slot in kept + kept[:1] * (widest - len(kept))] for kept in filled]
+        # All slots of a new row have the same mask, so the mask of any slot is valid for an added slot.
+        sources = [
+            [min(slot, width - 1) for slot in occupied + occupied[:1] * (widest - len(occupied))] for occupied in occupied_slots
+        ]
         index = torch.tensor(sources, device=self._mask.device)
         mask = self._mask.new_full((self._mask.shape[0], widest, self._mask.shape[2]), torch.finfo(self._mask.dtype).min)
         mask[:rows] = self._mask[torch.arange(rows, device=index.device)[:, None], index]
         self._mask = mask
 
-    def _move(self, rows: int, live: int, width: int) -> None:
-        """Copy all rows to a buffer for this many rows, with `live` columns and room for further steps."""
-        old, shown = self._buffer, len(self._slots)
-        self._buffer = new = KVBuffer(self._empty, rows, live + _ROOM * width)
-        new.end = live
-        mask = self._mask.new_full((rows, self._mask.shape[1], live + _ROOM * width), torch.finfo(self._mask.dtype).min)
-        positions = self._positions.new_zeros(rows, live + _ROOM * width)
-        source, target = slice(old.start, old.end), slice(live - (old.end - old.start), live)
-        for part, before in zip(new.states, old.states, strict=True):
-            part[:, :shown, :, target] = before[:, :shown, :, source]
-        mask[:shown, :, target] = self._mask[:shown, :, source]
-        positions[:shown, target] = self._positions[:shown, source]
+    def _move(self, rows: int, live_columns: int, width: int) -> None:
+        """Copy all rows to a new buffer with `rows` rows, `live_columns` columns, and space for further steps."""
+        old, old_rows = self._buffer, len(self._slots)
+        self._buffer = new = KVBuffer(self._empty, rows, live_columns + _SPARE_STEPS * width)
+        new.end = live_columns
+        mask = self._mask.new_full(
+            (rows, self._mask.shape[1], live_columns + _SPARE_STEPS * width), torch.finfo(self._mask.dtype).min
+        )
+        positions = self._positions.new_zeros(rows, live_columns + _SPARE_STEPS * width)
+        source, target = slice(old.start, old.end), slice(live_columns - (old.end - old.start), live_columns)
+        for part, old_part in zip(new.states, old.states, strict=True):
+            part[:, :old_rows, :, target] = old_part[:, :old_rows, :, source]
+        mask[:old_rows, :, target] = self._mask[:old_rows, :, source]
+        positions[:old_rows, target] = self._positions[:old_rows, source]
         self._mask, self._positions = mask, positions
-        self._starts = [start + live - old.end for start in self._starts]
+        self._starts = [start + live_columns - old.end for start in self._starts]
 
 
 class PrefillPrompt(NamedTuple):
-    """A prompt, and the keys and values of its beginning that are cached."""
+    """A prompt, and the cached keys and values of its prefix."""
 
     ids: Ids
     cached: Sequence[KeyValues]  # block by block
@@ -317,14 +323,14 @@ class PrefillPrompt(NamedTuple):
 
     @property
     def new_tokens(self) -> int:
-        """The number of tokens that the forward pass reads."""
+        """The number of tokens that the forward pass computes."""
         return len(self.ids) - self.cached_tokens
 
 
 def prefill(
     model: "PreTrainedModel", windows: AttentionWindows, empty: KeyValues, prompts: Sequence[PrefillPrompt]
 ) -> tuple[Tensor, KVBuffer]:
-    """Run the model on the new tokens of each prompt. Returns the logits (B, V) after its last token, and all keys and values."""
+    """Run the model on the new tokens of B prompts. Return the logits (B, V) after each last token, and all keys and values."""
     device = empty.keys.device
     past, longest = max(prompt.cached_tokens for prompt in prompts), max(prompt.new_tokens for prompt in prompts)
     buffer = KVBuffer(empty, len(prompts), past + longest)
@@ -339,9 +345,9 @@ def prefill(
     mask = None
     if past:
         keys = cached_B1 - past + torch.arange(past + longest, device=device)
-        is_seen = (keys[:, None] >= 0) & (keys[:, None] <= queries[:, :, None])
-        hidden = empty.keys.new_tensor(torch.finfo(empty.keys.dtype).min)
-        mask = window_masks(windows, torch.where(is_seen, 0.0, hidden), queries, keys)
+        is_visible = (keys[:, None] >= 0) & (keys[:, None] <= queries[:, :, None])
+        masked = empty.keys.new_tensor(torch.finfo(empty.keys.dtype).min)
+        mask = window_masks(windows, torch.where(is_visible, 0.0, masked), queries, keys)
     states = model.base_model(
         input_ids=input_ids.to(device),
         position_ids=queries,
@@ -350,24 +356,24 @@ def prefill(
         **{_cache_keyword(type(model.base_model).forward): buffer.cache},
     ).last_hidden_state
     buffer.end = past + longest
-    last = torch.tensor([prompt.new_tokens - 1 for prompt in prompts], device=device)
-    logits: Tensor = model.get_output_embeddings()(states[torch.arange(len(prompts), device=device), last])
+    last_indices = torch.tensor([prompt.new_tokens - 1 for prompt in prompts], device=device)
+    logits: Tensor = model.get_output_embeddings()(states[torch.arange(len(prompts), device=device), last_indices])
     return logits, buffer
 
 
 @cache
 def _cache_keyword(forward: Callable[..., Any]) -> str:
-    """Return the argument of a model's `forward` method that takes the cache.
+    """Return the name of the parameter of a model's `forward` method that takes the cache.
 
-    transformers 5.24 renamed `past_key_values` to `cache`. Older models accept any keyword, so a call by the wrong name would go on
+    transformers 5.24 renamed `past_key_values` to `cache`. Older models accept any keyword, so a call with the wrong name would run
     without a cache.
     """
     return "cache" if "cache" in signature(forward).parameters else "past_key_values"
 
 
 @contextmanager
-def evaluating(model: "PreTrainedModel") -> Iterator[None]:
-    """Put the model into evaluation mode inside the block."""
+def eval_mode(model: "PreTrainedModel") -> Iterator[None]:
+    """Set the model to evaluation mode within the block."""
     was_training = model.training
     model.eval()
     try:
@@ -377,9 +383,9 @@ def evaluating(model: "PreTrainedModel") -> Iterator[None]:
 
 
 def parameter_versions(model: "PreTrainedModel") -> tuple[tuple[int, int], ...]:
-    """Return the address and the version counter of each parameter.
+    """Return the memory address and the version counter of each parameter.
 
-    They change when a parameter is replaced or written to in place, but not when it is written to through `parameter.data`.
+    They change when a parameter is replaced or modified in place, but not when it is modified through `parameter.data`.
     """
     return tuple(
         (parameter.data_ptr(), 0 if parameter.is_inference() else parameter._version)  # noqa: SLF001 - autograd's count of writes
@@ -388,12 +394,12 @@ def parameter_versions(model: "PreTrainedModel") -> tuple[tuple[int, int], ...]:
 
 
 def attention_windows(model: "PreTrainedModel") -> AttentionWindows:
-    """Return the attention windows of a model. Raises ValueError for layers that do not attend over keys and values."""
+    """Return the attention windows of a model. Raises ValueError if a layer does not attend to keys and values with a float mask."""
     config = model.config.get_text_config()
     name = type(model).__name__
     attention = config._attn_implementation  # noqa: SLF001 - transformers has no other name for it
     if attention not in ATTENTIONS:
-        raise ValueError(f"{name} computes attention by {attention!r}, without a float mask; expected one of {ATTENTIONS}")
+        raise ValueError(f"{name} computes attention with {attention!r}, without a float mask; expected one of {ATTENTIONS}")
     window = getattr(config, "sliding_window", None)
     types = getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"]
     windows = {"full_attention": None, "sliding_attention": window}
@@ -403,16 +409,16 @@ def attention_windows(model: "PreTrainedModel") -> AttentionWindows:
 
 
 @torch.inference_mode()
-def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
-    """Return keys and values of zero tokens, in the model's shapes and dtype.
+def probe_model(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
+    """Test decoding with a model, and return empty keys and values (0 tokens) in the model's shapes and dtype.
 
-    Raises ValueError if a prefill in two parts or a decoding step gives other logits than one pass over all tokens.
+    Raises ValueError if the logits of a prefill in two parts or of a decoding step differ from those of one pass over all tokens.
     """
     name = type(model).__name__
     vocabulary: int = model.config.get_text_config().vocab_size
-    # Ordinary words: between control tokens, the first of a vocabulary, rounding alone can move logits by 0.04 (SmolLM2).
+    # Ids of ordinary words. With control tokens, the first ids of a vocabulary, rounding can change logits by 0.04 (SmolLM2).
     ids = tuple(vocabulary * part // (_PROBE_TOKENS + 1) for part in range(1, _PROBE_TOKENS + 1))
-    with evaluating(model):
+    with eval_mode(model):
         cache = DynamicCache()
         arguments: dict[str, Any] = {_cache_keyword(type(model).forward): cache, "use_cache": True}
         expected = model(torch.tensor([ids], device=model.device), **arguments).logits[0, -1]
@@ -427,11 +433,13 @@ def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
         prefilled = prefill(model, windows, empty, prompts)[0][0]
         _, buffer = prefill(model, windows, empty, [PrefillPrompt(ids[:-1], [])])
         batch = DecodeBatch(empty, windows)
-        batch.join([(buffer.read(0, 0, len(ids) - 1), [ActiveSequence(0, ids[:-1], [], response_ids=[ids[-1]])])])
+        batch.add_rows([(buffer.read(0, 0, len(ids) - 1), [ActiveSequence(0, ids[:-1], [], response_ids=[ids[-1]])])])
         decoded = model.get_output_embeddings()(batch.step(model))[0]
-    allowed = torch.finfo(empty.keys.dtype).eps ** 0.5 * max(1.0, expected.float().abs().max().item())
-    for how, logits in (("read in two parts", prefilled), ("decoding one token", decoded)):
-        gap = (logits.float() - expected.float()).abs().max().item()
-        if not gap <= allowed:
-            raise ValueError(f"{name} {how} gives logits {gap:.2g} apart from one pass; expected at most {allowed:.2g}")
+    tolerance = torch.finfo(empty.keys.dtype).eps ** 0.5 * max(1.0, expected.float().abs().max().item())
+    for method, logits in (("a prefill in two parts", prefilled), ("a decoding step", decoded)):
+        difference = (logits.float() - expected.float()).abs().max().item()
+        if not difference <= tolerance:
+            raise ValueError(
+                f"with {name}, the logits of {method} differ by {difference:.2g} from those of one pass; expected at most {tolerance:.2g}"
+            )
     return empty

@@ -1,9 +1,9 @@
-"""An engine in this process, for any Hugging Face causal language model whose layers attend over keys and values.
+"""An engine in this process, for any Hugging Face causal language model whose layers attend to keys and values.
 
-It batches continuously: new requests join between any two decoding steps. Equal prompts are prefilled once, and their responses are
-decoded as branches of one row. Of other prompts only what the prefix cache does not hold is prefilled. Every `load` clears the
-cache. Parameters that changed without a `load` raise an error. It stands beside the batched `generate` of transformers because that can
-neither take a request between two steps, nor share prefixes, nor draw a request from a seed of its own (`benchmarks.generation`).
+It uses continuous batching: new requests are added between any two decoding steps. Equal prompts are prefilled once, and their responses
+are decoded as branches of one row. Tokens in the prefix cache are not prefilled again. Every `load` clears the cache. If the parameters
+change without a `load`, `take` raises an error. The batched `generate` of transformers is no alternative: it cannot add a request between
+two steps, share prefixes, or use one seed for each request (`benchmarks.generation`).
 """
 
 import time
@@ -21,16 +21,26 @@ from agents.rollouts.engines import Completion, Engine, Generation, decoding
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_STEPS = 8  # of decoding, in one slice of work
-_PREFILL_TOKENS = 4096  # in one forward pass, padding included; a longer prompt has a pass of its own
+_STEPS_PER_SLICE = 8  # decoding steps
+_PREFILL_TOKENS = 4096  # tokens in one forward pass, including padding, unless it has only one prompt
 
 
 class InProcessEngine:
-    """Samples from a model in this process. All work is done inside `take`.
+    """Samples from a model in this process. All work is done within `take`.
 
-    `temperature` 0 is greedy decoding. At most `max_tokens` tokens are in decode batches at once: equal prompts count once, a
-    response counts as long as it may become, and a single larger request is allowed. The prefix cache holds `cache_tokens` tokens.
-    `dtype` is that of the passes over prompts, such as "bfloat16"; tokens of responses are decoded in the model's own.
+    Args:
+        model: The language model.
+        stop_ids: Tokens that end a response.
+        max_new_tokens: Maximum length of a response.
+        temperature: Sampling temperature; 0 is greedy decoding.
+        max_tokens: Maximum number of tokens in decode batches. Equal prompts are counted once and responses with their maximum length. A
+            single larger request is allowed.
+        cache_tokens: Capacity of the prefix cache in tokens.
+        dtype: Data type of prefill passes, for example "bfloat16". Decoding uses the model's data type.
+
+    Raises:
+        ValueError: An argument is out of range, or the model cannot be decoded with a cache.
+
     """
 
     def __init__(
@@ -38,7 +48,9 @@ class InProcessEngine:
         max_tokens: int = 16_384, cache_tokens: int = 32_768, dtype: str = "float32",
     ) -> None:  # fmt: skip
         if max_new_tokens < 1 or temperature < 0:
-            raise ValueError(f"max_new_tokens {max_new_tokens}, temperature {temperature}; expected at least 1, and at least 0")
+            raise ValueError(
+                f"max_new_tokens is {max_new_tokens} and temperature is {temperature}; expected at least 1, and at least 0"
+            )
         self._stop_ids = frozenset(stop_ids)
         self._max_new_tokens, self._max_tokens = max_new_tokens, max_tokens
         self._temperature, self._dtype = temperature, dtype
@@ -59,13 +71,13 @@ class InProcessEngine:
         return not self._request_ids
 
     def load(self, model: "PreTrainedModel", version: int) -> None:
-        """Sample with these parameters from now on. The model may be the same object after an update.
+        """Sample with the parameters of this model from now on. It may be the same object, after an update.
 
-        Responses that are being decoded continue under the new parameters, which prefill their prompts and tokens again.
+        Unfinished responses continue with the new parameters, after another prefill of their prompts and tokens.
         """
         if model is not self._model:
             self._windows = decoding.attention_windows(model)
-            self._empty = decoding.probe(model, self._windows)
+            self._empty = decoding.probe_model(model, self._windows)
         self._model, self._version = model, version
         self._versions = decoding.parameter_versions(model)
         self._prefixes.clear()
@@ -78,41 +90,47 @@ class InProcessEngine:
         prompt_ids = tuple(prompt_ids)
         vocabulary: int = self._open_model.config.get_text_config().vocab_size
         if request_id in self._request_ids:
-            raise ValueError(f"request {request_id} is under way already; expected another id")
+            raise ValueError(f"request {request_id} is still pending; expected another id")
         if not prompt_ids:
-            raise ValueError("a prompt has no tokens; expected at least one")
+            raise ValueError(f"the prompt of request {request_id} has no tokens; expected at least one")
         if not 0 <= min(prompt_ids) <= max(prompt_ids) < vocabulary:
-            raise ValueError(f"a prompt has tokens {min(prompt_ids)} to {max(prompt_ids)}; expected 0 to {vocabulary - 1}")
+            raise ValueError(
+                f"the token ids of request {request_id} are {min(prompt_ids)} to {max(prompt_ids)}; expected 0 to {vocabulary - 1}"
+            )
         draws = torch.rand(self._max_new_tokens, generator=torch.Generator().manual_seed(seed)).tolist()
         self._request_ids.add(request_id)
         state = constraint.start if constraint else None
         self._waiting.setdefault(prompt_ids, []).append(decoding.ActiveSequence(request_id, prompt_ids, draws, state))
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:
-        """Return what is complete; work until there is a completion, or `timeout_s` seconds (0: one slice of work).
+        """Return the new completions; work until there is one, at most `timeout_s` seconds (0: one slice of work).
 
-        A slice prefills some prompts if any can join, and otherwise decodes a few tokens of all sequences.
+        A slice prefills some waiting prompts if there is space, and otherwise decodes a few tokens of all sequences.
+
+        Raises:
+            RuntimeError: The parameters have changed since the last `load`.
+
         """
         model = self._open_model
-        until = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._request_ids and not self._completions:
             if decoding.parameter_versions(model) != self._versions:
                 raise RuntimeError(f"the parameters have changed since version {self._version} was loaded; call load()")
-            with decoding.evaluating(model), torch.inference_mode():
+            with decoding.eval_mode(model), torch.inference_mode():
                 requests = self._next_prefill()
                 if requests:
                     self._prefill(model, requests)
                 else:
-                    for _ in range(_STEPS):
+                    for _ in range(_STEPS_PER_SLICE):
                         for width, batch in list(self._batches.items()):
                             hidden = batch.step(model)
-                            if finished := self._extend(batch.sequences, model.get_output_embeddings()(hidden)):
-                                batch.leave(finished)
+                            if finished := self._sample_tokens(batch.sequences, model.get_output_embeddings()(hidden)):
+                                batch.remove_sequences(finished)
                                 if not batch.sequences:
                                     del self._batches[width]
                         if self._completions:
                             break
-            if until is not None and time.monotonic() >= until:
+            if deadline is not None and time.monotonic() >= deadline:
                 break
         completions, self._completions = self._completions, []
         self._request_ids.difference_update(completion.request_id for completion in completions)
@@ -133,28 +151,28 @@ class InProcessEngine:
         return self._model
 
     def _next_prefill(self) -> list[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]]:
-        """Take prompts of similar length from those that wait, as many as fit into one prefill.
+        """Remove and return waiting prompts of similar length, as many as fit into one prefill.
 
-        A prompt that shares an uncached block with one of them waits for the next prefill, when that block is cached.
+        A prompt that shares an uncached block with another one waits for the next prefill, when this block is cached.
         """
         batches = self._batches.values()
-        under_way = sum(batch.tokens + len(batch.sequences) * self._max_new_tokens for batch in batches)
+        used_tokens = sum(batch.tokens + len(batch.sequences) * self._max_new_tokens for batch in batches)
         requests: list[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]] = []
-        being_prefilled: set[tuple[int, Ids]] = set()
+        missing_blocks: set[tuple[int, Ids]] = set()
         for ids, sequences in self._waiting.items():
             cost = len(ids) + len(sequences) * self._max_new_tokens
-            if under_way and under_way + cost > self._max_tokens:
+            if used_tokens and used_tokens + cost > self._max_tokens:
                 break
-            known, missing = self._prefixes.find(ids)
-            if missing in being_prefilled:
+            cached, missing = self._prefixes.find(ids)
+            if missing in missing_blocks:
                 continue
-            prompt = decoding.PrefillPrompt(ids, known)
-            if requests and not _fit_together([*(other for other, _ in requests), prompt]):
+            prompt = decoding.PrefillPrompt(ids, cached)
+            if requests and not _can_prefill_together([*(earlier for earlier, _ in requests), prompt]):
                 continue
             requests.append((prompt, sequences))
-            under_way += cost
+            used_tokens += cost
             if missing:
-                being_prefilled.add(missing)
+                missing_blocks.add(missing)
         for prompt, _ in requests:
             del self._waiting[prompt.ids]
         return requests
@@ -167,23 +185,23 @@ class InProcessEngine:
             logits, buffer = decoding.prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
         widths = torch.tensor([len(sequences) for _, sequences in requests], device=logits.device)
         sequences = [sequence for _, sequences in requests for sequence in sequences]
-        finished = set(map(id, self._extend(sequences, logits.repeat_interleave(widths, dim=0))))
-        newcomers: dict[int, list[tuple[decoding.KeyValues, list[decoding.ActiveSequence]]]] = {}
+        finished = set(map(id, self._sample_tokens(sequences, logits.repeat_interleave(widths, dim=0))))
+        new_rows: dict[int, list[tuple[decoding.KeyValues, list[decoding.ActiveSequence]]]] = {}
         past = buffer.end - max(prompt.new_tokens for prompt, _ in requests)
         for row, (prompt, sequences) in enumerate(requests):
             states = buffer.read(row, past - prompt.cached_tokens, past + prompt.new_tokens)
             self._prefixes.add(prompt.ids, states)
-            if going_on := [sequence for sequence in sequences if id(sequence) not in finished]:
-                newcomers.setdefault(len(going_on).bit_length(), []).append((states, going_on))
+            if unfinished := [sequence for sequence in sequences if id(sequence) not in finished]:
+                new_rows.setdefault(len(unfinished).bit_length(), []).append((states, unfinished))
         # Rows with similar numbers of sequences share a batch, since all rows of a batch are padded to the largest number.
-        for width, rows in newcomers.items():
-            self._batches.setdefault(width, decoding.DecodeBatch(self._empty, self._windows)).join(rows)
+        for width, rows in new_rows.items():
+            self._batches.setdefault(width, decoding.DecodeBatch(self._empty, self._windows)).add_rows(rows)
 
-    def _extend(self, sequences: Sequence[decoding.ActiveSequence], logits_NV: Tensor) -> list[decoding.ActiveSequence]:
-        """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""
+    def _sample_tokens(self, sequences: Sequence[decoding.ActiveSequence], logits_NV: Tensor) -> list[decoding.ActiveSequence]:
+        """Sample the next token of each sequence, and return the finished sequences. Their completions are added."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
         constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
-        tokens, logprobs = self._sample(mask_disallowed(logits_NV, constrained) if constrained else logits_NV, draws)
+        tokens, logprobs = self._sample_from(mask_disallowed(logits_NV, constrained) if constrained else logits_NV, draws)
         finished = []
         for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
             if not sequence.response_ids:
@@ -191,7 +209,7 @@ class InProcessEngine:
             sequence.response_ids.append(token)
             sequence.logprobs.append(logprob)
             if sequence.state is not None:
-                sequence.state = sequence.state.after(token)
+                sequence.state = sequence.state.advance(token)
             stops = token in self._stop_ids
             if stops or len(sequence.response_ids) == self._max_new_tokens:
                 finished.append(sequence)
@@ -199,23 +217,23 @@ class InProcessEngine:
                 self._completions.append(Completion(sequence.request_id, generation))
         return finished
 
-    def _sample(self, logits_NV: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:
-        """Return token ids and their log-probabilities, shape (N,)."""
+    def _sample_from(self, logits_NV: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:
+        """Return N sampled token ids and their log-probabilities. `draws_N` are random numbers from 0 to 1."""
         if self._temperature == 0:
             best = logits_NV.float().log_softmax(-1).max(-1)
             return best.indices, best.values
         logprobs = (logits_NV / self._temperature).float().log_softmax(-1)
         cumulative = logprobs.double().exp().cumsum(-1)
-        # Scaled by the total, which rounding leaves close to 1, so that every draw is below it.
+        # Draws are scaled by the total, which rounding errors move away from 1, so that every threshold is below it.
         thresholds = draws_N.double()[:, None] * cumulative[:, -1:]
-        picked = torch.searchsorted(cumulative, thresholds, right=True).clamp(max=logits_NV.shape[-1] - 1)
-        return picked[:, 0], logprobs.gather(-1, picked)[:, 0]
+        sampled = torch.searchsorted(cumulative, thresholds, right=True).clamp(max=logits_NV.shape[-1] - 1)
+        return sampled[:, 0], logprobs.gather(-1, sampled)[:, 0]
 
 
 def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> list[Generation]:
-    """Return one response per prompt, in order, from an idle engine. Raises RuntimeError if a request failed."""
+    """Return one response per prompt, in order, from an idle engine. Raises RuntimeError if a request fails."""
     if not engine.is_idle:
-        raise ValueError("the engine has requests under way; expected an idle one")
+        raise ValueError("the engine has pending requests; expected an idle engine")
     for request_id, (prompt_ids, seed) in enumerate(zip(prompts, seeds, strict=True)):
         engine.submit(request_id, prompt_ids, seed)
     generations: dict[int, Generation] = {}
@@ -227,9 +245,9 @@ def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> li
     return [generations[request_id] for request_id in range(len(prompts))]
 
 
-def _fit_together(requests: Sequence[decoding.PrefillPrompt]) -> bool:
-    """Return whether one prefill of these prompts is small enough and has little padding."""
+def _can_prefill_together(requests: Sequence[decoding.PrefillPrompt]) -> bool:
+    """Return True if one prefill of these prompts is small enough and has little padding."""
     lengths = [prompt.new_tokens for prompt in requests]
     padded = max(lengths) * len(requests)
-    # Prompts without a cached prefix need no mask, so the two sorts are not mixed.
+    # Prompts without a cached prefix need no mask, so they are not mixed with others.
     return padded <= min(_PREFILL_TOKENS, 1.125 * sum(lengths)) and len({bool(prompt.cached) for prompt in requests}) == 1
