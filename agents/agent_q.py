@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from agents.data.demonstrations import training_tasks
 from agents.models.checkpoints import agent_record, expect_model, open_run, save_checkpoint
-from agents.settings import given, parse_settings
+from agents.settings import option_value, parse_settings
 from agents.training.metrics import Metrics
 from agents.training.settings import AgentQSettings
 from webarena_gym import console
@@ -110,7 +110,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
 
 def main(arguments: Sequence[str]) -> None:
     """Train with the options of the command line. The model's agent record sets the defaults of the env options."""
-    model = given(arguments, "--model")
+    model = option_value(arguments, "--model")
     settings = parse_settings(AgentQSettings, arguments, agent_record(model) if model else {}, program="agents.agent_q")
     print(train(settings))
 

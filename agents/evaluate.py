@@ -7,14 +7,14 @@ import json
 from collections.abc import Sequence
 
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save
-from agents.settings import collect_rarely, given, parse_settings
+from agents.settings import collect_rarely, option_value, parse_settings
 from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Evaluate with the options of the command line."""
-    named = given(arguments, "--policy")
-    defaults = {"processes": 0, **(policy_defaults(named, given(arguments, "--system")) if named else {})}
+    named = option_value(arguments, "--policy")
+    defaults = {"processes": 0, **(policy_defaults(named, option_value(arguments, "--system")) if named else {})}
     settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
     tasks = choose_tasks(settings)
     expect_server(settings.policy)

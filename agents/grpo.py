@@ -44,7 +44,7 @@ from agents.rollouts.branching import fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
 from agents.rollouts.envs import create_envs
-from agents.training.distributed import ALONE, Ranks, launch, training_processes, whole
+from agents.training.distributed import SINGLE_RANK, Ranks, full_tensor, launch, training_processes
 from agents.training.language_models import LanguageModel
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
 from agents.training.metrics import Meter, Metrics, describe
@@ -147,7 +147,7 @@ class GRPO:
 
 
 def play(
-    collector: Any, draw: Callable[[int], Task], begun: int, args: TrainSettings, limit: int | None, ranks: Ranks = ALONE
+    collector: Any, draw: Callable[[int], Task], begun: int, args: TrainSettings, limit: int | None, ranks: Ranks = SINGLE_RANK
 ) -> list[Group]:
     """Play groups of episodes, numbered from `begun`, divided among the ranks. Dynamic sampling adds groups for those with equal rewards."""
     groups: list[Group] = []
@@ -216,7 +216,7 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
 
 def learn(
     model: Model, optimizer: Any, steps: Sequence[TrainedStep], loss: Callable[[Tokens], Loss], args: Any, rng: Random, *,
-    reference: Model | None = None, progress: float = 0.0, ranks: Ranks = ALONE,
+    reference: Model | None = None, progress: float = 0.0, ranks: Ranks = SINGLE_RANK,
 ) -> dict[str, float]:  # fmt: skip
     """Take all updates on the steps of one batch, and return their metrics. `progress` is the part of the training that is done."""
     if reference is None:  # a step without advantage has no gradient
@@ -271,7 +271,7 @@ def optimizer_step(
     found = ranks.gather([sums | {"logprob_gap": gap}])
     total = {name: sum(each[name] for each in found) for name in sums}
     means = {name: total[name] / count for name in ("clipped", "kl")}
-    return total | means | {"logprob_gap": max(each["logprob_gap"] for each in found), "grad_norm": float(whole(norm))}
+    return total | means | {"logprob_gap": max(each["logprob_gap"] for each in found), "grad_norm": float(full_tensor(norm))}
 
 
 # The run.
@@ -317,7 +317,7 @@ def kind_of(source: str | Path) -> type[PointingNetwork] | type[LanguageModel]:
 
 def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., Any] = GRPO) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
-    ranks = Ranks.here()
+    ranks = Ranks.current()
     kind = kind_of(args.model)
     kind.check(args)
     if threads := args.threads or kind.threads:

@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 
 from agents.evaluation.settings import SearchSettings, expect_server, policy_defaults, save
-from agents.settings import given, parse_settings
+from agents.settings import option_value, parse_settings
 from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Search with the options of the command line."""
-    named = given(arguments, "--policy")
-    defaults = policy_defaults(named, given(arguments, "--system")) if named else {}
+    named = option_value(arguments, "--policy")
+    defaults = policy_defaults(named, option_value(arguments, "--system")) if named else {}
     settings = parse_settings(SearchSettings, arguments, defaults, program="agents.search")
     expect_server(settings.policy)
     from agents.evaluation.search import run  # noqa: PLC0415 - options are refused without torch

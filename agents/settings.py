@@ -1,4 +1,4 @@
-"""Settings: a dataclass for each command, whose fields are its options, and the command lines that tyro makes of them."""
+"""Settings dataclasses of the commands, and the parser that turns a dataclass into command-line options with tyro."""
 
 import gc
 import io
@@ -87,29 +87,29 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "staleness overlap cluster learners learner_restarts env_workers env_resource gpus",
     ),
 }
-"""Groups of options in the help: a description, and the fields of all settings; an option is in the first group that names it."""
-_MOST_UNGROUPED = 12  # options of a help without groups
-_START = 5  # options to start with
+"""Groups of options in the help, each with a description and field names. An option belongs to the first group that lists it."""
+_MAX_UNGROUPED = 12  # maximum number of options in a help without groups
+_START_OPTIONS = 5  # options in the first group
 
 _MAY_CHANGE = "may change when a run is resumed"
 MayChange = Annotated[T, _MAY_CHANGE]
-"""The type of an option that says how long, where or how fast a run trains, not what is learned: a resumed run may change it."""
+"""Type of an option that affects the length, place or speed of training, but not what is learned. A resumed run may change it."""
 OptimizerName = Literal["adamw", "muon"]
 Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
-"""The type of an option that names templates, which `webarena-gym` calls --template."""
+"""Type of an option with template names. Its alias is the option --template of `webarena-gym`."""
 PresentFile = Annotated[Path, existing_path("file")]
-"""The type of an option that names an existing file; `parse_settings` rejects any other."""
+"""Type of an option with the path of an existing file; `parse_settings` rejects other paths."""
 PresentFolder = Annotated[Path, existing_path("folder")]
 NewFile = Annotated[Path, writable_path("file")]
-"""The type of an option that names a file to write."""
+"""Type of an option with the path of a file to write."""
 NewFolder = Annotated[Path, writable_path("folder")]
 Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
-"""The type of an option that is a number of processes which play, which `webarena-gym` calls --jobs."""
+"""Type of an option with the number of processes that play episodes. Its alias is the option --jobs of `webarena-gym`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvSettings:
-    """The keywords of the env that training varies, as `EnvOptions` tells them. An agent must be used as it was trained."""
+    """The keywords of the env that training varies, as in `EnvOptions`. Use an agent with the settings it was trained with."""
 
     variation: Variation = EnvOptions.variation
     elements: Elements = "label"
@@ -126,12 +126,12 @@ class EnvSettings:
         return {name: getattr(self, name) for name in ENV_FIELDS} | read_pairs(self.keywords, "--env")
 
     def env(self) -> "EnvSettings":
-        """Return these settings without those of a subclass."""
+        """Return these settings without the fields of subclasses."""
         return EnvSettings(**{name: getattr(self, name) for name in (*ENV_FIELDS, "keywords")})
 
 
 ENV_FIELDS = tuple(item.name for item in fields(EnvSettings) if item.name != "keywords")
-# In the docstring, the meanings become help texts of the options of every command whose settings are derived from these.
+# tyro takes help texts from the docstring, for the options of every command whose settings inherit from this class.
 EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
     f"    {name}: {option_descriptions()[name].partition('. ')[0].partition('; ')[0]}\n" for name in ENV_FIELDS
 )
@@ -139,15 +139,24 @@ EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingWorlds:
-    """Check of the worlds that a training uses: those of held-out splits are rejected unless they are allowed."""
+    """Check of the training worlds: worlds of held-out splits are rejected unless they are allowed."""
 
     allow_held_out_worlds: MayChange[bool] = False
-    """accept worlds of the splits that agents are evaluated on, whose scores then measure memory instead of skill"""
+    """accept worlds of the evaluation splits; scores on these splits then measure memory instead of skill"""
 
     def expect_training_worlds(self, name: str, worlds: Iterable[int | None], *, allowed_split: str = "") -> None:
-        """Raise ValueError if `name`, an argument, holds the seed of a held-out world; those of `allowed_split` are accepted."""
-        found = [(world, task_suite.HELD_OUT[world]) for world in worlds if world is not None and world in task_suite.HELD_OUT]
-        for world, split in found:
+        """Raise ValueError if the worlds of the argument `name` include a held-out world.
+
+        Args:
+            name: Name of the argument, for the error message.
+            worlds: Seeds of the worlds; None is ignored.
+            allowed_split: Split whose held-out worlds are accepted.
+
+        """
+        held_out = [
+            (world, task_suite.HELD_OUT[world]) for world in worlds if world is not None and world in task_suite.HELD_OUT
+        ]
+        for world, split in held_out:
             if split != allowed_split and not self.allow_held_out_worlds:
                 raise ValueError(
                     f"{name} includes {world}, the held-out world of the {split} split; expected worlds for training, such as "
@@ -157,12 +166,12 @@ class TrainingWorlds:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings(TrainingWorlds, EnvSettings):
-    """Tasks of the training, and their env."""
+    """Training tasks and their env."""
 
     worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds that tasks come from"""
+    """seeds of the worlds of the training tasks"""
     per_template: int = 3
-    """tasks of each template in each world"""
+    """number of tasks of each template in each world"""
     templates: Templates = ()
     """only these templates; by default those of the training split"""
 
@@ -173,69 +182,76 @@ class TaskSettings(TrainingWorlds, EnvSettings):
             task_suite.named(self.templates, read_application(self.application) if self.application else None)
 
     def expect_training_worlds(self, name: str, worlds: Iterable[int | None], *, allowed_split: str = "") -> None:
-        if not self.application:  # an application has no held-out worlds: seeds of its own draws take their place
+        if not self.application:  # an application has no held-out worlds; its seeds are not seeds of worlds
             super().expect_training_worlds(name, worlds, allowed_split=allowed_split)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(TaskSettings):
-    """Tasks of a run, its folder, length and checkpoints."""
+    """Tasks, folder, length and checkpoints of a run."""
 
     out: MayChange[NewFolder]
     """folder of the run: checkpoints, metrics, TensorBoard"""
     minutes: MayChange[float] = 0.0
-    """train for so long, schedules following the clock; 0: for `updates`"""
+    """length of the training in minutes, also for schedules; 0: use `updates`"""
     updates: MayChange[int] = 100
-    """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
+    """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
     save_every: MayChange[int] = 10
     """updates between checkpoints"""
     threads: MayChange[int] = 0
-    """CPU threads that train; 0: torch's default, and one for a pointing network"""
+    """CPU threads for training; 0: torch's default, or one for a pointing network"""
     seed: int = 0
-    """of all that is drawn at random: weights, tasks, sampling, order"""
+    """random seed of weights, tasks, sampling and order"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_least(self, minutes=0, updates=0, save_every=1)
 
     def progress(self, update: int, elapsed_s: float) -> float:
-        """Return the part of the training that is done after so many updates and seconds; 1 or more at its end."""
+        """Return the completed fraction of the training after `update` updates and `elapsed_s` seconds; 1 or more at the end."""
         if self.minutes:
             return elapsed_s / (60 * self.minutes)
         return update / self.updates if self.updates else 1.0
 
 
 def expect_least(settings: Any, **least: float) -> None:
-    """Raise ValueError for a setting below the least value of its name."""
+    """Raise ValueError if a setting is below its minimum. `least` contains the minima by name."""
     for name, value in least.items():
         if getattr(settings, name) < value:
             raise ValueError(f"{name} is {getattr(settings, name)}; expected at least {value}")
 
 
-def lasting(settings: Any) -> dict[str, Any]:
-    """Return the options that must not change when a run is resumed: all but those of type `MayChange`."""
+def fixed_options(settings: Any) -> dict[str, Any]:
+    """Return the options that must not change when a run is resumed: all options except those of type `MayChange`."""
     hints = get_type_hints(type(settings), include_extras=True)
-    kept = [name for name, hint in hints.items() if _MAY_CHANGE not in getattr(hint, "__metadata__", ())]
-    return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name in kept}
+    names = [name for name, hint in hints.items() if _MAY_CHANGE not in getattr(hint, "__metadata__", ())]
+    return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name in names}
 
 
 def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str) -> S:
-    """Return settings read from the command line of `python -m PROGRAM`.
+    """Parse the command line of `python -m PROGRAM` into settings.
 
-    `defaults`, by name, take precedence over the dataclass's own; names that the settings do not have are ignored. The program ends
-    with one line on a wrong option or value, and with the help on --help.
+    Args:
+        kind: Dataclass of the settings.
+        arguments: The command line, without the program.
+        defaults: Defaults by name, which take precedence over the defaults of the dataclass. Other names are ignored.
+        program: Name of the module, for help and errors.
+
+    Raises:
+        SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
+
     """
-    own: Any = fields(kind)  # type: ignore[arg-type]
-    known = {item.name: tyro.MISSING for item in own if item.default is MISSING}
-    known |= {item.name: defaults[item.name] for item in own if defaults and item.name in defaults}
+    all_fields: Any = fields(kind)  # type: ignore[arg-type]
+    values = {item.name: tyro.MISSING for item in all_fields if item.default is MISSING}
+    values |= {item.name: defaults[item.name] for item in all_fields if defaults and item.name in defaults}
     box = io.StringIO()
     try:
         if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, known, program)
+            _show_help(kind, values, program)
         else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
-            return tyro.cli(kind, args=list(arguments), default=kind(**known), prog=f"python -m {program}")
+            return tyro.cli(kind, args=list(arguments), default=kind(**values), prog=f"python -m {program}")
     except ArgumentTypeError as error:
         print_error(f"python -m {program}", error)
         raise SystemExit(BAD_INPUT) from error
@@ -243,37 +259,40 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
         if end.code:
             message = _in_one_line(box.getvalue())
             if message.startswith("Missing from"):
-                given_names = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
-                required = [f"--{name.replace('_', '-')}" for name, value in known.items() if value is tyro.MISSING]
-                missing = ", ".join(name for name in required if name not in given_names)
-                message = f"the following options are required: {missing}; see python -m {program} --help"
+                option_names = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
+                required_names = [f"--{name.replace('_', '-')}" for name, value in values.items() if value is tyro.MISSING]
+                missing_names = ", ".join(name for name in required_names if name not in option_names)
+                message = f"the following options are required: {missing_names}; see python -m {program} --help"
             if without_value := re.match(r"Missing value for argument '(--[\w-]+)'", message):
                 message = f"{without_value[1]} has no value; expected one"
             print_error(f"python -m {program}", message)
         raise
 
 
-def _show_help(kind: type[Any], known: Mapping[str, Any], program: str) -> NoReturn:
-    """Print the help of a command, its options in groups and examples at its end, and exit."""
+def _show_help(kind: type[Any], values: Mapping[str, Any], program: str) -> NoReturn:
+    """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
     hints = get_type_hints(kind, include_extras=True)
-    left = [item.name for item in fields(kind) if tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())]
-    described: Any = kind
-    if len(left) > _MOST_UNGROUPED:
+    ungrouped = [item.name for item in fields(kind) if tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())]
+    help_type: Any = kind
+    if len(ungrouped) > _MAX_UNGROUPED:
         groups: list[tuple[str, Any, Any]] = []
-        for group, (description, names) in {**GROUPS, "method": ("Options of this command alone.", " ".join(left))}.items():
-            own = [name for name in names.split() if name in left][: _START if group == "start" else None]
-            left = [name for name in left if name not in own]
-            if own:
-                part = _part(kind, group, description, own)
-                default = part(**{name: known[name] for name in own if name in known})
-                groups.append((group, Annotated[part, tyro.conf.OmitArgPrefixes], field(default=default)))
-        described = make_dataclass(kind.__name__, groups, frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__})
-        known = {}
+        for group, (description, field_names) in {
+            **GROUPS,
+            "method": ("Options of this command only.", " ".join(ungrouped)),
+        }.items():
+            names = [name for name in field_names.split() if name in ungrouped][: _START_OPTIONS if group == "start" else None]
+            ungrouped = [name for name in ungrouped if name not in names]
+            if names:
+                group_type = _group_type(kind, group, description, names)
+                default = group_type(**{name: values[name] for name in names if name in values})
+                groups.append((group, Annotated[group_type, tyro.conf.OmitArgPrefixes], field(default=default)))
+        help_type = make_dataclass(kind.__name__, groups, frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__})
+        values = {}
     try:
         tyro.cli(
-            described,
+            help_type,
             args=["--help"],
-            default=described(**known),
+            default=help_type(**values),
             prog=f"python -m {program}",
             config=(tyro.conf.SuppressFixed,),
         )
@@ -283,32 +302,43 @@ def _show_help(kind: type[Any], known: Mapping[str, Any], program: str) -> NoRet
     raise SystemExit
 
 
-def _part(kind: type[Any], group: str, description: str, own: Sequence[str]) -> Any:
-    """Return a dataclass with some of the fields of settings, and with their help texts, which tyro reads from the source."""
-    others = [
-        (item.name, Annotated[Any, tyro.conf.Fixed], field(default=None)) for item in fields(kind) if item.name not in own
+def _group_type(kind: type[Any], group: str, description: str, names: Sequence[str]) -> Any:
+    """Return a subclass of a settings dataclass whose other fields are fixed, so that the help shows only the fields `names`.
+
+    It is a subclass because tyro reads the help texts of fields from the source of the class.
+    """
+    hidden_fields = [
+        (item.name, Annotated[Any, tyro.conf.Fixed], field(default=None)) for item in fields(kind) if item.name not in names
     ]
-    told = {"__doc__": description, "__post_init__": lambda _: None}  # values that belong together are in several parts
-    return make_dataclass(group, others, bases=(kind,), frozen=True, kw_only=True, namespace=told)
+    # Checks in __post_init__ need fields of other groups.
+    namespace = {"__doc__": description, "__post_init__": lambda _: None}
+    return make_dataclass(group, hidden_fields, bases=(kind,), frozen=True, kw_only=True, namespace=namespace)
 
 
 def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:
-    """Raise ArgumentTypeError for an unknown option, or a value that its option cannot have, in the words of all our commands."""
+    """Raise ArgumentTypeError for an unknown option or an invalid value, with the same messages as all commands of the project.
+
+    Args:
+        hints: Types of the settings by name.
+        arguments: The command line.
+        advice: Text for an unknown option without a similar name.
+
+    """
     readers: dict[str, Callable[[str], object] | None] = {}
     for name, hint in hints.items():
-        config = next((each for each in getattr(hint, "__metadata__", ()) if hasattr(each, "aliases")), None)
+        config = next((item for item in getattr(hint, "__metadata__", ()) if hasattr(item, "aliases")), None)
         names = [f"--{getattr(config, 'name', None) or name}", f"--no-{name}", *(getattr(config, "aliases", None) or ())]
-        readers |= dict.fromkeys([each.replace("_", "-") for each in names], _reader(hint))
+        readers |= dict.fromkeys([alias.replace("_", "-") for alias in names], _reader(hint))
     option, read = "", None
     for word in arguments:
         value: str | None = word
         if word.startswith("--"):
             option, has_value, value = word.partition("=")
-            known = option.replace("_", "-")
-            if known not in readers:
-                hint = suggestion(known, [each for each in readers if not each.startswith("--no-")], list_all=False)
-                raise ArgumentTypeError(f"unknown argument {quote_value(word)}; {hint or advice}")
-            read, value = readers[known], value if has_value else None
+            name = option.replace("_", "-")
+            if name not in readers:
+                hint = suggestion(name, [item for item in readers if not item.startswith("--no-")], tell_all=False)
+                raise ArgumentTypeError(f"{shown(word)} is not understood; {hint or advice}")
+            read, value = readers[name], value if has_value else None
         if read is not None and value is not None:
             try:
                 read(value)
@@ -317,15 +347,15 @@ def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice:
 
 
 def _reader(hint: Any) -> Callable[[str], object] | None:
-    """Return what reads one value of an option of this type and raises ArgumentTypeError; None where any text will do."""
+    """Return the parser of one value of an option of this type, or None if any text is valid. It raises ArgumentTypeError."""
     checks, types, choices, parts = [], set[Any](), list[Any](), [hint]
     while parts:
         part = parts.pop(0)
         if get_origin(part) is Annotated:
-            checks += [each for each in part.__metadata__ if isfunction(each)]
+            checks += [item for item in part.__metadata__ if isfunction(item)]
             parts.append(get_args(part)[0])
         elif get_origin(part) in (Union, UnionType, tuple):
-            parts += [each for each in get_args(part) if each is not Ellipsis]
+            parts += [item for item in get_args(part) if item is not Ellipsis]
         elif get_origin(part) is Literal:
             choices += get_args(part)
         else:
@@ -351,21 +381,21 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
 
 
 def _in_one_line(box: str) -> str:
-    r"""Return tyro's message about a wrong option, without its frame and the help of the option, but with its suggestions.
+    r"""Return tyro's error message with its suggestions, without the frame and the help of the option.
 
     >>> _in_one_line("╭─ Error ──╮\n│ No --a   │\n│ ──────── │\n│ See help │\n╰──────────╯")
     'No --a'
     """
-    has_frame = "╭" in box  # else there is no Unicode, and the title is a part of its own
+    has_frame = "╭" in box  # without Unicode, the title is a separate paragraph
     lines = [line.strip("│ ") for line in box.splitlines() if line[:1] not in ("╭", "╰")]
     parts = " ".join(line if line.strip("─-") else "\n" * bool(line) for line in lines).split("\n")[0 if has_frame else 1 :]
     return "; ".join(part.strip() for number, part in enumerate(parts) if not number or "you meant" in part)
 
 
-def given(arguments: Sequence[str], option: str) -> str | None:
-    """Return what a command line says of an option before all of it is parsed, as what it says may set defaults of others.
+def option_value(arguments: Sequence[str], option: str) -> str | None:
+    """Return the value of one option on a command line, or None. Some options set the defaults of others before parsing.
 
-    >>> given(["--seed", "1", "--model=runs/bc"], "--model")
+    >>> option_value(["--seed", "1", "--model=runs/bc"], "--model")
     'runs/bc'
     """
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
@@ -375,9 +405,9 @@ def given(arguments: Sequence[str], option: str) -> str | None:
 
 
 def collect_rarely() -> None:
-    """Let Python look for garbage rarely in this process, and not in what there is now. For processes, not for libraries.
+    """Reduce the frequency of garbage collection in this process, and exclude all current objects. Call it in commands only.
 
-    What is kept of pages are some millions of small objects, which are no garbage and would be looked through again and again.
+    Caches of pages hold millions of small objects, which every full collection would traverse.
     """
     gc.collect()
     gc.freeze()

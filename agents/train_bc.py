@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agents.data.demonstrations import recorded_agent
-from agents.settings import collect_rarely, given, parse_settings
+from agents.settings import collect_rarely, option_value, parse_settings
 from agents.training.settings import POINTER, BCSettings, PointerBCSettings
 from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Train with the options of the command line; what a file of demonstrations says of its env and prompt are the defaults."""
-    if given(arguments, "--model") == POINTER:
+    if option_value(arguments, "--model") == POINTER:
         settings = parse_settings(PointerBCSettings, arguments, program="agents.train_bc")
         from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415 - options are refused without torch
 
         print(train_pointer(settings))
         return
-    file = given(arguments, "--demonstrations")
+    file = option_value(arguments, "--demonstrations")
     cloning = parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None, program="agents.train_bc")
     from agents.training.cloning import train  # noqa: PLC0415 - options are refused without torch
 

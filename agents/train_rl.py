@@ -17,7 +17,7 @@ import tyro
 
 from agents.cluster import StreamSettings
 from agents.models.checkpoints import agent_record, checkpoints, expect_model, is_pointer
-from agents.settings import collect_rarely, given, parse_settings
+from agents.settings import collect_rarely, option_value, parse_settings
 from agents.training.settings import METHODS, OF_LANGUAGE_MODELS, TrainSettings, hidden_from_pointing_networks
 from webarena_gym import console
 from webarena_gym.arguments import quote_value, suggestion
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--method", default="grpo")
     chosen, arguments = parser.parse_known_args(arguments)
-    method, model = chosen.method, given(arguments, "--model")
+    method, model = chosen.method, option_value(arguments, "--model")
     words = (argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_") for argument in arguments)
     kind = settings_of(method, words)
     hidden, hints = [], get_type_hints(kind, include_extras=True)

@@ -21,7 +21,7 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
-from agents.settings import NewFolder, PresentFolder, Templates, lasting, parse_settings
+from agents.settings import NewFolder, PresentFolder, Templates, fixed_options, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
@@ -248,11 +248,9 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     folder = settings.out / f"clone_{clone}_seed_{seed}"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
-    recipe = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
-    begun_at = claim_folder(
-        folder, cloned=cloned, **common, **{key: value for key, value in lasting(settings).items() if key in recipe}
-    )
-    options = agent_record(cloned) | common | recipe | {"model": str(cloned), "out": folder / "run"}
+    own = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
+    begun_at = claim(folder, cloned=cloned, **common, **{key: value for key, value in fixed_options(settings).items() if key in own})
+    options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
     marks = []
     for updates in settings.grpo_updates:
         episodes = folder / f"episodes_{updates}"

@@ -82,7 +82,7 @@ def test_envs_on_two_nodes_play_what_envs_in_this_process_do(envs):
 
 
 def test_a_killed_process_of_envs_costs_its_episodes_alone(envs):
-    pid, asked = pid_of(envs._hosts[0]), []
+    pid, asked = pid_of(envs._actors[0]), []
 
     def kill_once(request):
         asked.append(request)
@@ -100,7 +100,7 @@ def test_a_killed_process_of_envs_costs_its_episodes_alone(envs):
 @pytest.mark.slow
 def test_a_silent_process_of_envs_is_replaced(envs, monkeypatch):
     assert {item.ending for item in play(envs, 6)} == {"exited"}  # no process is still starting
-    os.kill(pid_of(envs._hosts[1]), signal.SIGSTOP)
+    os.kill(pid_of(envs._actors[1]), signal.SIGSTOP)
     with monkeypatch.context() as patch:
         patch.setattr(envs, "_step_timeout_s", 20)
         assert [item.ending for item in play(envs, 2)] == ["exited", "failed"]
@@ -200,11 +200,11 @@ def is_alive(actor):
 # The last test: it takes a node away.
 @pytest.mark.slow
 def test_a_killed_node_of_envs_costs_its_episodes_and_they_go_on_elsewhere(cluster, envs):
-    nodes = ray.get([host.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id()) for host in envs._hosts])
+    nodes = ray.get([host.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id()) for host in envs._actors])
     (away,) = cluster.worker_nodes
     assert 1 <= nodes.count(away.node_id) <= 2
     cluster.remove_node(away, allow_graceful=False)
-    for host, node in zip(envs._hosts, nodes, strict=True):
+    for host, node in zip(envs._actors, nodes, strict=True):
         while node == away.node_id and is_alive(host):
             pass
     assert {item.ending for item in play(envs, 12)} == {"failed", "exited"}

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from agents import eyes, train_eyes
-from agents.eyes import END, SCROLL, Course, Decision, Eyes, clone, demonstrate, improve, tasks_of
+from agents.eyes import END, SCROLL, Decision, EpisodeEncoder, Eyes, clone, create_tasks, demonstrate, improve
 from agents.training.settings import EyesSettings
 from tests import needs
 from webarena_gym.actions import Action, Kind
@@ -34,29 +34,29 @@ def observation(rng, beside=0):
 def decisions(seed, count, beside=0):
     rng = Random(seed)
     drawn = [observation(rng, beside) for _ in range(count)]
-    return [Decision(Course(()).look(seen), wanted) for seen, wanted in drawn]
+    return [Decision(EpisodeEncoder(()).encode(seen), wanted) for seen, wanted in drawn]
 
 
 def accuracy(network, held_out):
     with torch.no_grad():
         found = network([each.view for each in held_out])
-    return sum(int(own.argmax()) == each.chosen for own, each in zip(found, held_out, strict=True)) / len(held_out)
+    return sum(int(own.argmax()) == each.choice_index for own, each in zip(found, held_out, strict=True)) / len(held_out)
 
 
 def test_what_is_read_of_an_observation():
     seen, _ = observation(Random(0))
     seen["text"] = "[0] button 'Yes'\n[1] combobox 'Show' options: '12' (selected), '24'\n[2] textbox 'Note' value: ''"
     seen["goal"] = "Click on Yes."
-    course = Course(["red;", "7"])
-    course.take(course.look(seen), 1)
-    view = course.look(seen)
+    encoder = EpisodeEncoder(["red;", "7"])
+    encoder.take(encoder.encode(seen), 1)
+    view = encoder.encode(seen)
     clicks = [Action(Kind.CLICK, str(number)) for number in range(3)]
     selects = [Action(Kind.SELECT, "1", value) for value in ("12", "24")]
     writes = [Action(Kind.TYPE, "2", ""), Action(Kind.SEARCH, "2", "")]
     assert view.choices == [*clicks[:2], *selects, clicks[2], *writes, Action(Kind.EXIT, argument=""), SCROLL]
     assert (view.scene.shape, view.patches.shape) == ((3, *eyes.SCENE), (4, 3, *eyes.PATCH))
     assert view.marks == [1, 2, 2, 2, 3, 3, 3, 0, 0]
-    left, top, right, bottom, width, height, share, is_named, was_chosen, is_written = view.places.T
+    left, top, right, bottom, width, height, share, is_named, was_chosen, is_written = view.features.T
     assert (left[:7] < right[:7]).all()
     assert (top[:7] < bottom[:7]).all()
     assert width == pytest.approx(right - left)
@@ -71,36 +71,40 @@ def test_a_text_is_written_piece_by_piece():
     seen, _ = observation(Random(0))
     seen["text"] = "[0] textbox 'Note' value: ''\n[1] link 'Bowl'\n[2] button 'Save'"
     seen["goal"] = "Note the colour of the Blue Jug."
-    course = Course(["red;"])
+    encoder = EpisodeEncoder(["red;"])
 
     def take(choice):
-        view = course.look(seen)
-        return course.take(view, view.choices.index(choice))
+        view = encoder.encode(seen)
+        return encoder.take(view, view.choices.index(choice))
 
     assert take(Action(Kind.TYPE, "0", "")) is None
-    assert set(course.look(seen).choices) > {END, "red;", "Blue Jug", "Bowl", "Note", "Save"}
+    assert set(encoder.encode(seen).choices) > {END, "red;", "Blue Jug", "Bowl", "Note", "Save"}
     assert [take("red;"), take("Blue Jug")] == [None, None]
     assert take(END) == 'do(action="Type", argument="red; Blue Jug", element="0")'
     assert take(Action(Kind.EXIT, argument="")) is None
-    assert [take("Bowl") for _ in range(eyes.PIECES)] == [None] * (eyes.PIECES - 1) + [f'exit(message="{"Bowl " * 9}Bowl")']
+    assert [take("Bowl") for _ in range(eyes.MAX_PIECES)] == [None] * (eyes.MAX_PIECES - 1) + [
+        f'exit(message="{"Bowl " * 9}Bowl")'
+    ]
 
 
 def test_a_page_without_marks_can_be_scrolled():
     seen, _ = observation(Random(0))
     seen["boxes"][:] = -1
-    assert Course(()).look(seen).choices == [SCROLL]
+    assert EpisodeEncoder(()).encode(seen).choices == [SCROLL]
 
 
 @needs.chromium
 def test_tasks_that_need_eyes_are_demonstrated(one_chromium, tmp_path):
     """Of what a small network can choose: a search for a name of the goal, a click, an option, and a text of several pieces."""
-    tasks = tasks_of(EyesSettings(out=tmp_path, worlds=(11, 12, 13), max_steps=16))
+    tasks = create_tasks(EyesSettings(out=tmp_path, worlds=(11, 12, 13), max_steps=16))
     with closing(tasks.env):
         for name in ("box_and_ribbon", "cart_by_sticker", "save_with_pins"):
             task = next(task for task, template in tasks.train if template == f"pictures.{name}")
             decisions = demonstrate(tasks, task, Random(0))
             kinds = [
-                choice.kind for choice in (each.view.choices[each.chosen] for each in decisions) if isinstance(choice, Action)
+                choice.kind
+                for choice in (each.view.choices[each.choice_index] for each in decisions)
+                if isinstance(choice, Action)
             ]
             assert kinds[-1] == Kind.EXIT
             assert [kind for kind in kinds if kind != Kind.SCROLL_DOWN] == [step.action.kind for step in task.solution]
@@ -133,7 +137,7 @@ def test_it_learns_colours_from_pictures_alone_on_a_mark_and_beside_it(tmp_path,
 
 def test_templates_near_half_success_are_drawn_more_often():
     tasks = [(number, f"{number % 3}") for number in range(9)]
-    drawn = eyes.draw(tasks, {"0": 1.0, "1": 0.0}, 600, Random(0))  # of "2" nothing is known
+    drawn = eyes.sample_tasks(tasks, {"0": 1.0, "1": 0.0}, 600, Random(0))  # of "2" nothing is known
     counts = Counter(name for _, name in drawn)
     assert 450 < counts["2"] < 580
     assert min(counts["0"], counts["1"]) > 20

@@ -46,7 +46,7 @@ class Streaming:
         self.envs = tiny.create_envs(TASKS, num_envs)
         sizes = {"tasks_per_update": 3, "group_size": 2, "dynamic_sampling": 1, "staleness": 0, "overlap": False}
         changed = SimpleNamespace(**{**sizes, **settings})
-        self.stream = GroupStream(Collector(self.envs, policy), self.draw, policy.load, changed, begun=begun)
+        self.stream = GroupStream(Collector(self.envs, policy), self.draw, policy.load, changed, group_count=begun)
 
     def draw(self, number):
         self.drawn.append(number)
@@ -71,7 +71,7 @@ def test_without_staleness_each_batch_is_begun_after_the_update_before_and_none_
     with Streaming(Scripted(newest_first=True)) as streaming:
         for version in range(3):
             assert streaming.numbers(version) == [3 * version + place for place in range(3)]
-            assert len(streaming.drawn) == streaming.stream.begun == 3 * (version + 1)
+            assert len(streaming.drawn) == streaming.stream.group_count == 3 * (version + 1)
         assert [version for version, _ in streaming.policy.loads] == [0, 1, 2]
     with Streaming(Scripted(), begun=6) as resumed:
         assert resumed.numbers(2) == [6, 7, 8]
@@ -132,9 +132,9 @@ def test_groups_that_are_too_old_are_dropped_whole_and_counted():
 def test_no_more_groups_are_under_way_or_finished_than_there_is_room_for():
     with Streaming(Scripted(), num_envs=60, staleness=1) as streaming:
         streaming.stream.batch(0)
-        assert streaming.stream.begun == 6
+        assert streaming.stream.group_count == 6
         streaming.stream.batch(1)
-        assert streaming.stream.begun == 9
+        assert streaming.stream.group_count == 9
         assert streaming.policy.most <= 12
 
 
@@ -143,7 +143,7 @@ def test_dynamic_sampling_plays_other_groups_for_equal_ones_until_it_has_tried_l
         batch = streaming.stream.batch(0)
         assert [group.number for group in batch.groups] == [0, 1, 2, 3, 4]
         assert [group.number for group in batch.groups if group.has_equal_rewards] == [0, 3]
-        assert streaming.stream.begun == 5  # none of them in vain
+        assert streaming.stream.group_count == 5  # none of them in vain
     with Streaming(Scripted(), dynamic_sampling=2) as streaming:  # it takes equal ones when it has tried long enough
         assert streaming.numbers(0) == list(range(6))
 
@@ -159,7 +159,7 @@ def test_the_next_batch_is_collected_while_the_model_learns():
             assert streaming.stream._ahead.result().stale == 0  # complete before it is asked for
     assert numbers == list(range(12))
     assert len({thread for _, thread in policy.loads}) == 1  # never while the other thread samples
-    with pytest.raises(ValueError, match="expected a staleness of 1 or more, not 0"):
+    with pytest.raises(ValueError, match="expected at least 1 with overlap"):
         Streaming(Scripted(), overlap=True)
 
 
@@ -178,7 +178,7 @@ def test_an_error_while_the_model_learns_is_raised_with_the_next_batch():
 def test_closing_ends_what_is_collected_meanwhile():
     policy = Scripted()
     with Streaming(policy, overlap=True, staleness=1) as streaming:
-        policy.replies = lambda timeout_s=None: [] if streaming.stream.begun > 3 else Scripted.replies(policy, timeout_s)
+        policy.replies = lambda timeout_s=None: [] if streaming.stream.group_count > 3 else Scripted.replies(policy, timeout_s)
         streaming.stream.batch(0)
     assert streaming.stream._ahead.done()
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from agents import grpo
-from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, shard_ranks
+from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks, split_by_tokens
 from agents.data.trajectories import Sample, Step, Trajectory
 from agents.rollouts.players import LostProcessError
-from agents.training.distributed import ALONE, Ranks, launch
+from agents.training.distributed import SINGLE_RANK, Ranks, launch
 from agents.training.rollouts import weighted
 from tests import tiny
 
@@ -71,7 +71,7 @@ def tiny_model():
 class Learner:
     """A model with the state of its run, alone or sharded among ranks."""
 
-    def __init__(self, model=None, ranks=ALONE, **options):
+    def __init__(self, model=None, ranks=SINGLE_RANK, **options):
         torch.set_num_threads(1)
         made, self.args = tiny.language_model(model or tiny_model(), **options)
         first = deepcopy(made.network) if options.get("kl_weight") else None
@@ -86,7 +86,7 @@ class Learner:
 
     @property
     def whole(self):
-        return getattr(self.own, "whole", self.own.network)
+        return getattr(self.own, "full_network", self.own.network)
 
     def learn(self, steps, rng, progress=0.0):
         loss, optimizer = partial(grpo.clipped_loss, self.args), self.state.optimizer
@@ -128,7 +128,7 @@ def train_in_shards(model, state):
     runs["resumed"] = train(resumed, lessons=[2])
     for name in COPIED:  # processes with whole copies of the model, which play and learn a part each
         learner = Learner(**CASES[name])
-        learner.ranks = Ranks.here()
+        learner.ranks = Ranks.current()
         runs[f"{name} in whole copies"] = train(learner)
     return runs
 
@@ -196,19 +196,19 @@ def test_adapters_learn_and_the_weights_stay():
 
 def test_parts_hold_every_sample_once_and_about_as_many_tokens():
     samples = [Sample(item.step.prompt_ids, item.step.response_ids) for item in lesson(groups=10, trajectories=8)]
-    parts = deal(samples, 4)
+    parts = split_by_tokens(samples, 4)
     assert sorted(index for part in parts for index in part) == list(range(len(samples)))
     prompts = [{samples[index].prompt_ids for index in part} for part in parts]
     assert sum(map(len, prompts)) == len(set.union(*prompts))
     tokens = [sum(map(len, own)) for own in prompts]
     assert max(tokens) < 1.3 * min(tokens)
     # A rank may have nothing to do.
-    assert deal([Sample((1,), (2,)), Sample((1,), (3,))], 2) in ([[0, 1], []], [[], [0, 1]])
-    assert deal([], 2) == [[], []]
+    assert split_by_tokens([Sample((1,), (2,)), Sample((1,), (3,))], 2) in ([[0, 1], []], [[], [0, 1]])
+    assert split_by_tokens([], 2) == [[], []]
 
 
 def fail_in_the_second():
-    ranks = Ranks.here()
+    ranks = Ranks.current()
     if ranks.index == 1:
         raise ZeroDivisionError("a blunder")
     return ranks.gather([1])
@@ -222,7 +222,7 @@ class DiesWhenRead:
 
 
 def end_the_second(how):
-    ranks = Ranks.here()
+    ranks = Ranks.current()
     if ranks.index == 1:
         os.kill(os.getpid(), signal.SIGKILL) if how == "killed" else os._exit(3)
     return ranks.gather([1])

@@ -138,7 +138,7 @@ def test_what_is_spent_is_counted_alike_by_all_trainers(tmp_path, clone):
         assert 0 < records[0]["cpu_minutes"] < records[1]["cpu_minutes"] < 1
 
 
-FORKS = "forks and searches are played in envs of this process"
+FORKS = "expected none of them with forks or searches"
 
 
 @pytest.mark.parametrize(("method", "changes", "message"), [

@@ -16,7 +16,7 @@ from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.curriculum import Group
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
-from agents.settings import lasting
+from agents.settings import fixed_options
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
@@ -192,7 +192,7 @@ RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
     ({"constrained": True, "cluster": "local"}, "cluster is 'local'"),
     ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
     ({**RECOMPUTED, "history": "full"}, "history 'compressed'"),
-    ({"cluster": "local", "workers": 2}, "workers is 2, but envs of a cluster are in its env_workers"),
+    ({"cluster": "local", "workers": 2}, "workers is 2; expected 0 with a cluster"),
     ({"updates": -1}, "updates is -1; expected at least 0"),
     ({"save_every": 0}, "save_every is 0; expected at least 1"),
     ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
@@ -296,8 +296,8 @@ def test_every_option_is_explained_some_may_change_and_the_help_shows_at_most_41
     assert options_of(text) >= {"--" + name.replace("_", "-") for name in {*vars(made)} - hidden}
     assert options_of(text).isdisjoint("--" + name.replace("_", "-") for name in hidden - {"window", "contexts"})
     assert command != "grpo" or len({*vars(made)} - hidden) <= 41
-    assert {"minutes", "out", "threads"}.isdisjoint(lasting(made))
-    assert {"learning_rate", "max_steps", "seed"} <= {*lasting(made)}
+    assert {"minutes", "out", "threads"}.isdisjoint(fixed_options(made))
+    assert {"learning_rate", "max_steps", "seed"} <= {*fixed_options(made)}
 
 
 def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):

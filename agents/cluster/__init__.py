@@ -1,6 +1,6 @@
-"""Training on rollouts that are played meanwhile or elsewhere: a stream of groups, envs and engine as actors on a Ray cluster, a sharded learner.
+"""Asynchronous and distributed training: a stream of rollout groups, envs and engines in Ray actors, and a sharded learner.
 
-The package can be imported without Ray; its modules `envs` and `engines` need it.
+The package can be imported without Ray. Its modules `envs` and `engines` require Ray.
 """
 
 from dataclasses import dataclass
@@ -10,24 +10,24 @@ from agents.settings import MayChange
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSettings:
-    """Lag of rollouts behind the model, and their place: the options that `agents.grpo` itself does without."""
+    """Options of asynchronous and distributed rollouts, which `agents.grpo` does not have."""
 
     staleness: MayChange[int] = 0
-    """updates that a group's oldest reply may lie behind the model that learns from it; older groups are dropped"""
+    """maximum number of updates between the parameters of a group's oldest reply and those that are trained; older groups are dropped"""
     overlap: MayChange[bool] = False
-    """collect the next batch while the model learns, with a copy of the parameters; needs a staleness of 1 or more"""
+    """collect the next batch during an update, with a copy of the parameters; requires staleness of at least 1"""
     workers: MayChange[int] = 0
-    """processes that share the envs; 0: they are in this one"""
+    """processes that run the envs; 0: the training process runs them"""
     cluster: MayChange[str] = ""
-    """Ray cluster to train on: its address, auto for the one on this machine, local to start one; by default none"""
+    """Ray cluster to train on: an address, auto (the cluster of this machine) or local (start one); by default none"""
     learners: MayChange[int] = 1
-    """cluster: processes that train the model together"""
+    """cluster: processes that train the sharded model"""
     learner_restarts: MayChange[int] = 0
-    """cluster: how often to resume from the newest checkpoint after a learner was lost"""
+    """cluster: maximum number of restarts from the newest checkpoint after a learner was lost"""
     env_workers: MayChange[int] = 1
     """cluster: actors that run the envs, with one CPU each"""
     env_resource: MayChange[str] = ""
-    """cluster: a Ray resource that nodes with envs must have, one unit per actor; by default none"""
+    """cluster: a Ray resource that nodes of envs must have, one unit per actor; by default none"""
     gpus: MayChange[bool] = False
     """cluster: give the engine and each learner a GPU"""
 

@@ -15,15 +15,22 @@ from agents.settings import ENV_ID
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
-LOST = (RayActorError, ObjectLostError)
+ACTOR_ERRORS = (RayActorError, ObjectLostError)
 
 
 class RayEnvs:
-    """Envs with their browsers in actors that Ray spreads over its nodes. Implements `agents.rollouts.envs.Envs`.
+    """Envs in Ray actors that are spread over the nodes. Implements `agents.rollouts.envs.Envs`.
 
-    Env i is in the actor i % workers, which has one CPU and `resources`, such as {"browsers": 1}. If an actor dies, or gives no result
-    for `step_timeout_s` while it has work or is started, its episodes end with `info["failure"]`, and a new actor is started on any node
-    with room. `make_env` must be picklable by cloudpickle.
+    Env i is in actor i % workers. If an actor dies or exceeds the time limit, its episodes end with `info["failure"]`, and a new actor is
+    started on any node with free resources.
+
+    Args:
+        make_env: Creates an env. It must be picklable by cloudpickle.
+        num_envs: Number of envs.
+        workers: Number of actors, with one CPU each.
+        resources: Further Ray resources of each actor, for example {"browsers": 1}.
+        step_timeout_s: Maximum time between two results of an actor with pending work, including its start, in seconds.
+
     """
 
     def __init__(
@@ -36,78 +43,80 @@ class RayEnvs:
         self._make_env = ray.put(make_env)
         self._options = {"num_cpus": 1, "resources": dict(resources or {}), "scheduling_strategy": "SPREAD"}
         self._step_timeout_s = step_timeout_s
-        self._hosts = [self._start() for _ in range(workers)]
-        self._heard_s = [0.0] * workers  # when each last gave a result, or got work while it had none
-        self._under_way: dict[Any, tuple[int, Any]] = {}  # by reference, the env and its actor
-        self._lost: set[int] = set()  # envs whose episode was lost with an actor
+        self._actors = [self._start() for _ in range(workers)]
+        self._active_s = [0.0] * workers  # time of each actor's last result, or of the first call while it was idle
+        self._calls: dict[Any, tuple[int, Any]] = {}  # env id and actor of pending calls, by reference
+        self._lost_envs: set[int] = set()  # envs whose episode was lost with an actor
         self._ready: dict[int, Result] = {}
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
         """Start an episode in each of these envs."""
         for env_seed, env_options, env_id in zip(seed, options, env_ids, strict=True):
-            self._lost.discard(env_id)
-            self._tell(env_id, "reset", env_seed, env_options)
+            self._lost_envs.discard(env_id)
+            self._call(env_id, "reset", env_seed, env_options)
 
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
         """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
-            if env_id in self._lost:
+            if env_id in self._lost_envs:
                 self._ready[env_id] = failed_result("its actor was lost")
             else:
-                self._tell(env_id, "step", action)
+                self._call(env_id, "step", action)
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
-        """Return the Results that are ready, by env id; those of one call are in the order in which their work was given."""
-        until = time.monotonic() + (float("inf") if timeout_s is None else timeout_s)
-        while self._under_way and not self._ready:
-            patience = min(until, *map(self._deadline, self._busy())) - time.monotonic()
-            ray.wait(list(self._under_way), timeout=max(patience, 0.0))
-            finished, _ = ray.wait(list(self._under_way), num_returns=len(self._under_way), timeout=0)
-            for reference in finished:
-                env_id, host = self._under_way.pop(reference)
-                number = env_id % len(self._hosts)
+        """Return the results that are ready, by env id, in the order of their calls; wait for the first one for at most `timeout_s` seconds."""
+        deadline_s = time.monotonic() + (float("inf") if timeout_s is None else timeout_s)
+        while self._calls and not self._ready:
+            wait_s = min(deadline_s, *map(self._actor_deadline, self._busy_actors())) - time.monotonic()
+            ray.wait(list(self._calls), timeout=max(wait_s, 0.0))
+            finished_calls, _ = ray.wait(list(self._calls), num_returns=len(self._calls), timeout=0)
+            for reference in finished_calls:
+                env_id, actor = self._calls.pop(reference)
+                index = env_id % len(self._actors)
                 try:
                     self._ready[env_id] = ray.get(reference)
-                    self._heard_s[number] = time.monotonic()
-                except LOST as error:
+                    self._active_s[index] = time.monotonic()
+                except ACTOR_ERRORS as error:
                     self._ready[env_id] = failed_result(str(error))
-                    if self._hosts[number] is host:
-                        self._hosts[number] = self._start()
-                        self._lost.update(range(number, self.num_envs, len(self._hosts)))
-            for number in self._busy():
-                if time.monotonic() > self._deadline(number):
-                    ray.kill(self._hosts[number])  # its calls then fail like those of any dead actor
-                    self._heard_s[number] = time.monotonic()
-            if time.monotonic() >= until:
+                    if self._actors[index] is actor:
+                        self._actors[index] = self._start()
+                        self._lost_envs.update(range(index, self.num_envs, len(self._actors)))
+            for index in self._busy_actors():
+                if time.monotonic() > self._actor_deadline(index):
+                    ray.kill(self._actors[index])  # its calls then fail like those of any dead actor
+                    self._active_s[index] = time.monotonic()
+            if time.monotonic() >= deadline_s:
                 break
         ready, self._ready = self._ready, {}
         return ready
 
     def close(self) -> None:
         """End the actors."""
-        for host in self._hosts:
-            ray.kill(host)
-        self._hosts.clear()
+        for actor in self._actors:
+            ray.kill(actor)
+        self._actors.clear()
 
     def _start(self) -> Any:
-        return ray.remote(_Host).options(**self._options).remote(self._make_env, self.num_envs)
+        return ray.remote(_EnvActor).options(**self._options).remote(self._make_env, self.num_envs)
 
-    def _tell(self, env_id: int, name: str, *arguments: Any) -> None:
-        number = env_id % len(self._hosts)
-        if number not in self._busy():
-            self._heard_s[number] = time.monotonic()
-        host = self._hosts[number]
-        self._under_way[getattr(host, name).remote(env_id, *arguments)] = (env_id, host)
+    def _call(self, env_id: int, method: str, *arguments: Any) -> None:
+        """Call a method of the env's actor. `poll` returns the result."""
+        index = env_id % len(self._actors)
+        if index not in self._busy_actors():
+            self._active_s[index] = time.monotonic()
+        actor = self._actors[index]
+        self._calls[getattr(actor, method).remote(env_id, *arguments)] = (env_id, actor)
 
-    def _busy(self) -> list[int]:
-        return sorted({env_id % len(self._hosts) for env_id, _ in self._under_way.values()})
+    def _busy_actors(self) -> list[int]:
+        """Return the indices of actors with pending calls."""
+        return sorted({env_id % len(self._actors) for env_id, _ in self._calls.values()})
 
-    def _deadline(self, number: int) -> float:
-        return self._heard_s[number] + self._step_timeout_s
+    def _actor_deadline(self, index: int) -> float:
+        return self._active_s[index] + self._step_timeout_s
 
 
-class _Host:
-    """The actor: envs in a process on some node."""
+class _EnvActor:
+    """The Ray actor of envs."""
 
     def __init__(self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int) -> None:
         self._envs = InProcessEnvs(make_env, num_envs)

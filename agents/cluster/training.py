@@ -1,7 +1,7 @@
-"""Multi-turn reinforcement on a stream of rollouts: what `agents.train_rl` runs with --overlap, --staleness, --workers or --cluster.
+"""The training loop of `agents.train_rl` with --overlap, --staleness, --workers or --cluster: a stream of rollouts, and several ranks.
 
-Rank 0 plays, or lets others play, and makes the steps to train on; all ranks learn from them with the functions of `agents.grpo`. The
-other ranks have shards of the model.
+Rank 0 collects rollouts and computes training steps. All ranks compute updates with the functions of `agents.grpo`. With several ranks,
+each has a shard of the model.
 """
 
 import time
@@ -35,134 +35,147 @@ from webarena_gym.tasks import Task
 
 
 class RolloutBatch(NamedTuple):
-    """The groups for one update, and what it took to get them."""
+    """The groups of one update."""
 
     groups: list[Group]
-    stale: int  # groups that were dropped
-    shares: dict[Stage, float]  # where the envs' time went
+    stale: int  # number of stale groups, which were dropped
+    shares: dict[Stage, float]  # fractions of the envs' time by stage
 
 
 class GroupStream:
-    """A stream of groups, batch by batch.
+    """Collects batches of groups with bounded staleness.
 
-    `draw` chooses the task of a group by its number; `load` brings the learner's newest parameters, of the given version, to whoever
-    samples. `begun` is how many groups there were before, in a run that goes on. `args` has the sizes, `staleness` and `overlap`.
+    With staleness 0, all groups of a batch start after the previous update and are in this batch, so a run can be resumed exactly. With
+    greater staleness, groups continue across updates, and a batch contains the groups that are finished first.
 
-    The stream is bounded: with staleness 0 a batch's groups are begun after the update before it and none is left over, so a run
-    can be resumed exactly; with more, groups go on across updates and whichever are finished first make a batch.
+    Args:
+        collector: Plays the episodes.
+        draw: Returns the task of a group by the group's number.
+        load: Loads the newest parameters, with the given version, into the policy.
+        args: Settings with `tasks_per_update`, `group_size`, `dynamic_sampling`, `staleness` and `overlap`.
+        group_count: Number of groups that a resumed run has started before.
+
+    Raises:
+        ValueError: `overlap` is set with staleness 0.
+
     """
 
     def __init__(
         self, collector: Collector | Players, draw: Callable[[int], Task], load: Callable[[int], None], args: Any, *,
-        begun: int = 0,
+        group_count: int = 0,
     ) -> None:  # fmt: skip
         if args.overlap and not args.staleness:
-            raise ValueError("overlap learns from rollouts of the weights before; expected a staleness of 1 or more, not 0")
-        self.begun = begun
+            raise ValueError("staleness is 0; expected at least 1 with overlap, which trains on rollouts of earlier parameters")
+        self.group_count = group_count
         self._collector, self._draw, self._load, self._args = collector, draw, load, args
-        # How many groups may be under way, or finished and not yet learned from.
-        self._room = args.tasks_per_update * (1 + args.staleness - args.overlap)
-        self._open: dict[int, tuple[Task, int | None, dict[int, Trajectory]]] = {}  # by group; the last are episodes by number
+        # Maximum number of groups that are active, or finished and not yet in a batch.
+        self._capacity = args.tasks_per_update * (1 + args.staleness - args.overlap)
+        # Active groups by number: the task, the step limit, and the finished episodes by number.
+        self._active: dict[int, tuple[Task, int | None, dict[int, Trajectory]]] = {}
         self._max_steps: int | None = None
-        self._ahead: Future[RolloutBatch] | None = None
+        self._next_batch: Future[RolloutBatch] | None = None
         self._thread = ThreadPoolExecutor(1, "rollouts") if args.overlap else None
 
     def batch(self, version: int, max_steps: int | None = None) -> RolloutBatch:
-        """Return the groups for the update of this version of the weights. With `overlap`, begin to collect the next meanwhile.
+        """Return the groups for an update of the parameters of this version. With `overlap`, also start to collect the next batch.
 
-        Groups that are begun from now on have episodes of at most `max_steps`.
-        Raises RolloutError when all of its rollouts failed.
+        `max_steps` is the step limit of groups that start from now on; None is the env's limit.
+
+        Raises:
+            RolloutError: All rollouts of the batch failed.
+
         """
-        batch = self._ahead.result() if self._ahead else None
+        batch = self._next_batch.result() if self._next_batch else None
         self._max_steps = max_steps
         self._load(version)
         if batch is None:
             batch = self._collect(version)
         if self._thread:
-            self._ahead = self._thread.submit(self._collect, version + 1)
+            self._next_batch = self._thread.submit(self._collect, version + 1)
         failures = [item.failure for group in batch.groups for item in group.trajectories]
         if all(failures):
             raise RolloutError(f"all {len(failures)} rollouts failed; the last one: {failures[-1]}")
         return batch
 
     def close(self) -> None:
-        """Stop what is under way."""
+        """Stop the collector and its thread."""
         self._collector.stop()
         if self._thread:
             self._thread.shutdown()
 
     def _collect(self, version: int) -> RolloutBatch:
         """Play until there are enough groups for the update of this version."""
-        wanted, size = self._args.tasks_per_update, self._args.group_size
+        target, size = self._args.tasks_per_update, self._args.group_size
         groups: list[Group] = []
-        stale = replaced = 0
-        self._begin(0)
+        stale = extra = 0
+        self._start_groups(0)
         for episode, trajectory in self._collector.play():
-            task, max_steps, over = self._open[episode.group]
-            over[episode.number] = trajectory
-            if len(over) == size:
-                del self._open[episode.group]
-                group = Group(episode.group, task, [item for _, item in sorted(over.items())], max_steps)
+            task, max_steps, trajectories = self._active[episode.group]
+            trajectories[episode.number] = trajectory
+            if len(trajectories) == size:
+                del self._active[episode.group]
+                group = Group(episode.group, task, [item for _, item in sorted(trajectories.items())], max_steps)
                 if group.is_stale(version, self._args.staleness):
                     stale += 1
                 else:
                     groups.append(group)
-                    # Equal ones, for which dynamic sampling plays others, tell nothing apart, but how the policy does.
-                    replaced += group.has_equal_rewards and replaced < wanted * (self._args.dynamic_sampling - 1)
-            if len(groups) - replaced == wanted:
+                    # Dynamic sampling plays other groups in place of groups with equal rewards, which remain in the metrics.
+                    extra += group.has_equal_rewards and extra < target * (self._args.dynamic_sampling - 1)
+            if len(groups) - extra == target:
                 break
-            self._begin(len(groups) - replaced)
+            self._start_groups(len(groups) - extra)
         return RolloutBatch(sorted(groups, key=lambda group: group.number), stale, self._collector.take_time_fractions())
 
-    def _begin(self, finished: int) -> None:
-        """Begin groups while envs are free and there is room for what is under way and what is finished."""
-        while self._collector.has_capacity and len(self._open) + finished < self._room:
-            number, self.begun = self.begun, self.begun + 1
+    def _start_groups(self, finished_groups: int) -> None:
+        """Start groups while the collector has free envs and the stream has capacity."""
+        while self._collector.has_capacity and len(self._active) + finished_groups < self._capacity:
+            number, self.group_count = self.group_count, self.group_count + 1
             task = self._draw(number)
-            self._open[number] = task, self._max_steps, {}
+            self._active[number] = task, self._max_steps, {}
             self._collector.submit(group_episodes(task, number, self._args.group_size, self._max_steps))
 
 
 def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) -> Path:
-    """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
+    """Train and return the folder of the last checkpoint. The default tasks are drawn from the worlds of `args`."""
     ranks = shard_ranks()
     _check(args, ranks, create)
     if threads := args.threads or kind_of(args.model).threads:
         torch.set_num_threads(threads)
-    last = ranks.share(open_run(args, args.out) if ranks.is_main else None)
-    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
-    elapsed_s, spent = record["elapsed_s"], record["spent"]
-    if last and args.trained(update, elapsed_s, spent) >= 1:
-        return last.path
-    source = last.path if last else args.model
+    checkpoint = ranks.share(open_run(args, args.out) if ranks.is_main else None)
+    update, record = (
+        (checkpoint.update, checkpoint.progress()) if checkpoint else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
+    )
+    elapsed_s, usage = record["elapsed_s"], record["spent"]
+    if checkpoint and args.trained(update, elapsed_s, usage) >= 1:
+        return checkpoint.path
+    source = checkpoint.path if checkpoint else args.model
     load: Any = partial(ShardedLanguageModel.load, ranks=ranks) if ranks.count > 1 else kind_of(args.model).load
     model, reference = load(source, args), load(args.model, args) if getattr(args, "kl_weight", 0) else None
     with ExitStack() as stack:
         if ranks.is_main:
-            method, counted, stream = _play(stack, args, source, model, tasks, create, record["groups"])
-            meter = Meter(counted, spent, Ranks())
-        else:  # it makes no steps, and learns from those of rank 0
+            method, player, stream = _create_stream(stack, args, source, model, tasks, create, record["groups"])
+            meter = Meter(player, usage, Ranks())
+        else:  # other ranks receive their training steps from rank 0
             method = SimpleNamespace(state_dict=dict, load_state_dict=lambda _: None, loss=partial(clipped_loss, args))
         state = (ShardedState if ranks.count > 1 else State)(args, model, method)
-        if last:
-            last.restore(state)
+        if checkpoint:
+            checkpoint.restore(state)
         metrics = stack.enter_context(Metrics(args.out, update, create.title, is_silent=not ranks.is_main))
 
         def save() -> Path:
-            """Write a checkpoint in rank 0; every rank must call it."""
+            """Write a checkpoint in rank 0. All ranks must call it."""
             if not ranks.is_main:
                 state.state_dict()
                 return Path(args.out)
-            progress = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spent}
-            result = state.result if ranks.count == 1 else model.whole
-            checkpoint = save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent())
-            return checkpoint.path
+            progress = {"elapsed_s": elapsed_s, "groups": stream.group_count, "spent": usage}
+            result = state.result if ranks.count == 1 else model.full_network
+            return save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent()).path
 
-        if ranks.count == 1:  # all ranks are needed to save what is sharded
+        if ranks.count == 1:  # saving a sharded model after an error would need all ranks
             stack.enter_context(save_on_error(args.out, save, lambda: update))
         while True:
             start_s, plan = time.perf_counter(), None
-            if ranks.is_main and (progress := args.trained(update, elapsed_s, spent)) < 1:
+            if ranks.is_main and (progress := args.trained(update, elapsed_s, usage)) < 1:
                 rng = Random(f"{args.seed}/{update}")
                 batch = stream.batch(update, args.limit(progress))
                 rollout_s = time.perf_counter() - start_s
@@ -172,40 +185,41 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
             plan = ranks.share(plan)
             if plan is None:
                 return save()
-            learned = learn(
+            learner_metrics = learn(
                 model, state.optimizer, plan[0], method.loss, args, plan[1], reference=reference, progress=plan[2], ranks=ranks
             )
             if isinstance(model, ShardedLanguageModel):
                 model.gather()
             state.average()
             if ranks.is_main:
-                spent = meter.read(steps, args.epochs)
-                values |= learned | describe(batch.groups, steps, update, batch.shares) | {"stale_groups": batch.stale} | spent
-                spent_s = time.perf_counter() - start_s
-                elapsed_s += spent_s
+                usage = meter.read(steps, args.epochs)
+                values |= learner_metrics | describe(batch.groups, steps, update, batch.shares)
+                values |= {"stale_groups": batch.stale} | usage
+                update_s = time.perf_counter() - start_s
+                elapsed_s += update_s
                 metrics.log(update + 1, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-                text = f"training success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s"
-                metrics.show(args.trained(update + 1, elapsed_s, spent), text)
+                text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
+                metrics.show(args.trained(update + 1, elapsed_s, usage), text)
             update += 1
             if update % args.save_every == 0:
                 save()
 
 
-def _play(
+def _create_stream(
     stack: ExitStack, args: Any, source: str | Path, model: Any, tasks: Sequence[Task] | None, create: Callable[..., Any],
-    begun: int,
+    group_count: int,
 ) -> tuple[Any, Any, GroupStream]:  # fmt: skip
-    """Return the method, the stream of its groups and what counts replies: a policy here, or processes of players."""
+    """Return the method, the policy or the players, which count replies, and the stream. They are closed with `stack`."""
     tasks = training_tasks(args, tasks)
-    network = getattr(model, "whole", model.network)
+    network = getattr(model, "full_network", model.network)
     count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
     players = None
     if count > 1:
         make_player = partial(_make_player, args, source, tasks, -(-args.num_envs // count))
         players = Players(make_player, count, num_envs=args.num_envs, seed=args.seed)
-    # What is trained meanwhile is not to be sampled from in this process.
-    is_apart = args.overlap and not (players or args.vllm or args.cluster)
-    sampled = deepcopy(network) if is_apart else network
+    # With overlap, this process samples while it trains, so sampling needs a copy of the parameters.
+    needs_copy = args.overlap and not (players or args.vllm or args.cluster)
+    sampling_network = deepcopy(network) if needs_copy else network
     policy: Any
     if isinstance(model, PointingNetwork):
         policy = model.policy()
@@ -214,7 +228,7 @@ def _play(
 
         policy = model.policy(RayEngine(partial(create_engine, args, encoder=model.encoder), network, gpus=int(args.gpus)))
     else:
-        policy = model.policy(create_engine(args, sampled, model.encoder))
+        policy = model.policy(create_engine(args, sampling_network, model.encoder))
     envs: Any
     if args.cluster:
         from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
@@ -223,33 +237,36 @@ def _play(
     else:
         envs = create_envs(tasks, args.num_envs, workers=args.workers, **args.env_arguments())
     stack.enter_context(closing(envs))
-    counted = stack.enter_context(closing(players or policy))
+    player = stack.enter_context(closing(players or policy))
     method = create(args, tasks, model, envs, policy)
 
     def load_parameters(version: int) -> None:
-        if sampled is not network:
-            sampled.load_state_dict(network.state_dict())
-        counted.load(sampled, version)
+        if sampling_network is not network:
+            sampling_network.load_state_dict(network.state_dict())
+        player.load(sampling_network, version)
 
     collector = players or Collector(envs, policy, seed=args.seed, env=args.env())
-    stream = stack.enter_context(closing(GroupStream(collector, method.draw, load_parameters, args, begun=begun)))
-    return method, counted, stream
+    stream = GroupStream(collector, method.draw, load_parameters, args, group_count=group_count)
+    return method, player, stack.enter_context(closing(stream))
 
 
 def _check(args: Any, ranks: Ranks, create: Any) -> None:
-    """Raise ValueError for settings that do not go together."""
+    """Raise ValueError for incompatible settings."""
     kind_of(args.model).check(args)
     if args.cluster and args.workers:
-        raise ValueError(f"workers is {args.workers}, but envs of a cluster are in its env_workers; expected 0")
+        raise ValueError(f"workers is {args.workers}; expected 0 with a cluster, whose envs are in its env_workers")
     is_local = getattr(args, "advantages", "") == "forks" or hasattr(args, "search_width")
     if is_local and (args.workers or args.cluster or args.staleness):
-        raise ValueError("forks and searches are played in envs of this process; expected no workers, cluster or staleness")
+        raise ValueError(
+            f"workers is {args.workers}, cluster {args.cluster!r} and staleness {args.staleness}; expected none of them with "
+            "forks or searches, which need envs in this process"
+        )
     if (args.overlap or args.cluster or ranks.count > 1) and not issubclass(create, GRPO):
         raise ValueError(
             f"overlap is {args.overlap} and cluster {args.cluster!r}; expected neither of them with {create.title}"
         )
     if getattr(args, "distilled", 0):
-        raise ValueError(f"distilled is {args.distilled}; expected 0 with rollouts that are played meanwhile or elsewhere")
+        raise ValueError(f"distilled is {args.distilled}; expected 0 with asynchronous or distributed rollouts")
     if args.average and ranks.count > 1:
         raise ValueError(f"average is {args.average}; expected 0 with {ranks.count} ranks")
     if args.processes > 1:
@@ -259,7 +276,7 @@ def _check(args: Any, ranks: Ranks, create: Any) -> None:
 
 
 def _make_player(args: Any, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
-    """Return what plays in a process of its own, with its copy of the model."""
+    """Return the player of one process, with a copy of the model."""
     model = kind_of(source).load(source, args)
     policy: Any = model.policy()
 

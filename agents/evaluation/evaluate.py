@@ -138,9 +138,9 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if is_vision_model(policy):
         model, processor = load_vision_model(policy, settings.dtype)
         sampling |= {"temperature": temperature, "max_prompt_tokens": settings.max_prompt_tokens}
-        return ScriptedPolicy(vision_replies(model.to(Ranks.here().device), processor, prompt, **sampling))
+        return ScriptedPolicy(vision_replies(model.to(Ranks.current().device), processor, prompt, **sampling))
     model, tokenizer = load_model(policy)
-    model.to(Ranks.here().device)  # type: ignore[arg-type]
+    model.to(Ranks.current().device)  # type: ignore[arg-type]
     encoder = PromptEncoder.of_model(model, tokenizer, system)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - slow import; invalid options are reported first
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from agents.settings import lasting
+from agents.settings import fixed_options
 from webarena_gym.arguments import reason_of
 from webarena_gym.console import writing
 from webarena_gym.errors import WebArenaGymError
@@ -190,7 +190,7 @@ def open_run(settings: Any, out: Path) -> Checkpoint | None:
     """
     lock_folder(out)
     saved = checkpoints(out)
-    record_settings(out, lasting(settings), is_resumed=bool(saved))
+    record_settings(out, fixed_options(settings), is_resumed=bool(saved))
     return saved[-1] if saved else None
 
 

@@ -65,7 +65,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         }
         demonstrations = demonstrate(tasks, **played, **args.env_arguments())
     model, tokenizer = load_model(last.path) if last else _start(args, demonstrations)
-    model.to(Ranks.here().device)  # type: ignore[arg-type]
+    model.to(Ranks.current().device)  # type: ignore[arg-type]
     prepare_for_training(model, args)
     encoder = PromptEncoder.of_model(model, tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)

@@ -29,7 +29,7 @@ from webarena_gym.vector.pool import CONTEXTS, without_main_module
 T = TypeVar("T")
 
 _PATIENCE = timedelta(days=7)  # timeout of the process group
-_ENDING_S = 5.0  # time for a process to exit before it is killed
+_SHUTDOWN_S = 5.0  # time for a process to exit before it is killed
 _READY = pickle.dumps(None)  # sent by a process that can join the group
 
 
@@ -53,7 +53,7 @@ class Ranks:
     """factor of the loss, for process groups that average gradients instead of adding them"""
 
     @classmethod
-    def here(cls) -> "Ranks":
+    def current(cls) -> "Ranks":
         """Return the ranks of the current process group; a single rank if there is none."""
         device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
         if not distributed.is_initialized():
@@ -90,27 +90,27 @@ class Ranks:
         """Replace gradients by their sums over all ranks. A parameter without a gradient on any rank keeps None."""
         if self.count == 1:
             return
-        trained = list(parameters)
-        has_gradient = torch.tensor([float(parameter.grad is not None) for parameter in trained])
+        parameters = list(parameters)
+        has_gradient = torch.tensor([float(parameter.grad is not None) for parameter in parameters])
         flat = torch.cat([
-            (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1) for parameter in trained
+            (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1) for parameter in parameters
         ])  # fmt: skip
         with _raise_lost_rank():
             distributed.all_reduce(has_gradient)
             distributed.all_reduce(flat)
         for parameter, values, exists in zip(
-            trained, flat.split([parameter.numel() for parameter in trained]), has_gradient, strict=True
+            parameters, flat.split([parameter.numel() for parameter in parameters]), has_gradient, strict=True
         ):
             parameter.grad = values.view_as(parameter) if exists else None
 
 
-def whole(tensor: Tensor) -> Tensor:
+def full_tensor(tensor: Tensor) -> Tensor:
     """Return the full tensor of a sharded one. All ranks must call it."""
     gather = getattr(tensor, "full_tensor", None)  # method of DTensor, whose module takes seconds to import
     return gather() if gather else tensor
 
 
-ALONE = Ranks()
+SINGLE_RANK = Ranks()
 """A single rank on the CPU."""
 
 
@@ -126,42 +126,44 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
     This process is rank 0. An exception in another process is raised here, with its traceback as a note. Raises LostProcessError with
     the exit status if a process ended without an exception, for example because it was killed.
     """
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
     context: Any = get_context(CONTEXTS[0])
     if CONTEXTS[0] == "forkserver":
         context.set_forkserver_preload(PRELOADED)
     content = cloudpickle.dumps((work, arguments))
-    others: list[tuple[Any, Connection]] = []
+    processes: list[tuple[Any, Connection]] = []
     for index in range(1, count):
-        here, there = context.Pipe()
-        process = context.Process(target=_rank, args=(there, content, index, count, port), name=f"rank {index}", daemon=True)
+        connection, child_end = context.Pipe()
+        process = context.Process(
+            target=_rank, args=(child_end, content, index, count, port), name=f"rank {index}", daemon=True
+        )
         with without_main_module():
             process.start()
-        there.close()
-        others.append((process, here))
+        child_end.close()
+        processes.append((process, connection))
     threads = torch.get_num_threads()
     try:
-        for process, here in others:
-            _wait_until_ready(process, here)
+        for process, connection in processes:
+            _wait_until_ready(process, connection)
         with _group(0, count, port):
             return work(*arguments)
     except (LostProcessError, RuntimeError) as error:
         # The error or exit status of the lost process is more useful than torch's communication error.
-        for process, _ in others:
-            process.join(_ENDING_S)
-        for raised in (item for _, here in others for item in _errors(here)):
-            if not isinstance(raised, LostProcessError):
-                raise raised from error
-        for process, _ in others:
+        for process, _ in processes:
+            process.join(_SHUTDOWN_S)
+        for cause in (item for _, connection in processes for item in _errors(connection)):
+            if not isinstance(cause, LostProcessError):
+                raise cause from error
+        for process, _ in processes:
             if process.exitcode:
                 raise LostProcessError(_describe_exit(process, count)) from error
         raise
     finally:
         torch.set_num_threads(threads)
-        for process, here in others:
-            here.close()
-            process.join(_ENDING_S)
+        for process, connection in processes:
+            connection.close()
+            process.join(_SHUTDOWN_S)
             if process.exitcode is None:
                 process.kill()
                 process.join()
@@ -208,7 +210,7 @@ def _group(index: int, count: int, port: int) -> Iterator[None]:
 
 def _rank(connection: Connection, content: bytes, index: int, count: int, port: int) -> None:
     """Entry point of the ranks other than 0."""
-    work_for_parent(_ENDING_S)
+    work_for_parent(_SHUTDOWN_S)
     collect_rarely()
     work, arguments = cloudpickle.loads(content)
     connection.send_bytes(_READY)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from agents.training.distributed import ALONE, Ranks
+from agents.training.distributed import SINGLE_RANK, Ranks
 from agents.training.rollouts import TrainedStep
 
 
@@ -85,7 +85,7 @@ def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> dict[str, float]
 
 
 @torch.no_grad()
-def logprobs_of(model: Any, steps: Sequence[TrainedStep], ranks: Ranks = ALONE) -> list[Tensor]:
+def logprobs_of(model: Any, steps: Sequence[TrainedStep], ranks: Ranks = SINGLE_RANK) -> list[Tensor]:
     """Return the log-probabilities of the tokens of each step under a model, from all ranks."""
     local = ranks.part(steps, range(len(steps)))
     by_step: dict[int, Tensor] = {}

@@ -608,38 +608,38 @@ class SB3Settings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class EyesSettings(TrainingWorlds):
-    """Clone an agent that sees, improve it by GRPO, and evaluate both on episodes that it has never seen."""
+    """Train a vision agent by behaviour cloning, improve it by GRPO, and evaluate both agents on held-out episodes."""
 
     out: NewFolder
     """folder of the run"""
     tasks: tuple[str, ...] = ()
-    """names of tasks of MiniWoB++; by default the shipped tasks that need eyes"""
+    """names of MiniWoB++ tasks; by default the bundled tasks with pictures"""
     worlds: tuple[int, ...] = (11, 12, 13, 14, 15, 16, 17, 18)
-    """seeds of the worlds that shipped tasks are drawn in"""
+    """seeds of the training worlds of bundled tasks"""
     test_world: int = 2601
-    """seed of the world that shipped tasks are evaluated in"""
+    """seed of the test world of bundled tasks"""
     shown: int = 24
-    """of each task of MiniWoB++; shipped tasks have one in each world"""
+    """number of demonstrations of each MiniWoB++ task; bundled tasks have one in each world"""
     clone_updates: int = 600
-    """updates of cloning, of 32 decisions each"""
+    """updates of behaviour cloning, with 32 decisions each"""
     updates: MayChange[int] = 30
-    """updates by GRPO; 0: the clone alone"""
+    """updates of GRPO; 0: only behaviour cloning"""
     tasks_per_update: int = 12
     """groups in one batch of rollouts"""
     group_size: int = 8
     """episodes of each task, all from one seed"""
     epochs: int = 4
-    """passes over a batch of rollouts, with 64 decisions an update"""
+    """passes over a batch of rollouts, with 64 decisions in an update"""
     temperature: float = 2.0
-    """of sampling in GRPO, and of the probabilities that it trains"""
+    """temperature of sampling in GRPO, and of the trained probabilities"""
     max_steps: int = 8
     """steps after which an episode is truncated"""
     learning_rate: float = 1e-3
-    """of cloning; GRPO's is a third of it"""
+    """learning rate of behaviour cloning; the learning rate of GRPO is a third of it"""
     evaluated: int = 16
-    """episodes of each task of MiniWoB++ that are evaluated"""
+    """number of evaluation episodes of each MiniWoB++ task"""
     seed: int = 0
-    """of weights, tasks, sampling and order"""
+    """random seed of weights, tasks, sampling and order"""
     threads: MayChange[int] = 1
     """CPU threads of the network"""
 
