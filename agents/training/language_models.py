@@ -1,4 +1,4 @@
-"""A language model in training: the policy that plays with it, and the log-probabilities of its tokens."""
+"""Training interface of language models: the policy, and the log-probabilities of tokens."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -31,10 +31,10 @@ class TrainingSample(NamedTuple):
 
 
 class LanguageModel:
-    """A causal language model of transformers, which trains on token ids.
+    """A causal language model of transformers in training. It trains on the sampled token ids.
 
-    With constrained replies, log-probabilities are those of the allowed tokens alone, as the sampler's are. The allowed tokens are
-    found again from the episodes that are trained on.
+    With constrained replies, log-probabilities are normalized over the allowed tokens, as in sampling. The allowed tokens are recomputed
+    from the steps of the episodes.
     """
 
     beta2, weight_decay, threads = 0.95, 0.0, 0  # threads: torch's default
@@ -47,121 +47,125 @@ class LanguageModel:
 
     @classmethod
     def load(cls, source: str | Path, settings: Any, **more: Any) -> "LanguageModel":
-        """Return the model in a folder or run, or of a name on the Hub."""
+        """Load the model of a folder, a run or a name on the Hub."""
         return cls(*load_model(source), settings, **more)
 
     @cached_property
     def encoder(self) -> PromptEncoder:
         """Encoder of conversations into token ids."""
-        own = self._settings
-        return PromptEncoder.of_model(self.network, self.tokenizer, system_prompt(own.system, elements=own.elements))
+        settings = self._settings
+        prompt = system_prompt(settings.system, elements=settings.elements)
+        return PromptEncoder.of_model(self.network, self.tokenizer, prompt)
 
     @cached_property
     def constraints(self) -> Constraints | None:
         """Constraint of replies, or None."""
-        own = self._settings
-        return create_constraints(self.encoder, constrained=True, system=own.system) if own.constrained else None
+        if not self._settings.constrained:
+            return None
+        return create_constraints(self.encoder, constrained=True, system=self._settings.system)
 
     @cached_property
     def critics(self) -> LanguageModelCritics:
         """Factory of critics, and their encoder."""
 
-        def first() -> Any:
+        def load_initial() -> Any:
             return load_model(self._settings.model)[0].to(self.network.device)
 
-        return LanguageModelCritics(first, self.encoder, self._settings.tokens_per_pass)
+        return LanguageModelCritics(load_initial, self.encoder, self._settings.tokens_per_pass)
 
     @staticmethod
     def check(settings: Any) -> None:
-        """Raise ValueError for options that do not go together."""
-        own = settings
+        """Raise ValueError for incompatible options."""
         old_logprobs = getattr(settings, "old_logprobs", "sampled")
-        if own.correction != "none" and old_logprobs == "sampled":
-            raise ValueError(f"correction is {own.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
-        if own.contexts == "released" and old_logprobs != "recomputed":
-            raise ValueError("released contexts are not the sampler's; expected old_logprobs 'recomputed', not 'sampled'")
-        if own.contexts == "released" and own.history != "compressed":
-            raise ValueError(f"released contexts hold no page; expected history 'compressed' of the env, not {own.history!r}")
-        if own.vllm and settings.processes > 1:
-            raise ValueError(f"processes is {settings.processes}; expected 1 with vllm={own.vllm!r}")
-        others = {
-            "contexts": "released" if own.contexts == "released" else "",
+        if settings.correction != "none" and old_logprobs == "sampled":
+            raise ValueError(f"correction is {settings.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
+        if settings.contexts == "released" and old_logprobs != "recomputed":
+            raise ValueError("contexts is 'released' and old_logprobs 'sampled'; expected 'recomputed', since contexts differ")
+        if settings.contexts == "released" and settings.history != "compressed":
+            raise ValueError(f"contexts is 'released' and history {settings.history!r}; expected history 'compressed'")
+        if settings.vllm and settings.processes > 1:
+            raise ValueError(f"processes is {settings.processes}; expected 1 with vllm={settings.vllm!r}")
+        incompatible = {
+            "contexts": "released" if settings.contexts == "released" else "",
             "cluster": getattr(settings, "cluster", ""),
-            "vllm": "" if old_logprobs == "recomputed" else own.vllm,
+            "vllm": "" if old_logprobs == "recomputed" else settings.vllm,
         }
-        for name, value in others.items():
-            if own.constrained and value:
-                wanted = "--old-logprobs recomputed" if name == "vllm" else "another"
-                raise ValueError(f"{name} is {value!r}; expected {wanted} with constrained replies")
+        for name, value in incompatible.items():
+            if settings.constrained and value:
+                alternative = "--old-logprobs recomputed" if name == "vllm" else "another value"
+                raise ValueError(f"{name} is {value!r}; expected {alternative} with constrained replies")
 
     def policy(self, engine: Engine | None = None) -> LanguageModelPolicy:
-        """Return a policy with an engine, by default the one of the settings."""
+        """Return a policy with an engine; the default is the engine of the settings."""
         engine = engine or create_engine(self._settings, self.network, self.encoder)
         return LanguageModelPolicy(engine, self.encoder, self._settings.max_prompt_tokens, self.constraints)
 
     def choices(self, episode: Trajectory, hint: str = "") -> list[TrainingSample]:
-        """Return each step of an episode as token ids, in the context that it is trained in; a hint is a message before it."""
-        before: Ids = ()
+        """Return each step of an episode as token ids, in its training context. A `hint` is a user message before the prompt."""
+        hint_ids: Ids = ()
         if hint:
-            (before,) = replace(self.encoder, system="").encode_all([[{"role": "user", "content": hint}]], prompt=False)
+            (hint_ids,) = replace(self.encoder, system="").encode_all([[{"role": "user", "content": hint}]], prompt=False)
         prompts = [step.prompt_ids for step in episode.steps]
         if self._settings.contexts == "released":
             prompts = released_prompts(episode, self.encoder, thoughts=self._settings.thoughts)
         return [
-            TrainingSample(Sample((*before, *prompt), step.response_ids), episode.goal, step.page)
+            TrainingSample(Sample((*hint_ids, *prompt), step.response_ids), episode.goal, step.page)
             for prompt, step in zip(prompts, episode.steps, strict=True)
         ]
 
     def passes(self, choices: Sequence[TrainingSample]) -> list[PackedBatch]:
-        """Return the forward passes for these choices. Raises ValueError for a response with a token that the constraints do not allow."""
-        samples, own = [choice.sample for choice in choices], self._settings
-        pad_id = self.network.config.pad_token_id or 0
-        packed = pack(samples, own.tokens_per_pass, pad_id=pad_id, sharing=own.sharing, model=self.network)
+        """Return the forward passes for these choices. Raises ValueError if a response has a token that the constraints disallow."""
+        settings = self._settings
+        batches = pack(
+            [choice.sample for choice in choices], settings.tokens_per_pass,
+            pad_id=self.network.config.pad_token_id or 0, sharing=settings.sharing, model=self.network,
+        )  # fmt: skip
         if self.constraints is None:
-            return packed
-        found = []
-        for each in packed:
+            return batches
+        constrained_batches = []
+        for batch in batches:
             states: list[ConstraintState] = []
-            for sample, goal, page in (choices[index] for index in each.samples):
+            for sample, goal, page in (choices[index] for index in batch.samples):
                 states += self.constraints.for_page(goal, page).response_states(sample.response_ids)
-            # Samples with one position in common have one prompt.
-            at = dict(zip(each.predictors.tolist(), states, strict=True))
-            found.append(replace(each, allowed=tuple((position, state.allowed) for position, state in at.items())))
-        return found
+            # Samples with a common position have equal prompts, and thus equal states at this position.
+            state_by_position = dict(zip(batch.predictors.tolist(), states, strict=True))
+            allowed = tuple((position, state.allowed) for position, state in state_by_position.items())
+            constrained_batches.append(replace(batch, allowed=allowed))
+        return constrained_batches
 
     def logprobs(self, choices: Sequence[Any]) -> Iterator[tuple[list[int], list[Tensor]]]:
-        """Yield the places of some of these choices and the log-probabilities of their tokens, pass after pass."""
-        for packed in self.passes(choices):
-            yield list(packed.samples), list(self.compute(packed).split(packed.lengths))
+        """Yield the indices of the choices of a forward pass and the log-probabilities (tokens,) of each, pass after pass."""
+        for batch in self.passes(choices):
+            yield list(batch.samples), list(self.compute(batch).split(batch.lengths))
 
-    def compute(self, packed: PackedBatch) -> Tensor:
+    def compute(self, batch: PackedBatch) -> Tensor:
         """Return the log-probabilities of the response tokens of a pass."""
         with autocast(self.network, self._settings.dtype):
-            return batch_logprobs(self.network, packed, temperature=self._settings.temperature)
+            return batch_logprobs(self.network, batch, temperature=self._settings.temperature)
 
     def forget(self) -> None:
-        """Do nothing, as nothing is kept."""
+        """Do nothing, since the model has no cache of choices."""
 
     def critic(self) -> Critic:
-        """Return a new critic: a copy of the first model with a head."""
+        """Return a new critic: a copy of the initial model with a value head."""
         return self.critics.create()
 
 
 def create_engine(settings: Any, model: Any, encoder: PromptEncoder) -> Engine:
-    """Return what samples: an engine in this process, or a client of the server."""
+    """Return the engine of the settings: a client of a vLLM server, or an engine in this process."""
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     if settings.vllm:
         return VLLMEngine(settings.vllm, encoder.stop_ids, settings.out / "weights", **sampling)
-    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - its import takes seconds
 
     return InProcessEngine(model, encoder.stop_ids, max_tokens=settings.tokens_per_pass, dtype=settings.dtype, **sampling)
 
 
 def released_prompts(trajectory: Trajectory, encoder: PromptEncoder, *, thoughts: bool) -> list[Ids]:
-    """Return the prompt of each step as WebAgent-R1's released trainer trains it, from an episode with compressed history.
+    """Return the prompts in which the released trainer of WebAgent-R1 trains the steps of an episode with compressed history.
 
-    That trainer makes one sequence of a whole trajectory, in which every page but the last has given way to the placeholder:
-    also the page that an action answers. So all actions but the last are trained in a context that they never saw.
+    That trainer builds one sequence of the whole trajectory, in which placeholders replace all pages except the last, including the page
+    that an action responds to. So all actions except the last are trained in a context that differs from the sampling context.
     """
     turns = [Turn(step.page, step.reply) for step in trajectory.steps]
     pages = [*[PLACEHOLDER] * (len(turns) - 1), *[turn.page for turn in turns[-1:]]]

@@ -31,132 +31,153 @@ from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
 
-_MOST_DETOURS = 4  # in a row
-_AGAIN = 0.5  # probability of another detour after one
-_SAME_LINE = 0.7  # probability that a detour takes a link of the same line, where there is one
-_ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple of those without
+_MAX_DETOURS = 4  # consecutive detours
+_REPEAT_PROBABILITY = 0.5  # of another detour after a detour
+_SAME_LINE_PROBABILITY = 0.7  # of a detour over a link of the same line, if there is one
+_DETOUR_FACTOR = 1 + 2 * _MAX_DETOURS  # maximum length of an episode with detours, relative to the episode without
 _WARMUP = 20  # updates in which the learning rate rises
 
 
 class Imitation(NamedTuple):
-    """A training example: a question with its right candidates first, followed by a sample of the wrong ones."""
+    """A training example: a question whose candidates are the right ones, followed by a sample of the wrong ones."""
 
     question: Question
     right: int  # number of right candidates
-    wrong_weight: float  # weight of each wrong candidate, for those left out
-    world: str  # of the task
-    kind: str = ""  # the template, for reports
+    wrong_weight: float  # number of wrong candidates that each sampled one represents
+    world: str  # world of the task
+    kind: str = ""  # template of the task, for reports
 
 
-def imitation(decision: Decision, most: int, rng: numpy.random.Generator, world: str, kind: str = "") -> Imitation:
-    """Return the decision with at most so many wrong candidates, drawn uniformly."""
+def create_imitation(decision: Decision, max_wrong: int, rng: numpy.random.Generator, world: str, kind: str = "") -> Imitation:
+    """Return the training example of a decision, with at most `max_wrong` wrong candidates, sampled uniformly."""
     question, right = decision
     is_wrong = numpy.ones(len(question.rows.slots), bool)
     is_wrong[list(right)] = False
     order = numpy.concatenate([numpy.array(right, numpy.int64), numpy.flatnonzero(is_wrong)])
     rows = FeatureRows(question.rows.slots[order], question.rows.numbers[order].astype(numpy.float16))
-    return thinned(Imitation(Question(question.stage, question.context, rows, ()), len(right), 1.0, world, kind), most, rng)
+    example = Imitation(Question(question.stage, question.context, rows, ()), len(right), 1.0, world, kind)
+    return sample_wrong(example, max_wrong, rng)
 
 
-def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitation:
-    """Return the item with at most so many of its wrong candidates, sampled again."""
+def sample_wrong(item: Imitation, max_wrong: int, rng: numpy.random.Generator) -> Imitation:
+    """Return the example with a sample of at most `max_wrong` of its wrong candidates."""
     rows, right = item.question.rows, item.right
     wrong = len(rows.slots) - right
-    if wrong <= most:
+    if wrong <= max_wrong:
         return item
-    chosen = numpy.concatenate([numpy.arange(right), right + rng.choice(wrong, most, replace=False)])
-    rows = FeatureRows(rows.slots[chosen], rows.numbers[chosen])
-    return item._replace(question=item.question._replace(rows=rows), wrong_weight=item.wrong_weight * wrong / most)
+    indices = numpy.concatenate([numpy.arange(right), right + rng.choice(wrong, max_wrong, replace=False)])
+    rows = FeatureRows(rows.slots[indices], rows.numbers[indices])
+    return item._replace(question=item.question._replace(rows=rows), wrong_weight=item.wrong_weight * wrong / max_wrong)
 
 
 def build_vocabulary(reader: Reader, imitations: Sequence[Imitation]) -> Vocabulary:
-    """Return the marks of the imitations, and the words that occur in more than one world, which excludes names of a single world."""
-    worlds: dict[int, set[str]] = {}
+    """Return the words of the examples that occur in at least two worlds, which excludes names of a single world.
+
+    If there is only one world, all words are included.
+    """
+    worlds_by_text: dict[int, set[str]] = {}
     for item in imitations:
-        for number in {*item.question.rows.slots.ravel().tolist(), *item.question.context.slots.tolist()}:
-            worlds.setdefault(number, set()).add(item.world)
-    of_words: dict[str, set[str]] = {}
-    for number, found in worlds.items():
-        for token in tokenize(reader.texts.strings[number]):
-            of_words.setdefault(token, set()).update(found)
-    least = min(2, len({item.world for item in imitations}))
-    words = sorted(token for token, found in of_words.items() if len(found) >= least)
+        for text_id in {*item.question.rows.slots.ravel().tolist(), *item.question.context.slots.tolist()}:
+            worlds_by_text.setdefault(text_id, set()).add(item.world)
+    worlds_by_word: dict[str, set[str]] = {}
+    for text_id, worlds in worlds_by_text.items():
+        for token in tokenize(reader.texts.strings[text_id]):
+            worlds_by_word.setdefault(token, set()).update(worlds)
+    min_worlds = min(2, len({item.world for item in imitations}))
+    words = sorted(token for token, worlds in worlds_by_word.items() if len(worlds) >= min_worlds)
     return Vocabulary([*UNKNOWN_WORDS, *(word for word in words if word not in UNKNOWN_WORDS)])
 
 
 def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Vocabulary, items: Sequence[Imitation]) -> Tensor:
-    """Return the log-probability that each item's choice is right, shape (N,), in no particular order."""
-    found = []
+    """Return the log-probability of the right candidates of each example, shape (N,), in no particular order."""
+    logprobs = []
     for stage in (0, 1, 2):
-        own = [item for item in items if item.question.stage == stage]
-        if not own:
+        stage_items = [item for item in items if item.question.stage == stage]
+        if not stage_items:
             continue
-        scores = network([item.question for item in own], reader.texts, vocabulary)
-        for item, values in zip(own, scores.values.split(scores.lengths), strict=True):
+        scores = network([item.question for item in stage_items], reader.texts, vocabulary)
+        for item, values in zip(stage_items, scores.values.split(scores.lengths), strict=True):
             right = values[: item.right].logsumexp(0)
             if len(values) > item.right:
                 wrong = values[item.right :].logsumexp(0) + float(numpy.log(item.wrong_weight))
-                found.append(right - torch.logaddexp(right, wrong))
+                logprobs.append(right - torch.logaddexp(right, wrong))
             else:
-                found.append(right - right)
-    return torch.stack(found)
+                logprobs.append(right - right)
+    return torch.stack(logprobs)
 
 
 def collect(
     tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None,
-    seen: LabelWorlds | None = None, **options: Any,
+    label_worlds: LabelWorlds | None = None, **options: Any,
 ) -> tuple[list[Imitation], int, int]:  # fmt: skip
-    """Return the expert's decisions on tasks, the number of its episodes, and of those that the decisions express whole.
+    """Collect the expert's decisions on tasks.
 
-    A decision has at most `wrong_kept` wrong candidates. The options are those of `episodes`. With `split`, a decision remembers what is
-    in its piece of the episode. `seen` counts the labels of the pages.
+    Args:
+        tasks: The tasks.
+        reader: Reader of the pages.
+        wrong_kept: Maximum number of wrong candidates of a decision.
+        seed: Random seed.
+        split: Splits episodes into pieces. The context of a decision is its piece.
+        label_worlds: Collects the labels of the pages, in place.
+        **options: Options of `episodes`.
+
+    Returns:
+        The training examples, the number of episodes, and the number of episodes that decisions reproduce completely.
+
     """
     rng = numpy.random.default_rng(seed)
     items: list[Imitation] = []
-    played = expressed = 0
+    episode_count = complete_count = 0
     for task, goal, steps in episodes(tasks, seed=seed, **options):
-        world, is_whole = task.task_id.partition("/")[2].partition("/")[0], True
-        if seen is not None:
+        world, is_complete = task.task_id.partition("/")[2].partition("/")[0], True
+        if label_worlds is not None:
             for step in steps:
-                record_labels(seen, step.page, options.get("variation", "content"), world)
+                record_labels(label_worlds, step.page, options.get("variation", "content"), world)
         for piece in pieces(len(steps), split or SplitSettings()):
             session = Session(reader, goal)
-            for number in piece.steps:  # a piece ends with a step that cannot be made
+            for number in piece.steps:  # up to the first step that decisions cannot reproduce
                 step = steps[number]
-                found, is_made = expert_decisions(session, step.page, step.action, has_error=step.has_error)
+                decisions, is_reproduced = expert_decisions(session, step.page, step.action, has_error=step.has_error)
                 if step.is_example and number in piece.learned:
-                    items += [imitation(each, wrong_kept, rng, world, task.template) for each in found]
-                if not is_made:
-                    is_whole = False
+                    items += [create_imitation(decision, wrong_kept, rng, world, task.template) for decision in decisions]
+                if not is_reproduced:
+                    is_complete = False
                     break
-        played, expressed = played + 1, expressed + is_whole
-    return items, played, expressed
+        episode_count, complete_count = episode_count + 1, complete_count + is_complete
+    return items, episode_count, complete_count
 
 
 def choices(goal: str, steps: Sequence[ExpertStep]) -> list[tuple[int, ...]] | None:
-    """Return the choices of a pointing network that make each of an episode's first steps, or None if it cannot make all of them."""
-    session, found = Session(Reader(), goal), list[tuple[int, ...]]()
+    """Return the choices of a pointing network that reproduce each of these first steps of an episode, or None if it cannot."""
+    session, step_choices = Session(Reader(), goal), list[tuple[int, ...]]()
     for step in steps:
-        decisions, is_whole = expert_decisions(session, step.page, step.action, has_error=step.has_error)
-        if not is_whole:
+        decisions, is_reproduced = expert_decisions(session, step.page, step.action, has_error=step.has_error)
+        if not is_reproduced:
             return None
-        found.append(tuple(decision.correct[0] for decision in decisions))
-    return found
+        step_choices.append(tuple(decision.correct[0] for decision in decisions))
+    return step_choices
 
 
 def episodes(
     tasks: Sequence[Task], *, detours: float = 0.0, mistakes: float = 0.0, seed: int = 0,
     players: Sequence[Callable[[dict[str, Any]], str]] = (), **env_arguments: Any,
 ) -> Iterator[tuple[Task, str, list[ExpertStep]]]:  # fmt: skip
-    """Yield the task, the goal and the steps of the expert's episode on each task.
+    """Yield the task, the goal and the steps of the expert's episodes on each task.
 
-    With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
-    several times. The return is an example to learn from, the wrong link is none. Where a detour changes any later page, as signing
-    out does, the episode has none. With `mistakes`, each task has a second episode, in which wrong steps are taken with that
-    probability and undone (`agents.data.expert`). Of each of `players` follow the ways back to the expert's path.
+    Args:
+        tasks: The tasks.
+        detours: Probability of a detour before a link of the expert: another link of the page is followed, and then the browser goes
+            back. Only the return is a training target. An episode without detours is used if a detour changes a later page, as
+            signing out does.
+        mistakes: If it is above 0, each task has a second episode with wrong steps, which have this probability and are undone
+            (`agents.data.expert`).
+        seed: Random seed.
+        players: Policies, from an env's info to a reply. For each of them, the expert's corrections of its episode follow (DAgger).
+        **env_arguments: Keywords of the env.
+
     """
-    room = _ROOM if detours else MOST_STEPS if mistakes else 1
-    for env, task in envs_with_tasks(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
+    factor = _DETOUR_FACTOR if detours else MOST_STEPS if mistakes else 1
+    for env, task in envs_with_tasks(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * factor}):
         rng = random.Random(f"{seed}/{task.task_id}")
         goal, steps = play_expert(env, task)
         if detours:
@@ -172,53 +193,53 @@ def episodes(
 def _with_detours(
     env: Any, task: Task, steps: Sequence[ExpertStep], detours: float, rng: random.Random
 ) -> list[ExpertStep] | None:
-    """Return the steps played again with detours, or None if one has changed a later page."""
+    """Replay the steps with detours, and return all steps, or None if a detour changes a later page."""
     _, info = env.reset(seed=0, options={"task": task})
-    played: list[ExpertStep] = []
+    all_steps: list[ExpertStep] = []
 
-    def do(action: Action, *, is_example: bool) -> None:
+    def take_step(action: Action, *, is_example: bool) -> None:
         nonlocal info
-        played.append(ExpertStep(info["page"], action, bool(info["action_error"]), is_example))
+        all_steps.append(ExpertStep(info["page"], action, bool(info["action_error"]), is_example))
         info = env.step(env.dialect.format(action))[-1]
 
     for number, step in enumerate(steps):
-        chance = detours
-        for _ in range(_MOST_DETOURS):
-            wrong = _another_link(step.page, step.action, rng) if rng.random() < chance else None
-            if wrong is None:
+        probability = detours
+        for _ in range(_MAX_DETOURS):
+            click = _sample_other_link(step.page, step.action, rng) if rng.random() < probability else None
+            if click is None:
                 break
-            chance = _AGAIN
-            do(wrong, is_example=False)
+            probability = _REPEAT_PROBABILITY
+            take_step(click, is_example=False)
             if info["page"] != step.page:
-                do(Action(Kind.GO_BACKWARD), is_example=True)
+                take_step(Action(Kind.GO_BACKWARD), is_example=True)
             if info["page"] != step.page:
                 return None
-        do(step.action, is_example=True)
+        take_step(step.action, is_example=True)
         if number + 1 < len(steps) and info["page"] != steps[number + 1].page:
             return None
-    return played
+    return all_steps
 
 
-def _another_link(text: str, action: Action, rng: random.Random) -> Action | None:
-    """Return a click on another link than the action's; None if the action is no click on a link, or there is no other."""
+def _sample_other_link(text: str, action: Action, rng: random.Random) -> Action | None:
+    """Return a click on a random link other than the action's, or None if the action is not a click on a link or no other link exists."""
     controls = parse_page(text).controls if action.kind is Kind.CLICK else ()
-    own = next((control for control in controls if control.element == action.element and control.use == "link"), None)
-    if own is None:
+    target = next((control for control in controls if control.element == action.element and control.use == "link"), None)
+    if target is None:
         return None
-    others = [control for control in controls if control.use == "link" and control.label not in ("", own.label)]
-    near = [control for control in others if control.line == own.line]
-    pool = near if near and rng.random() < _SAME_LINE else others
+    links = [control for control in controls if control.use == "link" and control.label not in ("", target.label)]
+    same_line = [control for control in links if control.line == target.line]
+    pool = same_line if same_line and rng.random() < _SAME_LINE_PROBABILITY else links
     return Action(Kind.CLICK, rng.choice(pool).element) if pool else None
 
 
 def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
-    """Train and return the folder of the last checkpoint. Tasks are drawn unless given, and played by the expert."""
+    """Train on the expert's episodes, and return the folder of the last checkpoint. The default tasks are drawn by the settings."""
     torch.set_num_threads(args.threads or THREADS)
-    last = open_run(args, args.out)
-    update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
-    if last and args.progress(update, elapsed_s) >= 1:
-        return last.path
-    reader, seen, players = Reader(), LabelWorlds(), list[Callable[[dict[str, Any]], str]]()
+    checkpoint = open_run(args, args.out)
+    update, elapsed_s = (checkpoint.update, float(checkpoint.progress()["elapsed_s"])) if checkpoint else (0, 0.0)
+    if checkpoint and args.progress(update, elapsed_s) >= 1:
+        return checkpoint.path
+    reader, label_worlds, players = Reader(), LabelWorlds(), list[Callable[[dict[str, Any]], str]]()
     if args.dagger:
         assert args.begin_with is not None
         policy = PointerPolicy(*load_pointer(args.begin_with), DIALECTS["webrl"].naming_by(args.elements), temperature=1.0)
@@ -231,21 +252,21 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
         players = [player] * args.dagger
 
     items, coverage = collect_decisions(
-        draw(args) if tasks is None else training_tasks(args, tasks), args, reader, seen, players
+        draw(args) if tasks is None else training_tasks(args, tasks), args, reader, label_worlds, players
     )
-    source = last.path if last else args.begin_with
-    saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
-    if saved is not None and saved.memory is not None:
-        raise ValueError(f"{source} reads a memory of steps; expected a network without, as demonstrations recall nothing")
+    source = checkpoint.path if checkpoint else args.begin_with
+    initial_network, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
+    if initial_network is not None and initial_network.memory is not None:
+        raise ValueError(f"{source} has a memory of steps; expected a network without, since demonstrations have no retrievals")
     torch.manual_seed(args.seed)
-    width, hidden = (saved.width, saved.hidden) if saved else (args.width, args.hidden)
+    width, hidden = (initial_network.width, initial_network.hidden) if initial_network else (args.width, args.hidden)
     network = PointerNetwork(len(vocabulary), width, hidden, args.dropout)
-    if saved is not None:
-        network.load_state_dict(saved.state_dict())
-    network.labels = select_labels(seen)
+    if initial_network is not None:
+        network.load_state_dict(initial_network.state_dict())
+    network.labels = select_labels(label_worlds)
     optimizer = torch.optim.AdamW(network.parameters(), args.learning_rate, betas=(0.9, 0.99), weight_decay=args.weight_decay)
-    if last:
-        last.restore(optimizer)
+    if checkpoint:
+        checkpoint.restore(optimizer)
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s}
@@ -254,28 +275,28 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     network.train()
     with Metrics(args.out, update, "behaviour cloning") as metrics:
         while (progress := args.progress(update, elapsed_s)) < 1:
-            started_s = time.perf_counter()
+            start_s = time.perf_counter()
             # Random draws depend on the number of the update, so a resumed run repeats them.
             rng = numpy.random.default_rng([args.seed, update])
             torch.manual_seed(rng.integers(2**62))
-            # All decisions in random order, epoch after epoch, without end.
+            # An update takes the next `size` positions of an endless sequence of epochs, each in random order.
             size, count = min(args.decisions_per_update, len(items)), len(items)
-            places = range(update * size, (update + 1) * size)
-            epochs = {place // count for place in places}
+            positions = range(update * size, (update + 1) * size)
+            epochs = {position // count for position in positions}
             orders = {epoch: random.Random(f"{args.seed}/{epoch}").sample(range(count), count) for epoch in epochs}
-            drawn = [orders[place // count][place % count] for place in places]
-            chosen = [thinned(items[index], args.wrong_drawn, rng) for index in drawn]
+            indices = [orders[position // count][position % count] for position in positions]
+            batch = [sample_wrong(items[index], args.wrong_drawn, rng) for index in indices]
             rate = args.learning_rate * min(1.0, (update + 1) / _WARMUP) * max(0.03, 1 - progress)
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            loss = -imitation_logprobs(network, reader, vocabulary, chosen).mean()
+            loss = -imitation_logprobs(network, reader, vocabulary, batch).mean()
             optimizer.zero_grad()
             loss.backward()
             norm = torch.nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
             optimizer.step()
-            update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started_s
+            update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - start_s
             progress = args.progress(update, elapsed_s)
-            values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(chosen), "coverage": coverage}
+            values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(batch), "coverage": coverage}
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
             metrics.show(progress, f"loss {values['loss']:.3f}")
             if update % args.save_every == 0 and progress < 1:
@@ -284,35 +305,44 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
 
 
 def collect_decisions(
-    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, seen: LabelWorlds,
+    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, label_worlds: LabelWorlds,
     players: Sequence[Callable[[dict[str, Any]], str]] = (),
 ) -> tuple[list[Imitation], float]:  # fmt: skip
-    """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of episodes that they express whole."""
+    """Return the expert's decisions on the tasks and in `layout_worlds`, and the fraction of episodes that they reproduce completely."""
     env = args.env_arguments()
     items: list[Imitation] = []
-    expressed = count = 0
+    complete_count = episode_count = 0
     for part, arguments in ((tasks, env), (draw(args, args.layout_worlds, "layout"), {**env, "variation": "layout"})):
         options: dict[str, Any] = {
             "detours": args.detours,
             "mistakes": args.mistakes,
             "split": args,
             "wrong_kept": args.wrong_kept,
-            "seen": seen,
+            "label_worlds": label_worlds,
             "players": players,
         }
-        found, played, whole = collect(part, reader, seed=args.seed, **options, **arguments) if part else ([], 0, 0)
-        items, count, expressed = items + found, count + played, expressed + whole
+        if part:
+            part_items, part_episodes, part_complete = collect(part, reader, seed=args.seed, **options, **arguments)
+            items += part_items
+            episode_count, complete_count = episode_count + part_episodes, complete_count + part_complete
     if not items:
-        raise ValueError(f"none of the {count} episodes has a decision to imitate")
-    return items, expressed / count
+        raise ValueError(f"none of the {episode_count} episodes has a decision to imitate; expected at least one")
+    return items, complete_count / episode_count
 
 
 def draw(args: PointerBCSettings, worlds: Sequence[int] | None = None, variation: Variation | None = None) -> list[Task]:
-    """Return tasks in worlds, by default those of the settings; with `one_world_each` each template has tasks in one world."""
+    """Draw tasks in the given worlds or, by default, in the worlds of the settings.
+
+    With `one_world_each`, each template has tasks in only one world.
+    """
     worlds, variation = args.worlds if worlds is None else worlds, variation or args.variation
     shares: list[tuple[Sequence[int], Sequence[str]]] = [(worlds, args.templates)]
     if args.one_world_each:
         names = args.templates or tuple(name for part in PARTS.values() for name in part.names("train"))
-        shares = [([world], names[place :: len(worlds)]) for place, world in enumerate(worlds) if place < len(names)]
+        shares = [([world], names[index :: len(worlds)]) for index, world in enumerate(worlds) if index < len(names)]
     options: dict[str, Any] = {"variation": variation, "application": args.application}
-    return [task for some, own in shares for task in draw_tasks(some, args.per_template, templates=own, **options)]
+    return [
+        task
+        for share_worlds, templates in shares
+        for task in draw_tasks(share_worlds, args.per_template, templates=templates, **options)
+    ]
