@@ -1,7 +1,7 @@
-"""Agent Q: search, compare actions, learn the preferences, and search again: `python -m agents.agent_q --model RUN --out runs/q`.
+"""Agent Q: iterations of tree search and preference optimization. Run `python -m agents.agent_q --model RUN --out runs/q`.
 
 After Putta et al., arXiv 2408.07199. Each iteration searches tasks by Monte Carlo tree search over snapshots, with a budget of env
-steps per task; each tree yields pairs of actions in one state, and the model is trained on them by direct preference optimization (DPO).
+steps per task. Each tree yields pairs of actions in one state, and the model is trained on them by direct preference optimization (DPO).
 In the paper, a large language model ranks actions, and the outcome comes from the env or the model. Here the policy's probabilities rank
 actions, and the outcome is the env's reward.
 """
@@ -25,7 +25,7 @@ from webarena_gym import console
 from webarena_gym.tasks import Task
 
 EXPLORATION = 1.0  # weight of the exploration term of UCT
-PAIRS_PER_STATE = 2  # maximum; the widest gaps of Q
+PAIRS_PER_STATE = 2  # maximum number of pairs per state, those with the largest differences of Q
 BETA2 = 0.95  # of AdamW
 
 
@@ -35,7 +35,7 @@ def make_settings(**options: Any) -> AgentQSettings:
 
 
 def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path:
-    """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
+    """Train and return the folder of the last checkpoint. The default tasks are drawn from the worlds of the settings."""
     # Imported late, so that invalid options are reported without loading torch.
     import torch  # noqa: PLC0415
 
@@ -50,14 +50,15 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     kind = kind_of(args.model)
     if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)
-    last = open_run(args, args.out)
-    iteration, record = (last.update, last.progress()) if last else (0, {"elapsed_s": 0.0, "env_steps": 0, "cpu_minutes": 0.0})
-    if last and iteration >= settings.iterations:
-        return last.path
-    model = kind.load(last.path if last else args.model, args)
+    checkpoint = open_run(args, args.out)
+    start_record = {"elapsed_s": 0.0, "env_steps": 0, "cpu_minutes": 0.0}
+    iteration, record = (checkpoint.update, checkpoint.progress()) if checkpoint else (0, start_record)
+    if checkpoint and iteration >= settings.iterations:
+        return checkpoint.path
+    model = kind.load(checkpoint.path if checkpoint else args.model, args)
     optimizer = torch.optim.AdamW(model.network.parameters(), args.learning_rate, betas=(0.9, BETA2), weight_decay=0.0)
-    if last:
-        last.restore(optimizer)
+    if checkpoint:
+        checkpoint.restore(optimizer)
     tasks = training_tasks(args, tasks)
     policy: Any = model.policy()
     envs: Any = create_envs(tasks, min(args.num_envs, args.tasks_per_iteration), **args.env_arguments())
@@ -70,28 +71,26 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     def save() -> Path:
         agent = {name: value for name, value in args.agent().items() if name != "constrained"}
         progress = {"elapsed_s": elapsed_s, "env_steps": env_steps, "cpu_minutes": cpu_minutes}
-        keep = max(args.iterations + 1, 1)  # every iteration is evaluated later
-        checkpoint = save_checkpoint(args.out, iteration, model.network, model.tokenizer, optimizer, progress, agent, keep=keep)
-        return checkpoint.path
+        keep = max(args.iterations + 1, 1)  # all checkpoints, since every iteration is evaluated later
+        return save_checkpoint(args.out, iteration, model.network, model.tokenizer, optimizer, progress, agent, keep=keep).path
 
     path = settings.out
     with closing(envs), closing(policy), Metrics(args.out, iteration, "Agent Q") as metrics:
         while iteration < args.iterations:
-            started_s, started_cpu_s = time.perf_counter(), time.process_time()
+            start_s, start_cpu_s = time.perf_counter(), time.process_time()
             rng = Random(f"{args.seed}/{iteration}")
             policy.load(model.network, iteration)
-            searched = [rng.choice(tasks) for _ in range(args.tasks_per_iteration)]
-            with tqdm(total=len(searched), desc="searching", unit="task", disable=None) as bar:
+            iteration_tasks = [rng.choice(tasks) for _ in range(args.tasks_per_iteration)]
+            with tqdm(total=len(iteration_tasks), desc="searching", unit="task", disable=None) as bar:
                 results = search(
-                    [envs.local(env_id) for env_id in range(envs.num_envs)], policy, searched, method,
+                    [envs.local(env_id) for env_id in range(envs.num_envs)], policy, iteration_tasks, method,
                     seed=rng.randrange(2**31), with_rewards=True, on_finish=lambda _: bar.update(),
                 )  # fmt: skip
             options = {"prior_weight": args.prior_weight, "threshold": args.threshold, "most": PAIRS_PER_STATE}
             pairs = [pair for item in results for pair in preferences(item, value=confidence, **options)]
             values = learn_preferences(model, optimizer, pairs, args, rng)
-            spent_s = time.perf_counter() - started_s
-            iteration, elapsed_s = iteration + 1, elapsed_s + spent_s
-            cpu_minutes += (time.process_time() - started_cpu_s) / 60
+            iteration, elapsed_s = iteration + 1, elapsed_s + time.perf_counter() - start_s
+            cpu_minutes += (time.process_time() - start_cpu_s) / 60
             env_steps += sum(item.env_steps for item in results)
             values |= {
                 "pairs": len(pairs),

@@ -1,6 +1,6 @@
-"""Score a policy on tasks, with 95 % intervals, by site and by kind of check.
+"""Evaluate a policy on tasks: success rates with 95 % confidence intervals, by site and by kind of check.
 
-`python -m agents.evaluate --policy expert --split test --json` ends with one JSON object on the last line.
+`python -m agents.evaluate --policy expert --split test --json` prints one JSON object on the last line.
 """
 
 import json
@@ -13,8 +13,8 @@ from webarena_gym import console
 
 def main(arguments: Sequence[str]) -> None:
     """Evaluate with the options of the command line."""
-    named = option_value(arguments, "--policy")
-    defaults = {"processes": 0, **(policy_defaults(named, option_value(arguments, "--system")) if named else {})}
+    policy = option_value(arguments, "--policy")
+    defaults = {"processes": 0, **(policy_defaults(policy, option_value(arguments, "--system")) if policy else {})}
     settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
     tasks = choose_tasks(settings)
     expect_server(settings.policy)
@@ -24,8 +24,8 @@ def main(arguments: Sequence[str]) -> None:
     save(settings, evaluation)
     print(evaluation.table())
     if settings.json:
-        asked = {name: getattr(settings, name) for name in ("policy", "split", "world_seed", "variation")}
-        print(json.dumps({**evaluation.record(), **asked}))
+        options = {name: getattr(settings, name) for name in ("policy", "split", "world_seed", "variation")}
+        print(json.dumps({**evaluation.record(), **options}))
 
 
 if __name__ == "__main__":

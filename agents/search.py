@@ -10,8 +10,8 @@ from webarena_gym import console
 
 def main(arguments: Sequence[str]) -> None:
     """Search with the options of the command line."""
-    named = option_value(arguments, "--policy")
-    defaults = policy_defaults(named, option_value(arguments, "--system")) if named else {}
+    policy = option_value(arguments, "--policy")
+    defaults = policy_defaults(policy, option_value(arguments, "--system")) if policy else {}
     settings = parse_settings(SearchSettings, arguments, defaults, program="agents.search")
     expect_server(settings.policy)
     from agents.evaluation.search import run  # noqa: PLC0415 - options are refused without torch

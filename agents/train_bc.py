@@ -1,6 +1,6 @@
-"""Behaviour cloning: a model learns to reply as the expert does. Run `python -m agents.train_bc --help`.
+"""Train a model by behaviour cloning of the expert. Run `python -m agents.train_bc --help`.
 
-`--model pointer` trains a pointing network instead of a language model, with options of its own
+`--model pointer` trains a pointing network instead of a language model, with other options
 (`agents.training.pointer_cloning`).
 """
 
@@ -14,7 +14,7 @@ from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Train with the options of the command line; what a file of demonstrations says of its env and prompt are the defaults."""
+    """Train with the options of the command line. A file of demonstrations sets the defaults of the env and prompt options."""
     if option_value(arguments, "--model") == POINTER:
         settings = parse_settings(PointerBCSettings, arguments, program="agents.train_bc")
         from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415 - options are refused without torch
@@ -22,10 +22,10 @@ def main(arguments: Sequence[str]) -> None:
         print(train_pointer(settings))
         return
     file = option_value(arguments, "--demonstrations")
-    cloning = parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None, program="agents.train_bc")
+    bc_settings = parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None, program="agents.train_bc")
     from agents.training.cloning import train  # noqa: PLC0415 - options are refused without torch
 
-    print(train(cloning))
+    print(train(bc_settings))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Improve a model by multi-turn GRPO: `python -m agents.train_grpo --help`, the short way to `agents.train_rl --method grpo`."""
+"""Improve a model by multi-turn GRPO. Short for `agents.train_rl --method grpo`. Run `python -m agents.train_grpo --help`."""
 
 from agents.settings import collect_rarely
 from agents.train_rl import main

@@ -1,7 +1,7 @@
-"""Induce workflows from played episodes: `python -m agents.workflows --episodes FILE.jsonl --out workflows.json`.
+"""Induce workflows from episodes: `python -m agents.workflows --episodes FILE.jsonl --out workflows.json`.
 
-`python -m agents.evaluate --policy chat:MODEL --memory workflows.json` gives them to an agent. The episodes are those that
-`agents.evaluate --save` writes; only successes count.
+`python -m agents.evaluate --policy chat:MODEL --memory workflows.json` adds them to an agent's prompts. Files of episodes are written by
+`agents.evaluate --save`. Only successful episodes are used.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from webarena_gym import tasks as task_suite
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowsSettings(TrainingWorlds):
-    """Write the workflows of episodes, each once."""
+    """Write the distinct workflows of successful episodes."""
 
     episodes: tuple[PresentFile, ...]
     """files of agents.evaluate --save"""
@@ -25,13 +25,13 @@ class WorkflowsSettings(TrainingWorlds):
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Induce with the options of the command line."""
+    """Induce workflows with the options of the command line."""
     settings = parse_settings(WorkflowsSettings, arguments, program="agents.workflows")
     memory = WorkflowMemory()
     for file in settings.episodes:
-        played = read_trajectories(file)
-        settings.expect_training_worlds(f"episodes={str(file)!r}", (task_suite.world_of(item.task_id) for item in played))
-        memory.add(played)
+        episodes = read_trajectories(file)
+        settings.expect_training_worlds(f"episodes={str(file)!r}", (task_suite.world_of(item.task_id) for item in episodes))
+        memory.add(episodes)
     memory.save(settings.out)
     print(f"{len(memory.workflows)} workflows in {settings.out}")
 

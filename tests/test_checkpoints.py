@@ -401,11 +401,11 @@ def test_every_weight_is_the_mean_of_those_of_the_models(tmp_path, capsys):
 def test_models_that_do_not_belong_together_are_refused(tmp_path):
     first = averaged(tmp_path / "first", 0)
     other = averaged(tmp_path / "other", 1, {**RECORD, "elements": "id"})
-    with pytest.raises(ValueError, match=r"other was trained as .*'id'.*; expected .*'label'"):
+    with pytest.raises(ValueError, match=r"other has the agent record .*'id'.*; expected .*'label'"):
         average_main(["--models", first, other, "--out", str(tmp_path / "mean")])
     tokenizer = train_tokenizer(["another text"], 300)
     save_agent(tmp_path / "small", create_model(tokenizer, width=64, layers=2, heads=2), tokenizer, RECORD)
-    with pytest.raises(ValueError, match=r"small has other weights than .*first; expected models .* from the same one"):
+    with pytest.raises(ValueError, match=r"the weights of .*small and .*first have different shapes"):
         average_main(["--models", first, str(tmp_path / "small"), "--out", str(tmp_path / "mean")])
     assert json.loads((tmp_path / "first" / AGENT).read_text()) == RECORD
     assert not (tmp_path / "mean").exists()

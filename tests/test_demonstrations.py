@@ -24,7 +24,7 @@ from agents.settings import ENV_ID, EnvSettings
 from agents.train_bc import main
 from agents.train_rl import train
 from agents.training import cloning as train_bc
-from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, kept_lines, measure
+from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, line_fraction, measure
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import collect, train_pointer
 from agents.training.rollouts import group_files, read_groups
@@ -77,7 +77,7 @@ def test_the_order_goes_on_from_its_record(focused):
 
     one, other = create(), create()
     if one.focus:
-        one.focus.note([3], [-0.01])
+        one.focus.update_errors([3], [-0.01])
     for _ in range(150):
         next(one)
     other.restore(json.loads(json.dumps(one.record())))
@@ -88,8 +88,8 @@ def test_what_is_known_is_seldom_taken():
     kinds = ["known" if index % 2 else "hard" for index in range(1000)]
     focus = Focus(kinds, 0.1)
     for _ in range(40):
-        focus.note([1], [math.log(0.999)])
-        focus.note([0], [math.log(0.2)])
+        focus.update_errors([1], [math.log(0.999)])
+        focus.update_errors([0], [math.log(0.2)])
     assert focus.errors == {"known": pytest.approx(0.001, abs=1e-3), "hard": pytest.approx(0.8, abs=1e-3)}
     plan, taken = Updates([10] * 1000, 50, 3, focus), list[int]()
     while len(taken) < 500:
@@ -242,15 +242,17 @@ def test_a_thinned_page_keeps_what_the_reply_names():
 
 def test_pages_grow_to_whole_ones(tmp_path):
     settings = BCSettings(out=tmp_path, curriculum=0.5)
-    shares = [kept_lines(settings, progress, Random(0)) for progress in (0.0, 0.25, 0.5, 0.9)]
+    shares = [line_fraction(settings, progress, Random(0)) for progress in (0.0, 0.25, 0.5, 0.9)]
     assert shares == [0.1, 0.55, 1.0, 1.0]
-    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)) == pytest.approx(0.325)
-    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
+    assert line_fraction(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)) == pytest.approx(
+        0.325
+    )
+    assert line_fraction(BCSettings(out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
     mixed = BCSettings(out=tmp_path, curriculum=0.0, thinned=0.5)
-    shares = [kept_lines(mixed, 0.5, Random(number)) for number in range(200)]
+    shares = [line_fraction(mixed, 0.5, Random(number)) for number in range(200)]
     assert 0.3 < sum(share < 1 for share in shares) / 200 < 0.7
     assert min(shares) >= 0.05
-    assert kept_lines(mixed, 0.9, Random(0)) == 1.0
+    assert line_fraction(mixed, 0.9, Random(0)) == 1.0
 
 
 SPLIT = SplitSettings(piece_steps=4, shared_steps=2, early_steps=1)

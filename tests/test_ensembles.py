@@ -167,5 +167,5 @@ def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
 def test_the_command_makes_them(members, tmp_path, capsys):
     command.main(["--members", *members, "--out", str(tmp_path / "own"), "--limit", "2"])
     assert "everywhere else" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="expected two agents or more"):
+    with pytest.raises(ValueError, match="expected at least two agents"):
         command.make_ensemble(command.EnsembleSettings(members=(members[0],), out=tmp_path))

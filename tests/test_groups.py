@@ -156,7 +156,7 @@ def test_the_next_batch_is_collected_while_the_model_learns():
             batch = streaming.stream.batch(version)
             numbers += [group.number for group in batch.groups]
             assert {item.policy_version for group in batch.groups for item in group.trajectories} == {max(0, version - 1)}
-            assert streaming.stream._ahead.result().stale == 0  # complete before it is asked for
+            assert streaming.stream._next_batch.result().stale == 0  # complete before it is asked for
     assert numbers == list(range(12))
     assert len({thread for _, thread in policy.loads}) == 1  # never while the other thread samples
     with pytest.raises(ValueError, match="expected at least 1 with overlap"):
@@ -180,7 +180,7 @@ def test_closing_ends_what_is_collected_meanwhile():
     with Streaming(policy, overlap=True, staleness=1) as streaming:
         policy.replies = lambda timeout_s=None: [] if streaming.stream.group_count > 3 else Scripted.replies(policy, timeout_s)
         streaming.stream.batch(0)
-    assert streaming.stream._ahead.done()
+    assert streaming.stream._next_batch.done()
 
 
 def test_broken_rollouts_are_masked_and_a_batch_of_nothing_else_is_an_error():

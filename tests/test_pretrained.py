@@ -57,7 +57,7 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["accelerate", "gguf"])
 def test_a_missing_reader_of_the_file_is_an_error_with_the_command_that_installs_it(name, tmp_path, monkeypatch):
     monkeypatch.setattr(pretrained, "find_spec", lambda package: None if package == name else package)
-    with pytest.raises(ValueError, match=rf"GGUF files with {name}, not installed here; pip install accelerate gguf && "):
+    with pytest.raises(ValueError, match=rf"transformers needs {name} to read GGUF files; pip install accelerate gguf && "):
         write_pretrained(tmp_path / "model")
 
 

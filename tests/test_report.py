@@ -17,9 +17,9 @@ from lxml import html as lxml_html
 
 from agents.data.trajectories import Candidate, Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.evaluate import evaluate
-from agents.evaluation.report.curves import MOST_POINTS, thin
+from agents.evaluation.report.curves import MAX_POINTS, thin
 from agents.evaluation.report.document import write_report
-from agents.evaluation.report.episodes import Assets, Replay, Replayer, ShownPage, pack_episodes, write_page
+from agents.evaluation.report.episodes import Assets, Replay, ReplayedPage, Replayer, pack_episodes, write_page
 from agents.evaluation.report.sources import Sources, mark, read_sources, summarise_all, task_of
 from agents.report import main
 from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
@@ -105,7 +105,7 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
 
 @pytest.mark.parametrize(("header", "pages", "problem"), [
     ({"observation": "axtree"}, 2, ""),
-    ({"dialect": "browsergym"}, 1, "shows other pages today"),  # it has no exit()
+    ({"dialect": "browsergym"}, 1, "has different pages"),  # it has no exit()
     ({"scale": "large"}, 0, "not known here"),
 ])  # fmt: skip
 def test_pages_are_played_in_an_env_of_the_header_as_far_as_it_answers_so(tmp_path, header, pages, problem):
@@ -201,25 +201,27 @@ def test_what_is_no_run_and_no_episodes_and_two_of_one_name_are_told(tmp_path, c
     with pytest.raises(ValueError, match="inspect log convert --to json"):
         read_sources([str(tmp_path / "log.eval")])
     (tmp_path / "log.eval").unlink()
-    with pytest.raises(ValueError, match=r"gone is not there; expected a run's folder with metrics.jsonl"):
+    with pytest.raises(ValueError, match=r"gone does not exist; expected a run's folder with metrics.jsonl"):
         read_sources([str(tmp_path / "gone")])
-    with pytest.raises(ValueError, match="is empty of what a report shows"):
+    with pytest.raises(ValueError, match="contains no runs or episodes"):
         read_sources([str(tmp_path)])
     other = tmp_path / "other.jsonl"
     other.write_text('{"update": 1}\n')
-    with pytest.raises(ValueError, match=r"other.jsonl holds no episodes as `agents.evaluate --save` writes them: KeyError"):
+    with pytest.raises(
+        ValueError, match=r"other.jsonl has no valid episodes; expected a file of `agents.evaluate --save`: KeyError"
+    ):
         read_sources([str(other)])
     write_trajectories(tmp_path / "one.jsonl", [trajectory()])
     with pytest.raises(SystemExit, match="2"):
         main(["--to-dataframe", str(tmp_path / "a.parquet"), str(tmp_path / "one.jsonl")])
-    assert "a.parquet ends in '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
+    assert "a.parquet has the suffix '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path / "gone")])
-    assert "gone is not there; expected" in capsys.readouterr().err
+    assert "gone does not exist; expected" in capsys.readouterr().err
     for folder in "ab":
         write_metrics(tmp_path / folder / "run", [{"update": 1}])
     places = [str(tmp_path / folder / "run") for folder in "ab"]
-    with pytest.raises(ValueError, match="has the name 'run', as another has; name them apart: NAME="):
+    with pytest.raises(ValueError, match="is used twice; expected distinct names, such as NAME="):
         read_sources(places)
     assert list(read_sources([places[0], f"b={places[1]}"]).runs) == ["run", "b"]
 
@@ -259,10 +261,10 @@ def test_intervals_of_differences_resample_whole_templates_and_of_one_template_t
 def test_long_runs_become_means_and_it_is_told_and_values_that_are_no_numbers_leave_a_gap():
     records = [{"update": 1, "kl": float("nan"), "phase": "first"}, {"update": 2, "kl": 0.5}, {"update": 3}]
     assert thin(records)["values"] == {"update": [1, 2, 3], "kl": [None, 0.5, None]}
-    lines = thin([{"update": number, "loss": float(number)} for number in range(1, 3 * MOST_POINTS)])
-    assert (lines["updates"], lines["stretch"]) == (3 * MOST_POINTS - 1, 3)
+    lines = thin([{"update": number, "loss": float(number)} for number in range(1, 3 * MAX_POINTS)])
+    assert (lines["updates"], lines["stretch"]) == (3 * MAX_POINTS - 1, 3)
     assert (lines["values"]["update"][:2], lines["values"]["loss"][:2]) == ([3, 6], [2.0, 5.0])
-    assert len(lines["values"]["loss"]) == MOST_POINTS
+    assert len(lines["values"]["loss"]) == MAX_POINTS
 
 
 # What it marks.
@@ -314,8 +316,8 @@ def test_pages_that_are_not_seen_again_are_left_out_and_it_is_told(shop_tasks, e
         other = replayer.replay(task, replace(episode, env=None))
         unknown = replayer.replay(task_of(trajectory()), trajectory())
         empty = replayer.replay(task, replace(episode, steps=()))
-    assert (len(half.pages), half.problem) == (1, "From step 2 on, the env shows other pages today.")
-    assert (none.pages, none.problem) == ([], "From step 1 on, the env shows other pages today.")
+    assert (len(half.pages), half.problem) == (1, "From step 2 on, the current env has different pages.")
+    assert (none.pages, none.problem) == ([], "From step 1 on, the current env has different pages.")
     assert (other.pages, other.problem) == ([], "Its env showed pages in a way that is not known here.")
     assert (unknown.pages, unknown.problem) == ([], "Its task is of no world that can be drawn here.")
     assert (empty.pages, empty.problem) == ([], "It has no steps.")
@@ -326,7 +328,7 @@ def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
         _, info = env.reset(seed=0)
         step = Step(info["page"], 'do(action="Click", element="sign ou")')
     episode = replace(trajectory(task_id=info["task_id"]), steps=(step,), env=EnvSettings())
-    _, blocks, _ = pack_episodes({"one": [episode]}, room=10**6, pages=True)
+    _, blocks, _ = pack_episodes({"one": [episode]}, max_bytes=10**6, pages=True)
     (shown, _) = unpacked(blocks["pages-0"])["pages"]
     assert info["page"][slice(*shown["mark"])] == "<a>Sign Out</a>"
 
@@ -399,9 +401,9 @@ def test_what_does_not_fit_is_left_out_in_turns_pages_before_steps_and_it_is_tol
     left = 62 - sum(held)
     assert f"a: the last {left} of 60 episodes are here without their steps" in text
     assert f"60 episodes of a ({left} without steps" in capsys.readouterr().out
-    heads, blocks, whole = pack_episodes({"expert": expert}, room=10**8, pages=True)
+    heads, blocks, whole = pack_episodes({"expert": expert}, max_bytes=10**8, pages=True)
     needed = sum(len(name) + len(content) + 60 for name, content in blocks.items()) + len(json.dumps(heads))
-    shown = pack_episodes({"expert": expert}, room=needed - 1000, pages=True)[2]["expert"]
+    shown = pack_episodes({"expert": expert}, max_bytes=needed - 1000, pages=True)[2]["expert"]
     assert whole["expert"] == (len(expert),) * 3
     assert 0 < shown.pages < shown.steps == shown.episodes == len(expert)
 
@@ -447,7 +449,7 @@ def report(tmp_path_factory, expert):
     original = Replayer.replay
 
     def replay(self, task, episode):
-        return original(self, task, episode) if task.template else Replay([ShownPage(HOSTILE_PAGE, "Here")] * 2, [])
+        return original(self, task, episode) if task.template else Replay([ReplayedPage(HOSTILE_PAGE, "Here")] * 2, [])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Replayer, "replay", replay)

@@ -15,7 +15,7 @@ import pytest
 from agents import search
 from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.report.curves import successes, trees
-from agents.evaluation.report.document import Watched, create_app, held, render_report, write_report
+from agents.evaluation.report.document import LiveReport, create_app, entry_names, render_report, write_report
 from agents.evaluation.report.sources import RunGroup, Sources, newest_groups, read_sources
 from agents.grpo import step_advantages
 from agents.report import main
@@ -204,9 +204,9 @@ def append(run, updates):
 @contextmanager
 def watching(run):
     def render(sources):
-        return render_report(sources, title="Title", pages=False, watched=held(sources))[0]
+        return render_report(sources, title="Title", pages=False, entries=entry_names(sources))[0]
 
-    with serving_asgi(create_app(Watched([str(run)], render, groups=5))) as url:
+    with serving_asgi(create_app(LiveReport([str(run)], render, groups=5))) as url:
         yield url
 
 
@@ -253,7 +253,7 @@ def test_only_this_machine_is_answered_and_only_with_the_report(tmp_path, path, 
 def test_the_page_is_made_again_when_files_have_changed_and_only_then(tmp_path):
     write_metrics(tmp_path / "run", records(2))
     made = []
-    watched = Watched([str(tmp_path / "run")], lambda sources: made.append(len(sources.runs["run"])) or "page", groups=5)
+    watched = LiveReport([str(tmp_path / "run")], lambda sources: made.append(len(sources.runs["run"])) or "page", groups=5)
     for _ in range(3):
         assert watched.page() == "page"
     append(tmp_path / "run", 5)
@@ -265,7 +265,7 @@ def test_the_page_is_made_again_when_files_have_changed_and_only_then(tmp_path):
 def test_the_command_says_where_it_is_and_what_is_not_there(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["--watch", str(tmp_path / "gone")])
-    assert "gone is not there; expected the folder of a run, which may be empty yet" in capsys.readouterr().err
+    assert "gone does not exist; expected the folder of a run, which may be empty" in capsys.readouterr().err
     command = [sys.executable, "-m", "agents.report", "--watch", "--port", "0", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         url = re.match(r"(http://127.0.0.1:\d+)/ follows ", process.stdout.readline()).group(1)

@@ -103,7 +103,7 @@ def test_cloning_says_which_steps_are_too_long_for_it(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "1 of 3 steps are left out" in said
     assert "more than 300 tokens; of site.b, 50 %" in said
-    with pytest.raises(ValueError, match="no demonstration has a prompt of at most max_prompt_tokens=3"):
+    with pytest.raises(ValueError, match="max_prompt_tokens is 3; expected at least"):
         train_bc.train(bc(tmp_path / "none", updates=1, max_prompt_tokens=3), [short])
 
 

@@ -1,9 +1,7 @@
-"""Behaviour cloning: a model learns to reply as the expert does. Run `python -m agents.train_bc --help`.
+"""Behaviour cloning of a language model from the expert's demonstrations. Run `python -m agents.train_bc --help`.
 
-`--model pointer` trains a pointing network instead of a language model, with options of its own
-(`agents.training.pointer_cloning`).
-
-What it leaves out: validation during training (`agents.evaluate` plays whole episodes) and more than one device.
+With `--model pointer`, `agents.training.pointer_cloning` trains a pointing network, with other options. There is no validation during
+training (`agents.evaluate` plays whole episodes), and only one device is used.
 """
 
 import math
@@ -33,66 +31,69 @@ from webarena_gym import tasks as task_suite
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-WARMUP = 0.03  # part of the training in which the learning rate rises
-FINAL_RATE = 0.02  # what is left of it at the end of the cosine
-_CHUNK = 256  # demonstrations that are encoded at once to be measured
+WARMUP = 0.03  # fraction of the training in which the learning rate rises
+FINAL_RATE = 0.02  # final learning rate, relative to the maximum
+_CHUNK = 256  # demonstrations that are encoded together to compute their lengths
 _WINDOW = 512  # samples that are sorted by length together
-_PACE = 0.2  # of the moving mean of errors
+_ERROR_UPDATE_RATE = 0.2  # of the moving mean of errors
 
 
 def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = None) -> Path:
-    """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
+    """Train and return the folder of the last checkpoint. By default, the expert plays the demonstrations."""
     if args.model != SMALL:
         expect_model(args.model)
     if args.threads:
         torch.set_num_threads(args.threads)
-    last = open_run(args, args.out)
-    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0))
+    checkpoint = open_run(args, args.out)
+    update, record = (checkpoint.update, checkpoint.progress()) if checkpoint else (0, dict[str, Any](elapsed_s=0.0))
     elapsed_s = float(record["elapsed_s"])
-    if last and args.progress(update, elapsed_s) >= 1:
-        return last.path
+    if checkpoint and args.progress(update, elapsed_s) >= 1:
+        return checkpoint.path
     if demonstrations is None and args.demonstrations:
         demonstrations = read_demonstrations(args.demonstrations)
         worlds = (task_suite.world_of(item.task_id) for item in demonstrations)
         args.expect_training_worlds(f"demonstrations={str(args.demonstrations)!r}", worlds)
     elif demonstrations is None:
         tasks = training_tasks(args)
-        played: dict[str, Any] = {
+        options: dict[str, Any] = {
             "expert_thoughts": args.expert_thoughts,
             "mistakes": args.mistakes,
             "split": args,
             "seed": args.seed,
         }
-        demonstrations = demonstrate(tasks, **played, **args.env_arguments())
-    model, tokenizer = load_model(last.path) if last else _start(args, demonstrations)
+        demonstrations = demonstrate(tasks, **options, **args.env_arguments())
+    model, tokenizer = load_model(checkpoint.path) if checkpoint else _create_model(args, demonstrations)
     model.to(Ranks.current().device)  # type: ignore[arg-type]
     prepare_for_training(model, args)
     encoder = PromptEncoder.of_model(model, tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)
-    fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]
-    if not fitting:
-        raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={args.max_prompt_tokens} tokens")
-    if len(fitting) < len(lengths):
-        _tell_left_out([step.task_id for step in demonstrations], set(fitting), args.max_prompt_tokens)
+    short = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]
+    if not short:
+        raise ValueError(
+            f"max_prompt_tokens is {args.max_prompt_tokens}; expected at least {min(prompt for prompt, _ in lengths)}, the length of "
+            "the shortest prompt"
+        )
+    if len(short) < len(lengths):
+        _print_skipped([step.task_id for step in demonstrations], set(short), args.max_prompt_tokens)
     optimizer = create_optimizer(model, args.optimizer, args.learning_rate, args.weight_decay)
-    totals = [sum(lengths[number]) for number in fitting]
-    # A limit for replies that holds all but the longest in two hundred, which would let every endless one go on as long.
-    longest = sorted(lengths[number][1] for number in fitting)[math.ceil(0.995 * len(fitting)) - 1]
-    agent = args.agent() | {"max_new_tokens": max(64, math.ceil(longest / 32) * 32)}
-    kinds = []  # the template of each step, and how many earlier steps its prompt shows
-    for step in (demonstrations[number] for number in fitting):
-        shown = sum(message["role"] == "assistant" for message in step.messages)
-        kinds.append(f"{step.task_id.partition('/')[0]}/{shown}")
+    totals = [sum(lengths[number]) for number in short]
+    # The agent's limit fits 99.5 % of the replies. The longest ones would prolong every reply without an end token.
+    limit = sorted(lengths[number][1] for number in short)[math.ceil(0.995 * len(short)) - 1]
+    agent = args.agent() | {"max_new_tokens": max(64, math.ceil(limit / 32) * 32)}
+    kinds = []  # template of each step, and the number of earlier steps in its prompt
+    for step in (demonstrations[number] for number in short):
+        earlier = sum(message["role"] == "assistant" for message in step.messages)
+        kinds.append(f"{step.task_id.partition('/')[0]}/{earlier}")
     focus = Focus(kinds, args.focus) if args.focus else None
     plan: Updates | EpisodeUpdates
     if args.copy_weight:
         plan = Updates(totals, args.tokens_per_update, args.seed, focus)
     else:
         plan = EpisodeUpdates(
-            find_episodes([demonstrations[number] for number in fitting]), totals, args.tokens_per_update, args.seed
+            find_episodes([demonstrations[number] for number in short]), totals, args.tokens_per_update, args.seed
         )
-    if last:
-        last.restore(optimizer)
+    if checkpoint:
+        checkpoint.restore(optimizer)
         plan.restore(record["plan"])
 
     def save() -> Path:
@@ -102,17 +103,17 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     model.train()
     with Metrics(args.out, update, "behaviour cloning") as metrics:
         while (progress := args.progress(update, elapsed_s)) < 1:
-            started = time.perf_counter()
+            start_s = time.perf_counter()
             rate = learning_rate(args, progress)
             optimizer.set_rate(rate)
             rng = random.Random(f"{args.seed}/thin/{update}")
-            indices, keep = next(plan), kept_lines(args, progress, rng)
-            chosen = [thin(demonstrations[fitting[index]], keep, rng) for index in indices]
-            values, logprobs = take_update(model, optimizer, encode(encoder, chosen), args)
+            indices, keep = next(plan), line_fraction(args, progress, rng)
+            batch = [thin(demonstrations[short[index]], keep, rng) for index in indices]
+            values, logprobs = take_update(model, optimizer, encode(encoder, batch), args)
             if focus:
-                focus.note(indices, logprobs)
+                focus.update_errors(indices, logprobs)
             update += 1
-            duration_s = time.perf_counter() - started
+            duration_s = time.perf_counter() - start_s
             elapsed_s += duration_s
             progress = args.progress(update, elapsed_s)
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
@@ -122,13 +123,13 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     return save()
 
 
-def _start(args: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[PreTrainedModel, Any]":
-    """Return the model and tokenizer that training begins with."""
+def _create_model(args: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[PreTrainedModel, Any]":
+    """Return the initial model and tokenizer: those of a folder, or a new small model."""
     if args.model != SMALL:
         model, tokenizer = load_model(args.model)
         return small.insert_layers(model, args.inserted_layers, seed=args.seed) if args.inserted_layers else model, tokenizer
-    some = random.Random(args.seed).sample(demonstrations, min(len(demonstrations), 2500))
-    texts = [text for item in some for text in (*(message["content"] for message in item.messages), item.reply)]
+    sample = random.Random(args.seed).sample(demonstrations, min(len(demonstrations), 2500))
+    texts = [text for item in sample for text in (*(message["content"] for message in item.messages), item.reply)]
     tokenizer = small.train_tokenizer(texts, args.vocabulary)
     model = small.create_model(tokenizer, width=args.width, layers=args.layers, heads=args.heads, seed=args.seed)
     small.pretrain_copying(model, args.practice, first_id=len(small.SPECIAL_TOKENS), seed=args.seed)
@@ -142,27 +143,27 @@ def encode(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> l
 
 
 def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> list[tuple[int, int]]:
-    """Return the tokens of each demonstration's prompt and reply.
+    """Return the numbers of tokens of each demonstration's prompt and reply.
 
-    The tokens themselves take some thirty times the memory of the text, so each update encodes its own again.
+    The token ids are not kept, since they take thirty times the memory of the text. Each update encodes its demonstrations again.
     """
     lengths: list[tuple[int, int]] = []
     starts = range(0, len(demonstrations), _CHUNK)
     for start in tqdm(starts, desc="measuring", unit=f"x{_CHUNK} steps", leave=False, disable=None):
-        encoded = encode(encoder, demonstrations[start : start + _CHUNK])
-        lengths += [(len(sample.prompt_ids), len(sample.response_ids)) for sample in encoded]
+        samples = encode(encoder, demonstrations[start : start + _CHUNK])
+        lengths += [(len(sample.prompt_ids), len(sample.response_ids)) for sample in samples]
     return lengths
 
 
-def _tell_left_out(task_ids: Sequence[str], fitting: set[int], max_prompt_tokens: int) -> None:
-    """Say how many steps are too long, and for which kind of task that is worst: a site that is never seen is never learned."""
-    of_kind: dict[str, list[bool]] = {}
+def _print_skipped(task_ids: Sequence[str], short: set[int], max_prompt_tokens: int) -> None:
+    """Print the number of skipped steps, and the template with the largest fraction, which the model may not learn at all."""
+    skipped: dict[str, list[bool]] = {}
     for number, task_id in enumerate(task_ids):
-        of_kind.setdefault(task_id.partition("/")[0], []).append(number not in fitting)
-    kind, left_out = max(of_kind.items(), key=lambda item: sum(item[1]) / len(item[1]))
+        skipped.setdefault(task_id.partition("/")[0], []).append(number not in short)
+    template, is_skipped = max(skipped.items(), key=lambda item: sum(item[1]) / len(item[1]))
     print(
-        f"{len(task_ids) - len(fitting):,} of {len(task_ids):,} steps are left out, as their prompts have more than "
-        f"{max_prompt_tokens} tokens; of {kind}, {100 * sum(left_out) / len(left_out):.0f} %. Demonstrations with a smaller "
+        f"{len(task_ids) - len(short):,} of {len(task_ids):,} steps are left out, because their prompts have more than "
+        f"{max_prompt_tokens} tokens; of {template}, {100 * sum(is_skipped) / len(is_skipped):.0f} %. Demonstrations with a smaller "
         "--window, such as 3000, have shorter prompts.",
         file=sys.stderr,
     )
@@ -174,24 +175,28 @@ def _tell_left_out(task_ids: Sequence[str], fitting: set[int], max_prompt_tokens
 def take_update(
     model: "PreTrainedModel", optimizer: Optimizer, samples: Sequence[Sample], args: BCSettings
 ) -> tuple[dict[str, float], list[float]]:
-    """Do one update on the samples and return its metrics, and the log-probability that each reply had before.
+    """Take one optimizer step on the samples.
 
-    The loss is that of the replies and, with a `copy_weight`, the mean loss on what repeats in the prompts.
+    The loss is the mean loss of the reply tokens, plus `copy_weight` times the mean loss of repeated tokens in the prompts.
+
+    Returns:
+        The metrics, and the log-probability of each reply before the step.
+
     """
     pad_id = model.config.pad_token_id or 0
-    # What repeats is looked for in rows. Without it, samples share whatever they can: a system prompt, an episode's history.
+    # `find_repeats` needs rows. Otherwise, samples share common prefixes: a system prompt, or the history of an episode.
     batches = pack(samples, args.tokens_per_pass, pad_id=pad_id, sharing="rows" if args.copy_weight else "auto", model=model)
     responses = sum(len(sample.response_ids) for sample in samples)
-    total_loss, total_copy, found = 0.0, 0.0, [0.0] * len(samples)
+    total_loss, total_copy, reply_logprobs = 0.0, 0.0, [0.0] * len(samples)
     for batch in batches:
         with autocast(model, args.dtype):
             hidden = batch_hidden(model, batch)
             logprobs = batch_logprobs(model, batch, hidden=hidden)
         for index, part in zip(batch.samples, logprobs.detach().split(batch.lengths), strict=True):
-            found[index] = part.sum().item()
+            reply_logprobs[index] = part.sum().item()
         copy_loss = logprobs.new_zeros(())
-        if args.copy_weight and len((places := find_repeats(batch.input_ids, pad_id))[0]):
-            rows, columns = places
+        if args.copy_weight and len((repeats := find_repeats(batch.input_ids, pad_id))[0]):
+            rows, columns = repeats
             with autocast(model, args.dtype):
                 logits = model.get_output_embeddings()(hidden[rows, columns])
             copy_loss = -losses.token_logprobs(logits, batch.input_ids[rows, columns + 1].to(hidden.device)).mean()
@@ -203,11 +208,11 @@ def take_update(
     optimizer.step()
     tokens = sum(batch.input_ids.numel() for batch in batches)
     metrics = {"loss": total_loss, "copy_loss": total_copy, "grad_norm": norm.item(), "tokens": tokens, "samples": len(samples)}
-    return metrics, found
+    return metrics, reply_logprobs
 
 
-def kept_lines(args: BCSettings, progress: float, rng: random.Random) -> float:
-    """Return the share of a page's lines that an update shows at a part of the training."""
+def line_fraction(args: BCSettings, progress: float, rng: random.Random) -> float:
+    """Return the fraction of a page's lines that remain in an update, by the progress of the training from 0 to 1."""
     if progress < args.curriculum:
         return 0.1 + 0.9 * math.pow(progress / args.curriculum, args.curriculum_power)
     if progress < 0.85 and rng.random() < args.thinned:
@@ -216,7 +221,7 @@ def kept_lines(args: BCSettings, progress: float, rng: random.Random) -> float:
 
 
 def learning_rate(args: BCSettings, progress: float) -> float:
-    """Return the rate at a part of the training: a linear rise, then a cosine."""
+    """Return the learning rate by the progress of the training from 0 to 1: a linear warmup, then a cosine decay."""
     if progress < WARMUP:
         return args.learning_rate * max(progress / WARMUP, 0.01)
     cosine = 0.5 * (1 + math.cos(math.pi * (progress - WARMUP) / (1 - WARMUP)))
@@ -227,130 +232,142 @@ def learning_rate(args: BCSettings, progress: float) -> float:
 
 
 class Focus:
-    """Learns most where most is still wrong: of a kind of step that rarely fails, few steps are taken.
+    """Samples steps by the model's errors: few steps of kinds that the model predicts well.
 
-    A reply of log-probability l is wrong with probability e = 1 - exp(l) when it is sampled. Each kind keeps a moving mean of e,
-    over some ten of its steps, that begins at 1/2; a step is taken with probability min(1, max(least, 2 e)).
+    A sampled reply differs from a target with log-probability l with probability e = 1 - exp(l). Each kind has a moving mean of e, which
+    is initially 1/2 and covers about ten steps. A step is used with probability min(1, max(least, 2 e)).
+
+    Args:
+        kinds: Kind of each step.
+        least: Minimum probability.
+
     """
 
     def __init__(self, kinds: Sequence[str], least: float) -> None:
         self._kinds, self._least = kinds, least
         self.errors = dict.fromkeys(kinds, 0.5)
 
-    def takes(self, index: int, rng: random.Random) -> bool:
-        """Return whether to learn from the sample now."""
+    def draw(self, index: int, rng: random.Random) -> bool:
+        """Return True if the step with this index is used now, which is random."""
         return rng.random() < max(self._least, 2 * self.errors[self._kinds[index]])
 
-    def note(self, indices: Sequence[int], logprobs: Sequence[float]) -> None:
-        """Take in how likely the model found the replies of samples."""
+    def update_errors(self, indices: Sequence[int], logprobs: Sequence[float]) -> None:
+        """Update the errors with the log-probabilities of the replies of these steps."""
         for index, logprob in zip(indices, logprobs, strict=True):
             kind = self._kinds[index]
-            self.errors[kind] += _PACE * (1 - math.exp(logprob) - self.errors[kind])
+            self.errors[kind] += _ERROR_UPDATE_RATE * (1 - math.exp(logprob) - self.errors[kind])
 
 
 class Updates:
-    """The indices of each update's samples, of which the lengths are given, epoch after epoch, without end.
+    """An endless iterator over updates, each a list of sample indices, epoch after epoch.
 
-    An update holds samples of like length, so that little is padded, and at most `tokens` tokens with the padding. The order
-    depends on the seed alone, and on the focus if there is one. `record` is what another needs to go on from here.
+    The samples of an update have similar lengths, which saves padding, and at most `tokens` tokens, including padding. The order depends
+    only on the seed and the focus.
+
+    Args:
+        lengths: Number of tokens of each sample.
+        tokens: Maximum number of tokens of an update.
+        seed: Random seed.
+        focus: Selects the samples; by default, all are used.
+
     """
 
     def __init__(self, lengths: Sequence[int], tokens: int, seed: int, focus: Focus | None = None) -> None:
         self.focus = focus
         self._lengths, self._tokens, self._seed = lengths, tokens, seed
         self._ready: list[list[int]] = []
-        self._begin(0)
+        self._start_epoch(0)
 
     def __next__(self) -> list[int]:
         while not self._ready:
-            if self._place == len(self._order):
-                self._begin(self._epoch + 1)
+            if self._position == len(self._order):
+                self._start_epoch(self._epoch + 1)
             self._prepare()
         return self._ready.pop(0)
 
     def record(self) -> dict[str, Any]:
-        """Return the place in the data, and what the focus has learned, as JSON."""
-        place = {"epoch": self._epoch, "place": self._place, "ready": self._ready, "dice": self._dice.getstate()}
-        return place | ({"errors": self.focus.errors} if self.focus else {})
+        """Return the position in the data and the errors of the focus as JSON."""
+        position = {"epoch": self._epoch, "place": self._position, "ready": self._ready, "dice": self._rng.getstate()}
+        return position | ({"errors": self.focus.errors} if self.focus else {})
 
     def restore(self, record: dict[str, Any]) -> None:
-        """Go on from what `record` returned."""
-        self._begin(record["epoch"])
-        version, state, following = record["dice"]
-        self._dice.setstate((version, tuple(state), following))
-        self._place, self._ready = record["place"], list(record["ready"])
+        """Continue from the position that `record` returned."""
+        self._start_epoch(record["epoch"])
+        version, state, gauss_next = record["dice"]
+        self._rng.setstate((version, tuple(state), gauss_next))
+        self._position, self._ready = record["place"], list(record["ready"])
         if self.focus:
             self.focus.errors.update(record["errors"])
 
-    def _begin(self, epoch: int) -> None:
-        self._epoch, self._place = epoch, 0
-        self._dice: random.Random = random.Random(f"{self._seed}/{epoch}")
-        self._order = self._dice.sample(range(len(self._lengths)), len(self._lengths))
+    def _start_epoch(self, epoch: int) -> None:
+        self._epoch, self._position = epoch, 0
+        self._rng: random.Random = random.Random(f"{self._seed}/{epoch}")
+        self._order = self._rng.sample(range(len(self._lengths)), len(self._lengths))
 
     def _prepare(self) -> None:
-        """Make updates of the next samples. Sorting a whole epoch would make each one of the few kinds of page."""
+        """Make updates of the next samples. If a whole epoch were sorted, the pages of an update would be of few kinds."""
         window: list[int] = []
-        while self._place < len(self._order) and len(window) < _WINDOW:
-            index = self._order[self._place]
-            self._place += 1
-            if self.focus is None or self.focus.takes(index, self._dice):
+        while self._position < len(self._order) and len(window) < _WINDOW:
+            index = self._order[self._position]
+            self._position += 1
+            if self.focus is None or self.focus.draw(index, self._rng):
                 window.append(index)
         updates: list[list[int]] = [[]] if window else []
         for index in sorted(window, key=self._lengths.__getitem__):
             if updates[-1] and self._lengths[index] * (len(updates[-1]) + 1) > self._tokens:
                 updates.append([])
             updates[-1].append(index)
-        self._dice.shuffle(updates)
+        self._rng.shuffle(updates)
         self._ready = updates
 
 
 def find_episodes(demonstrations: Sequence[Demonstration]) -> list[list[int]]:
-    """Return the indices of the steps of each episode: those of one task, one after the other, with ever longer conversations.
+    """Return the indices of the steps of each episode: consecutive steps of one task with growing conversations.
 
-    Without a history no conversation grows, and each step, which shares nothing with the others, is an episode of its own.
+    Without a history, conversations do not grow. Then each step is an episode, since steps have no common prefix.
     """
     episodes: list[list[int]] = []
-    last: tuple[str, int] | None = None
+    previous: tuple[str, int] | None = None  # task id and number of messages
     for index, step in enumerate(demonstrations):
-        if last is None or step.task_id != last[0] or len(step.messages) <= last[1]:
+        if previous is None or step.task_id != previous[0] or len(step.messages) <= previous[1]:
             episodes.append([])
         episodes[-1].append(index)
-        last = step.task_id, len(step.messages)
+        previous = step.task_id, len(step.messages)
     return episodes
 
 
 class EpisodeUpdates:
-    """Updates of whole episodes, whose steps share what came before, else like `Updates` without a focus.
+    """An endless iterator over updates of whole episodes, whose steps share their history. See `Updates`.
 
-    Without sharing, an update has at most `tokens` tokens, or one episode.
+    An update has one episode, or several with at most `tokens` tokens in total, where shared tokens count in each step.
     """
 
     def __init__(self, episodes: Sequence[Sequence[int]], lengths: Sequence[int], tokens: int, seed: int) -> None:
         self._episodes, self._lengths, self._tokens, self._seed = episodes, lengths, tokens, seed
-        self._begin(0)
+        self._start_epoch(0)
 
     def __next__(self) -> list[int]:
         update: list[int] = []
-        room = self._tokens
-        for episode in self._order[self._place :]:
+        remaining_tokens = self._tokens
+        for episode in self._order[self._position :]:
             length = sum(self._lengths[index] for index in episode)
-            if update and length > room:
+            if update and length > remaining_tokens:
                 break
-            update, room = [*update, *episode], room - length
-            self._place += 1
-        if self._place == len(self._order):
-            self._begin(self._epoch + 1)
+            update, remaining_tokens = [*update, *episode], remaining_tokens - length
+            self._position += 1
+        if self._position == len(self._order):
+            self._start_epoch(self._epoch + 1)
         return update
 
     def record(self) -> dict[str, Any]:
-        """Return the place in the data, as JSON."""
-        return {"epoch": self._epoch, "place": self._place}
+        """Return the position in the data as JSON."""
+        return {"epoch": self._epoch, "place": self._position}
 
     def restore(self, record: dict[str, Any]) -> None:
-        """Go on from what `record` returned."""
-        self._begin(record["epoch"])
-        self._place = record["place"]
+        """Continue from the position that `record` returned."""
+        self._start_epoch(record["epoch"])
+        self._position = record["place"]
 
-    def _begin(self, epoch: int) -> None:
-        self._epoch, self._place = epoch, 0
+    def _start_epoch(self, epoch: int) -> None:
+        self._epoch, self._position = epoch, 0
         self._order = random.Random(f"{self._seed}/{epoch}").sample(self._episodes, len(self._episodes))

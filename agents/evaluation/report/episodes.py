@@ -30,13 +30,13 @@ from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task
 
-_FRAME = len('<script type="application/gzip" id=""></script>\n')
-_RING = 6  # pixels from the place of a click to the ring around it
-_LEFT_OUT = ("script", "iframe", "frame", "object", "embed", "base")
+_BLOCK_OVERHEAD = len('<script type="application/gzip" id=""></script>\n')
+_RING_RADIUS = 6  # pixels, of the ring around a click
+_REMOVED_TAGS = ("script", "iframe", "frame", "object", "embed", "base")
 
 
-class ShownPage(NamedTuple):
-    """A page as HTML and as text, and the address that the observation gives to the element which the reply names."""
+class ReplayedPage(NamedTuple):
+    """A page as HTML and as text, and the address in the observation of the element that the reply names."""
 
     html: str
     address: str | None
@@ -44,22 +44,22 @@ class ShownPage(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """The pages of an episode: one before each reply, then the last. Where there are fewer, `problem` says why."""
+    """The pages of an episode: one before each reply, and the last page. If pages are missing, `problem` explains why."""
 
-    pages: list[ShownPage]
+    pages: list[ReplayedPage]
     assets: list[str]
     problem: str = ""
 
 
 class Assets:
-    """Style sheets, as text, and pictures, as data URLs, each kept once under a short key."""
+    """Distinct style sheets, as text, and images, as data URLs, by a short key."""
 
     def __init__(self) -> None:
         self.contents: dict[str, str] = {}
         self._keys: dict[tuple[Network, str], str | None] = {}
 
     def key(self, network: Network, url: str) -> str | None:
-        """Return the key of what a site of the network has there; None if it has nothing."""
+        """Return the key of the asset at a URL, or None if the network has no resource there."""
         if (network, url) in self._keys:
             return self._keys[network, url]
         key = None
@@ -75,24 +75,29 @@ class Assets:
 
 
 def write_page(
-    page: Page, marked: HtmlElement | None, network: Network, assets: Assets, chances: Mapping[HtmlElement, float] | None = None
+    page: Page, target: HtmlElement | None, network: Network, assets: Assets, chances: Mapping[HtmlElement, float] | None = None
 ) -> tuple[str, list[str]]:
-    """Return the page's HTML and the keys of its assets, which `data-asset` names in place of addresses.
+    """Return the page's HTML and the keys of its assets. The page is not changed.
 
-    The marked element has the attribute `data-marked`, and those with a chance to be acted on have it in `data-chance`. The page itself
-    stays as it is.
+    Args:
+        page: The page.
+        target: Element that gets the attribute `data-marked`.
+        network: Network of the page's assets.
+        assets: Collects the assets. Their elements have `data-asset`, the key, instead of a URL.
+        chances: Probabilities of actions by element, which are written to `data-chance`.
+
     """
     root = deepcopy(page.root)
-    for original, copied in zip(page.root.iter(), root.iter(), strict=True):
-        if original is marked:
-            copied.set("data-marked", "")
-        if chances and original in chances:
-            copied.set("data-chance", f"{chances[original]:.4f}")
+    for element, copy in zip(page.root.iter(), root.iter(), strict=True):
+        if element is target:
+            copy.set("data-marked", "")
+        if chances and element in chances:
+            copy.set("data-chance", f"{chances[element]:.4f}")
     keys: dict[str, None] = {}
-    for element in list(root.iter(*_LEFT_OUT, "link", "img", "meta")):
+    for element in list(root.iter(*_REMOVED_TAGS, "link", "img", "meta")):
         if element.tag == "meta" and "http-equiv" not in element.attrib:
             continue
-        element.attrib.pop("srcset", None)  # or a browser would take it for the picture, and has it not
+        element.attrib.pop("srcset", None)  # a browser would prefer it to the embedded image
         source = element.attrib.pop("src" if element.tag == "img" else "href", "")
         sheet = element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split()
         key = assets.key(network, urljoin(page.url, source)) if source and (sheet or element.tag == "img") else None
@@ -107,13 +112,21 @@ def write_page(
 def write_picture(
     url: str, boxes: Sequence[Sequence[int]], points: Sequence[tuple[int, int]], assets: Assets
 ) -> tuple[str, str]:
-    """Return HTML that shows a picture, with these boxes and places marked, and the key of its asset."""
+    """Return HTML of a screenshot with marked boxes and points, and the key of its asset.
+
+    Args:
+        url: The screenshot as a data URL.
+        boxes: Left, top, right and bottom of each box, in pixels.
+        points: Coordinates of each point, in pixels.
+        assets: Collects the screenshot.
+
+    """
     key = blake2b(url.encode(), digest_size=6).hexdigest()
     assets.contents[key] = url
-    rings = [(x - _RING, y - _RING, x + _RING, y + _RING) for x, y in points]
+    rings = [(x - _RING_RADIUS, y - _RING_RADIUS, x + _RING_RADIUS, y + _RING_RADIUS) for x, y in points]
     marks = "".join(
         f'<div data-marked style="position: absolute; left: {left}px; top: {top}px; width: {right - left}px; '
-        f'height: {bottom - top}px; border-radius: {_RING if points else 0}px"></div>'
+        f'height: {bottom - top}px; border-radius: {_RING_RADIUS if points else 0}px"></div>'
         for left, top, right, bottom in (*boxes, *rings)
     )
     return f'<!DOCTYPE html><body style="margin: 0"><img data-asset="{key}" style="display: block">{marks}</body>', key
@@ -136,64 +149,64 @@ class Replayer(ExitStack):
         if not episode.steps:
             return Replay([], [], "It has no steps.")
         if task.world_seed is None and not (episode.env and episode.env.application):
-            return Replay([], [], "Its task is of no world that can be drawn here.")
+            return Replay([], [], "Its task does not belong to a generated world.")
         if episode.env is None:
-            return Replay([], [], "Its env showed pages in a way that is not known here.")
-        # What follows changes no page: the history, and a limit that no episode reaches.
+            return Replay([], [], "The settings of its env are unknown.")
+        # These settings do not affect pages. They have one value, so that episodes share envs.
         settings = replace(episode.env, history="none", thoughts=False, max_steps=10**6)
         if settings not in self._envs:
-            made = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
-            self._envs[settings] = self.enter_context(closing(made))
+            new_env = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
+            self._envs[settings] = self.enter_context(closing(new_env))
         env: Any = self._envs[settings].unwrapped
         try:
             observation, info = env.reset(seed=0, options={"task": task})
         except BrowserError as error:
-            return Replay([], [], f"Its env cannot be made here: {error}")
+            return Replay([], [], f"Its env cannot be created: {error}")
         if task.world_seed is None or settings.application:
             network: Network = env.network
         else:
             world = task.world_seed, settings.variation
-            if world not in self._networks:  # in its first state, for what no episode changes: style sheets and pictures
+            if world not in self._networks:  # in the initial state, since episodes do not change style sheets and images
                 databases = self.enter_context(closing(load_world(task.world_seed).open()))
                 self._networks[world] = connect(databases, layout_of(*world))
             network = self._networks[world]
-        pages: list[ShownPage] = []
+        pages: list[ReplayedPage] = []
         assets: dict[str, None] = {}
         for number, step in enumerate(episode.steps):
-            if info["page"] not in step.page and step.page:  # a log may have more around a page
-                return Replay(pages, list(assets), f"From step {number + 1} on, the env shows other pages today.")
-            self._show(env, observation, info, step, network, pages, assets)
+            if info["page"] not in step.page and step.page:  # a log may contain more text around the page
+                return Replay(pages, list(assets), f"From step {number + 1} on, the current env has different pages.")
+            self._add_page(env, observation, info, step, network, pages, assets)
             observation, *_, info = env.step(step.reply)
             if not step.page and info["action_error"] != step.action_error:
-                return Replay(pages, list(assets), f"From step {number + 2} on, the env shows other pages today.")
-        self._show(env, observation, info, Step("", ""), network, pages, assets)
+                return Replay(pages, list(assets), f"From step {number + 2} on, the current env has different pages.")
+        self._add_page(env, observation, info, Step("", ""), network, pages, assets)
         return Replay(pages, list(assets))
 
-    def _show(
-        self, env: Any, observation: Any, info: Mapping[str, Any], step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]
+    def _add_page(
+        self, env: Any, observation: Any, info: Mapping[str, Any], step: Step, network: Network, pages: list[ReplayedPage], assets: dict[str, None]
     ) -> None:  # fmt: skip
-        """Add the env's page, with the element marked that the reply names, and those of the step's candidates; or its picture."""
-        address, element, points = _named(env, step.reply)
+        """Append the env's page or screenshot to `pages`, with the elements of the reply and the candidates marked."""
+        address, element, points = _reply_target(env, step.reply)
         if not isinstance(observation, str):
             number = [*(node.element for node in env.observation.nodes.values()), element].index(element)
             boxes = [row[1:] for row in observation["boxes"].tolist() if row[0] == number]
-            written, key = write_picture(info["messages"][-1]["content"][-1]["image_url"]["url"], boxes, points, self.assets)
-            pages.append(ShownPage(written, address, info["page"]))
+            page_html, key = write_picture(info["messages"][-1]["content"][-1]["image_url"]["url"], boxes, points, self.assets)
+            pages.append(ReplayedPage(page_html, address, info["page"]))
             assets[key] = None
             return
-        chances: dict[HtmlElement, float] = {}  # that the action is done on an element, of those that candidates name
+        chances: dict[HtmlElement, float] = {}  # probability of an action on each element, by the candidates
         for candidate in step.candidates:
             if candidate.element is not None:
                 with suppress(ActionError):
-                    place = env.observation.element(candidate.element)
-                    chances[place] = chances.get(place, 0.0) + candidate.probability
-        written, keys = write_page(env.page, element, network, self.assets, chances)
-        pages.append(ShownPage(written, address, info["page"]))
+                    node = env.observation.element(candidate.element)
+                    chances[node] = chances.get(node, 0.0) + candidate.probability
+        page_html, keys = write_page(env.page, element, network, self.assets, chances)
+        pages.append(ReplayedPage(page_html, address, info["page"]))
         assets.update(dict.fromkeys(keys))
 
 
-def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None, Sequence[tuple[int, int]]]:
-    """Return the address and the element of the env's page that a reply names, or None and None if it names none; and its places."""
+def _reply_target(env: Any, reply: str) -> tuple[str | None, HtmlElement | None, Sequence[tuple[int, int]]]:
+    """Return the address and the element that a reply names, or None and None without one, and the points of its action."""
     try:
         action = env.dialect.parse(reply)
         if action.element is None:
@@ -214,19 +227,19 @@ class EmbeddedCounts(NamedTuple):
 
 
 def pack_episodes(
-    policies: Mapping[str, Sequence[Trajectory]], rollouts: Mapping[str, Sequence[Trajectory]] | None = None, *, room: int,
+    policies: Mapping[str, Sequence[Trajectory]], rollouts: Mapping[str, Sequence[Trajectory]] | None = None, *, max_bytes: int,
     pages: bool,
 ) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, EmbeddedCounts]]:  # fmt: skip
     """Return the heads of all episodes, compressed blocks by id, and the numbers of embedded episodes by policy.
 
-    Steps and pages are embedded until `room` bytes are used: steps first, then pages, for which episodes are replayed. Policies take
+    Steps and pages are embedded until `max_bytes` are used: steps first, then pages, for which episodes are replayed. Policies take
     turns, so that the same tasks are embedded for each. `rollouts` of training come last.
     """
     rollouts = rollouts or {}
     items: list[tuple[Task, Trajectory]] = []
     heads: list[dict[str, Any]] = []
     for part in (policies, rollouts):
-        columns = [[(name, number, item) for number, item in enumerate(own, 1)] for name, own in part.items()]
+        columns = [[(name, number, item) for number, item in enumerate(episodes, 1)] for name, episodes in part.items()]
         for name, number, episode in filter(None, chain.from_iterable(zip_longest(*columns))):
             task = task_of(episode)
             items.append((task, episode))
@@ -236,43 +249,44 @@ def pack_episodes(
                 "cause": cause(episode), "steps": len(episode.steps),
                 "errors": sum(bool(step.action_error) for step in episode.steps), "rollout": name in rollouts, "holds": "",
             })  # fmt: skip
-    room -= len(json.dumps(heads))
+    remaining_bytes = max_bytes - len(json.dumps(heads))
     blocks: dict[str, str] = {}
     for index, (_, episode) in enumerate(items):
-        packed = {f"steps-{index}": pack(json.dumps(_steps(episode), ensure_ascii=False))}
-        room -= _size(packed)
-        if room < 0:
+        episode_blocks = {f"steps-{index}": pack(json.dumps(_steps(episode), ensure_ascii=False))}
+        remaining_bytes -= _size(episode_blocks)
+        if remaining_bytes < 0:
             break
         heads[index]["holds"] = "steps"
-        blocks |= packed
+        blocks |= episode_blocks
     with Replayer() as replayer:
-        for index, (task, episode) in enumerate(items if pages and room > 0 else ()):
+        for index, (task, episode) in enumerate(items if pages and remaining_bytes > 0 else ()):
             replay = replayer.replay(task, episode)
             contents = replayer.assets.contents
-            packed = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
+            episode_blocks = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
             page_records: list[dict[str, Any]] = []
-            for place, page in enumerate(replay.pages):
+            for page_index, page in enumerate(replay.pages):
                 page_records.append({"html": page.html})
-                step = episode.steps[place] if place < len(episode.steps) else None
-                if step and not step.page:  # only the replay knows its text
+                step = episode.steps[page_index] if page_index < len(episode.steps) else None
+                if step and not step.page:  # only the replay has its text
                     page_records[-1] |= {"text": page.text, "mark": _span(page.text, page.address)}
                 elif step and page.address:
                     page_records[-1]["mark"] = _span(step.page, page.address)
-            packed[f"pages-{index}"] = pack(json.dumps({"pages": page_records, "problem": replay.problem}, ensure_ascii=False))
-            room -= _size(packed)
-            if room < 0:
+            content = json.dumps({"pages": page_records, "problem": replay.problem}, ensure_ascii=False)
+            episode_blocks[f"pages-{index}"] = pack(content)
+            remaining_bytes -= _size(episode_blocks)
+            if remaining_bytes < 0:
                 break
             heads[index]["holds"] = "pages"
-            blocks |= packed
-    held, shown = Counter((head["policy"], head["holds"]) for head in heads), {}
+            blocks |= episode_blocks
+    totals, counts = Counter((head["policy"], head["holds"]) for head in heads), {}
     for name, episodes in {**policies, **rollouts}.items():
-        whole = held[name, "pages"]
-        shown[name] = EmbeddedCounts(whole, whole + held[name, "steps"], len(episodes))
-    return heads, blocks, shown
+        with_pages = totals[name, "pages"]
+        counts[name] = EmbeddedCounts(with_pages, with_pages + totals[name, "steps"], len(episodes))
+    return heads, blocks, counts
 
 
 def _size(blocks: Mapping[str, str]) -> int:
-    return sum(_FRAME + len(name) + len(content) for name, content in blocks.items())
+    return sum(_BLOCK_OVERHEAD + len(name) + len(content) for name, content in blocks.items())
 
 
 def pack(text: str) -> str:
@@ -285,31 +299,31 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
     steps = []
     for step in episode.steps:
         thought, action = split_reply(step.reply)
-        done = action_of(step.reply)
+        parsed_action = action_of(step.reply)
         steps.append(
             {
-                "text": step.page, "mark": _span(step.page, done.element if done else None),
+                "text": step.page, "mark": _span(step.page, parsed_action.element if parsed_action else None),
                 "thought": thought, "action": action,
                 "error": step.action_error, "logprobs": [round(value, 4) for value in step.logprobs],
                 "tokens": step.tokens,
-                "candidates": [[each.action, round(each.probability, 4)] for each in step.candidates],
+                "candidates": [[candidate.action, round(candidate.probability, 4)] for candidate in step.candidates],
                 "seconds": [round(step.policy_s, 4), round(step.env_s, 4)],
             }
         )  # fmt: skip
-    ending: list[str] = []  # sentences for the reader
+    description: list[str] = []  # sentences
     if episode.failure or episode.verdicts:
-        ended = {"success": episode.reward == 1, "verdicts": episode.verdicts}
-        ending = describe_result({"failure": episode.failure} if episode.failure else ended)
+        result = {"success": episode.reward == 1, "verdicts": episode.verdicts}
+        description = describe_result({"failure": episode.failure} if episode.failure else result)
     verdicts = [dict(verdict) for verdict in episode.verdicts]
-    return {"steps": steps, "told": ending, "verdicts": verdicts, "failure": episode.failure}
+    return {"steps": steps, "description": description, "verdicts": verdicts, "failure": episode.failure}
 
 
 def _span(page: str, address: str | None) -> list[int]:
     """Return start and end of the element with this address in a page text, in UTF-16 units; empty if the text does not contain it."""
-    before, marked, _ = mark(page, address)
-    start = _units(before)
-    return [start, start + _units(marked)] if marked else []
+    before, element, _ = mark(page, address)
+    start = _utf16_units(before)
+    return [start, start + _utf16_units(element)] if element else []
 
 
-def _units(text: str) -> int:
+def _utf16_units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,4 +1,4 @@
-"""The inputs of a report: runs with metrics and groups of rollouts, and policies with episodes; and the results of policies."""
+"""The inputs of a report (metrics and rollout groups of runs, episodes of policies), and the results of policies."""
 
 import csv
 import json
@@ -21,23 +21,25 @@ from webarena_gym.evaluation.results import EPISODES
 from webarena_gym.evaluation.statistics import Evaluation, PairedDifference, paired_difference, score
 from webarena_gym.tasks import Task
 
-MOST_GROUPS = 12
-"""Groups of a run that a report shows by default."""
+MAX_GROUPS = 12
+"""Default maximum number of groups of a run in a report."""
 UNKNOWN = "unknown"
-_EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agents.evaluate --save`, or a folder of such"
+_EXPECTED_INPUTS = (
+    "expected a run's folder with metrics.jsonl, a .jsonl file of `agents.evaluate --save`, or a folder that contains them"
+)
 OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
 
 CAUSES = {
     "string_match": "wrong answer", "url_match": "wrong page", "program_html": "wrong content", "state": "wrong state",
     "side_effects": "side effects", "injected": "followed a hostile page",
 }  # fmt: skip
-"""Why an episode failed, by the kind of its first check that did."""
+"""Cause of a failed episode, by the kind of its first failed check."""
 SUFFIXES = (".csv", ".jsonl")
 _TAGS = re.compile(r"</?(?:think|answer)>")
 
 
 class RunGroup(NamedTuple):
-    """A group of rollouts, and the run and the update that it was trained in."""
+    """A group of rollouts with its run and the update that trained on it."""
 
     run: str
     update: int
@@ -49,56 +51,61 @@ class RunGroup(NamedTuple):
 
     @property
     def policy(self) -> str:
-        """The name under which the rollouts are listed among the episodes."""
+        """The policy name of the rollouts in the list of episodes."""
         return f"{self.run}, update {self.update}"
 
 
 @dataclass
 class Sources:
-    """The metrics of each run, update by update, the episodes of each policy, and groups of rollouts."""
+    """The metrics of each run by update, the episodes of each policy, and groups of rollouts."""
 
     runs: dict[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     policies: dict[str, Sequence[Trajectory]] = field(default_factory=dict)
     groups: Sequence[RunGroup] = ()
     folders: dict[str, Path] = field(default_factory=dict)
-    """Of runs, by name."""
+    """Folders of the runs by name."""
 
 
-def newest_groups(runs: Mapping[str, Path], most: int = MOST_GROUPS) -> list[RunGroup]:
-    """Return the newest groups of each run, at most so many; those whose rewards differ come first, as others change nothing."""
-    found: list[RunGroup] = []
+def newest_groups(runs: Mapping[str, Path], max_groups: int = MAX_GROUPS) -> list[RunGroup]:
+    """Return the newest groups of each run, at most `max_groups`. Groups with mixed rewards come first, since others have no gradient."""
+    groups: list[RunGroup] = []
     for name, folder in runs.items():
         mixed: list[RunGroup] = []
         equal: list[RunGroup] = []
         for update, path in reversed(group_files(folder).items()):
-            if len(mixed) >= most:
+            if len(mixed) >= max_groups:
                 break
             for group in read_groups(path):
                 is_mixed = len({item.reward for item in group}) > 1
                 (mixed if is_mixed else equal).append(RunGroup(name, update, group))
-        found += [*mixed, *equal][:most]
-    return found
+        groups += [*mixed, *equal][:max_groups]
+    return groups
 
 
-def read_sources(inputs: Sequence[str], *, groups: int = MOST_GROUPS) -> Sources:
-    """Read folders of runs and files of episodes, each given as PATH or NAME=PATH.
+def read_sources(inputs: Sequence[str], *, groups: int = MAX_GROUPS) -> Sources:
+    """Read folders of runs and files of episodes.
 
-    Of each run or search, at most `groups` groups of rollouts are read. Of a folder without metrics, the files of episodes and the folders of runs directly in it are read. Raises ValueError for a path
-    with neither, for a file that holds no episodes, and for two runs or two policies with one name.
+    Args:
+        inputs: Paths, as PATH or NAME=PATH. Of a folder without metrics, its files of episodes and its runs are read.
+        groups: Maximum number of groups of rollouts of each run or search.
+
+    Raises:
+        ValueError: A path has no runs or episodes, or two runs or two policies have the same name.
+
     """
     sources = Sources()
     for item in inputs:
-        name, equals, named = item.partition("=")
+        name, equals, path = item.partition("=")
         if equals and not Path(item).exists():
-            _read(Path(named), name, sources, f"{name}/")
+            _read_input(Path(path), name, sources, f"{name}/")
         else:
-            _read(Path(item), "", sources, "")
+            _read_input(Path(item), "", sources, "")
     sources.groups = newest_groups(sources.folders, groups)
     return sources
 
 
-def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
-    """Read one path; `prefix` is put before the names of what a folder holds."""
+def _read_input(path: Path, name: str, sources: Sources, prefix: str) -> None:
+    """Read one path into `sources`. `prefix` starts the names of the contents of a folder."""
     if path.is_file():
         try:
             episodes = _read_log(path)
@@ -107,36 +114,37 @@ def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if path.suffix == ".eval":
                 raise
-            raise ValueError(f"{path} holds no episodes as `agents.evaluate --save` writes them: {error!r}") from error
-        _add(sources.policies, name or _name_of(path), episodes, path)
+            raise ValueError(f"{path} has no valid episodes; expected a file of `agents.evaluate --save`: {error!r}") from error
+        _add_entry(sources.policies, name or _entry_name(path), episodes, path)
     elif metrics := read_metrics(path):
         name = name or path.resolve().name
-        _add(sources.runs, name, metrics, path)
+        _add_entry(sources.runs, name, metrics, path)
         sources.folders[name] = path
-    elif group_files(path):  # of a search, which has no updates
-        _add(sources.folders, name or path.resolve().name, path, path)
+    elif group_files(path):  # a search, which has no updates
+        _add_entry(sources.folders, name or path.resolve().name, path, path)
     else:
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else []
         runs = [run for run in sorted(path.iterdir()) if read_metrics(run) or group_files(run)] if path.is_dir() else []
         if not files and not runs:
-            raise ValueError(f"{path} is {'empty of what a report shows' if path.is_dir() else 'not there'}; {_EXPECTED}")
+            problem = "contains no runs or episodes" if path.is_dir() else "does not exist"
+            raise ValueError(f"{path} {problem}; {_EXPECTED_INPUTS}")
         for inner in [*files, *runs]:
-            _read(inner, prefix + _name_of(inner) if prefix else "", sources, prefix)
+            _read_input(inner, prefix + _entry_name(inner) if prefix else "", sources, prefix)
 
 
-def _name_of(path: Path) -> str:
-    """Return the name of what lies at a path: of the file that `webarena-gym evaluate` writes into each folder, that of the folder."""
+def _entry_name(path: Path) -> str:
+    """Return the name of a run or a policy: its file or folder. Files of `webarena-gym evaluate` are named after their folder."""
     return path.resolve().parent.name if path.name == EPISODES else path.stem.removeprefix("episodes_")
 
 
-def _add(known: dict[str, Any], name: str, value: Any, path: Path) -> None:
-    if name in known:
-        raise ValueError(f"{path} has the name {name!r}, as another has; name them apart: NAME={path}")
-    known[name] = value
+def _add_entry(entries: dict[str, Any], name: str, value: Any, path: Path) -> None:
+    if name in entries:
+        raise ValueError(f"the name {name!r} of {path} is used twice; expected distinct names, such as NAME={path}")
+    entries[name] = value
 
 
 def task_of(episode: Trajectory) -> Task:
-    """Return the task of an episode by its id; for an unknown id, a placeholder with an unknown site and evaluator."""
+    """Return the task of an episode, or a placeholder with an unknown site and evaluator if its id is unknown."""
     return _find_task(episode.task_id, episode.env) or Task(
         episode.task_id, (UNKNOWN,), "", episode.goal, {"eval_types": [UNKNOWN]}
     )
@@ -151,65 +159,67 @@ def _find_task(task_id: str, env: EnvSettings | None) -> Task | None:
 
 
 def _read_log(path: Path) -> list[Trajectory]:
-    """Return the episodes of a file: trajectories, a log of Inspect, or states of an arena's episodes."""
+    """Return the episodes of a file: trajectories, a log of Inspect AI, or states of an arena's episodes."""
     if path.suffix == ".eval":
         raise ValueError(f"{path} is compressed; write it as JSON: inspect log convert --to json --output-dir FOLDER {path}")
     with path.open(encoding="utf-8") as file:
-        first = json.loads((file.read() if path.suffix == ".json" else file.readline()) or "{}")
-    if {"eval", "samples"} <= first.keys():
-        env = env_settings_of((first["eval"].get("task_args") or {}).get("env") or {})
-        return [_from_sample(sample, env) for sample in first["samples"] or ()]
-    if {"task_id", "mode", "log"} <= first.keys():
-        states = [first] if path.suffix == ".json" else map(json.loads, path.read_text("utf-8").splitlines())
+        record = json.loads((file.read() if path.suffix == ".json" else file.readline()) or "{}")
+    if {"eval", "samples"} <= record.keys():
+        env = env_settings_of((record["eval"].get("task_args") or {}).get("env") or {})
+        return [_from_sample(sample, env) for sample in record["samples"] or ()]
+    if {"task_id", "mode", "log"} <= record.keys():
+        states = [record] if path.suffix == ".json" else map(json.loads, path.read_text("utf-8").splitlines())
         return [_from_state(state) for state in states if state["status"] != "open"]
     return read_trajectories(path)
 
 
 def _from_sample(sample: Mapping[str, Any], env: EnvSettings | None) -> Trajectory:
-    """Return a sample of an Inspect log: alternating observations and replies."""
-    messages = [(message, _text(message.get("content"))) for message in sample["messages"]]
+    """Return the episode of a sample of an Inspect log, which has alternating observations and replies."""
+    messages = [(message, _message_text(message.get("content"))) for message in sample["messages"]]
     steps: list[Step] = []
-    shown = ""
+    page = ""
     for index, (message, text) in enumerate(messages):
         if message["role"] != "assistant":
-            shown = text[max(0, text.find("URL: ")) :] if text.startswith("Task") else text  # without the goal
+            page = text[max(0, text.find("URL: ")) :] if text.startswith("Task") else text  # without the goal
             continue
         calls = [reply_of(DIALECTS["webrl"], call["function"], call["arguments"]) for call in message.get("tool_calls") or ()]
-        answer = messages[index + 1][1] if index + 1 < len(messages) else ""
-        error = answer.partition("\n")[0] if answer.startswith("Action error") else ""
-        steps.append(Step(shown, "\n".join([text, *calls[:1]]).strip(), error))
+        response = messages[index + 1][1] if index + 1 < len(messages) else ""
+        error = response.partition("\n")[0] if response.startswith("Action error") else ""
+        steps.append(Step(page, "\n".join([text, *calls[:1]]).strip(), error))
     score: Mapping[str, Any] = next(iter((sample.get("scores") or {}).values()), {})
     failure = str((sample.get("error") or {}).get("message", "")) or ("" if score else "It was not scored.")
     verdicts = (score.get("metadata") or {}).get("verdicts", ())
     return Trajectory(
-        str(sample["id"]), _text(sample["input"]), tuple(steps),
+        str(sample["id"]), _message_text(sample["input"]), tuple(steps),
         float(score.get("value") in (1, True, "C")) if score else 0.0,
         "failed" if failure else "truncated" if sample.get("limit") else "exited", group=sample.get("epoch", 1) - 1,
         verdicts=tuple(verdicts), failure=failure, env=env,
     )  # fmt: skip
 
 
-def _text(content: Any) -> str:
-    """Return the text of a message's content, which is a text or a list of parts."""
+def _message_text(content: Any) -> str:
+    """Return the text of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     return "\n".join(str(part.get("text", "")) for part in content or () if isinstance(part, dict))
 
 
 def _from_state(state: Mapping[str, Any]) -> Trajectory:
-    """Return an episode that is over from the state that an arena gives of it, which has requests for steps and no pages."""
+    """Return a finished episode from its state in an arena. Its steps are requests, without pages."""
     result = state["result"] or {"reward": 0.0, "verdicts": ()}
     requests = ((request["what"], request["status"]) for request in state["log"])
     steps = tuple(Step("", what, f"status {status}" if status >= 400 else "") for what, status in requests)
-    more: dict[str, Any] = {"verdicts": tuple(result["verdicts"]), "failure": state["failure"]}
     ending: Ending = "failed" if state["failure"] else "exited"
-    return Trajectory(state["task_id"], state["goal"], steps, result["reward"], ending, **more)
+    return Trajectory(
+        state["task_id"], state["goal"], steps, result["reward"], ending, verdicts=tuple(result["verdicts"]), failure=state["failure"]
+    )  # fmt: skip
 
 
 class Result(NamedTuple):
-    """The scores of a policy. `lift` is its difference from the first policy; None where they share too few tasks.
+    """The scores of a policy.
 
-    The interval of the difference is a paired bootstrap over templates, as tasks of a template succeed and fail together.
+    `lift` is the paired difference from the first policy, or None if they have fewer than two tasks in common. Its confidence interval is
+    a bootstrap over templates, since the results of tasks of one template are correlated.
     """
 
     name: str
@@ -222,47 +232,50 @@ def summarise_all(policies: Mapping[str, Sequence[Trajectory]]) -> list[Result]:
     results: list[Result] = []
     for name, episodes in policies.items():
         evaluation = score([task_of(episode) for episode in episodes], episodes)
-        first = results[0].evaluation.trajectories if results else []
-        before, after = _rewards(first), _rewards(episodes)
-        shared = [task_id for task_id in before if task_id in after]
-        is_comparable = len(shared) > 1  # by the tasks that each has played just once and to an end
-        both = [[[rewards[task_id] for task_id in shared]] for rewards in (before, after)]
-        of_tasks = {episode.task_id: task_of(episode).template or episode.task_id for episode in episodes}
-        templates = [of_tasks[task_id] for task_id in shared]
-        clusters = templates if len(set(templates)) > 1 else None  # of a single template, tasks are resampled
-        results.append(Result(name, evaluation, paired_difference(*both, templates=clusters) if is_comparable else None))
+        baseline = results[0].evaluation.trajectories if results else []
+        before, after = _rewards(baseline), _rewards(episodes)
+        task_ids = [task_id for task_id in before if task_id in after]
+        paired_rewards = [[[rewards[task_id] for task_id in task_ids]] for rewards in (before, after)]
+        template_by_task = {episode.task_id: task_of(episode).template or episode.task_id for episode in episodes}
+        templates = [template_by_task[task_id] for task_id in task_ids]
+        clusters = templates if len(set(templates)) > 1 else None  # with a single template, tasks are resampled
+        difference = paired_difference(*paired_rewards, templates=clusters) if len(task_ids) > 1 else None
+        results.append(Result(name, evaluation, difference))
     return results
 
 
 def _rewards(episodes: Sequence[Trajectory]) -> dict[str, float]:
+    """Return the rewards of the tasks that have exactly one episode, which has not failed."""
     times = Counter(episode.task_id for episode in episodes)
     return {item.task_id: item.reward for item in episodes if item.ending != "failed" and times[item.task_id] == 1}
 
 
 def outcome(episode: Trajectory) -> str:
-    """Return how an episode ended, in a word or two."""
+    """Return a label for the outcome of an episode: "solved" or a value of `OUTCOMES`."""
     return "solved" if episode.ending != "failed" and episode.reward == 1 else OUTCOMES[episode.ending]
 
 
 def cause(episode: Trajectory) -> str:
-    """Return why an episode was not solved, in a word or two; "none" for one that was.
+    """Return a label for the cause of an unsolved episode, or "none" for a solved one.
 
     >>> cause(Trajectory("t/1", "", (), 0.0, "exited", verdicts=({"check": "url_match", "passed": False},)))
     'wrong page'
     """
-    ended = outcome(episode)
-    if ended == "solved":
+    label = outcome(episode)
+    if label == "solved":
         return "none"
     if episode.ending == "failed":
         return f"broken: {episode.failure.partition(':')[0][:60]}"
-    failed = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
-    if episode.ending != "exited" or not failed:
-        return ended
-    return CAUSES.get(failed[0].partition("/")[0], failed[0])
+    failed_checks = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
+    if episode.ending != "exited" or not failed_checks:
+        return label
+    return CAUSES.get(failed_checks[0].partition("/")[0], failed_checks[0])
 
 
 def mark(page: str, address: str | None) -> tuple[str, str, str]:
-    """Split a page's text at the element that an action names, by its number or its label; in the end if it is not there.
+    """Split a page's text into the texts before, of and after an element, which is named by its id or its label.
+
+    If the page lacks the element, the result is the whole text and two empty strings.
 
     >>> mark('<a>Home</a> <button>Add to Cart [2]</button>', "add to cart [2]")[1]
     '<button>Add to Cart [2]</button>'
@@ -271,16 +284,16 @@ def mark(page: str, address: str | None) -> tuple[str, str, str]:
     """
     if address is None:
         return page, "", ""
-    shown = re.escape(" ".join(address.split()).replace("<", "&lt;"))
-    quoted = shown.replace('"', "&quot;")
-    ways = (
-        rf'<(\w+)\b[^<>]* id="{quoted}"[^<>]*>(?:[^<\n]*</\1>)?',
-        rf'<\w+\b[^<>]* label="{quoted}"[^<>]*>',
-        rf"<(\w+)\b[^<>]*>{shown}</\1>",
-        rf"(?m)^\s*\[{shown}\] .*$",  # a line of an accessibility tree
+    name = re.escape(" ".join(address.split()).replace("<", "&lt;"))
+    attribute = name.replace('"', "&quot;")
+    patterns = (
+        rf'<(\w+)\b[^<>]* id="{attribute}"[^<>]*>(?:[^<\n]*</\1>)?',
+        rf'<\w+\b[^<>]* label="{attribute}"[^<>]*>',
+        rf"<(\w+)\b[^<>]*>{name}</\1>",
+        rf"(?m)^\s*\[{name}\] .*$",  # a line of an accessibility tree
     )
-    found = next(filter(None, (re.search(way, page, re.IGNORECASE) for way in ways)), None)
-    return (page[: found.start()], found.group(), page[found.end() :]) if found else (page, "", "")
+    match = next(filter(None, (re.search(pattern, page, re.IGNORECASE) for pattern in patterns)), None)
+    return (page[: match.start()], match.group(), page[match.end() :]) if match else (page, "", "")
 
 
 def split_reply(reply: str) -> tuple[str, str]:
@@ -295,17 +308,17 @@ def split_reply(reply: str) -> tuple[str, str]:
 
 
 def table_rows(policies: Mapping[str, Sequence[Trajectory]]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each episode: its task, how it ended and why, and what it took. One that broke has no reward."""
+    """Yield a row of values for each episode: its task, outcome, cause and costs. The reward of a failed episode is None."""
     for policy, episodes in policies.items():
         for number, episode in enumerate(episodes, 1):
             task = task_of(episode)
-            failed = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
+            failed_checks = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
             yield {
                 "policy": policy, "number": number, "task_id": episode.task_id, "template": task.template,
                 "world_seed": task.world_seed, "sites": "+".join(task.sites), "difficulty": "+".join(task.difficulty),
                 "goal": episode.goal, "reward": None if episode.ending == "failed" else episode.reward,
                 "ending": episode.ending, "outcome": outcome(episode), "cause": cause(episode),
-                "failed_checks": "+".join(failed), "steps": len(episode.steps),
+                "failed_checks": "+".join(failed_checks), "steps": len(episode.steps),
                 "action_errors": sum(bool(step.action_error) for step in episode.steps),
                 "prompt_tokens": sum(len(step.prompt_ids) for step in episode.steps),
                 "reply_tokens": sum(len(step.response_ids) for step in episode.steps),
@@ -315,16 +328,16 @@ def table_rows(policies: Mapping[str, Sequence[Trajectory]]) -> Iterator[dict[st
 
 
 def write_table(path: Path, policies: Mapping[str, Sequence[Trajectory]]) -> int:
-    """Write the rows as CSV or JSON Lines, as the name ends, and return how many. Raises ValueError for another ending."""
+    """Write the rows as CSV or JSON Lines, by the suffix of the path, and return their number. Raises ValueError for another suffix."""
     if path.suffix not in SUFFIXES:
-        raise ValueError(f"{path} ends in {path.suffix or 'nothing'!r}; expected {' or '.join(SUFFIXES)}")
-    found = list(table_rows(policies))
+        raise ValueError(f"{path} has the suffix {path.suffix!r}; expected {' or '.join(SUFFIXES)}")
+    rows = list(table_rows(policies))
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         if path.suffix == ".csv":
-            writer = csv.DictWriter(file, list(found[0]) if found else [])
+            writer = csv.DictWriter(file, list(rows[0]) if rows else [])
             writer.writeheader()
-            writer.writerows(found)
+            writer.writerows(rows)
         else:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
-    return len(found)
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return len(rows)

@@ -34,7 +34,7 @@ async function unpack(packed) {
 // The steps of an episode; none where the file does not hold them.
 async function stepsOf(head) {
   const text = head.holds && (await block(`steps-${head.index}`));
-  return text ? JSON.parse(text) : { steps: [], told: [], verdicts: [], failure: "", missing: true };
+  return text ? JSON.parse(text) : { steps: [], description: [], verdicts: [], failure: "", missing: true };
 }
 
 // The steps of an episode with its pages.

@@ -213,7 +213,7 @@ function tellEnd(body) {
   const nothing = make("p", {}, "No check was made.");
   if (body.missing) return [make("p", { class: "notice" }, "Its steps were left out, so that the file stays small.")];
   return [
-    body.told.length ? field("Result", make("p", { class: "told" }, body.told.join(" "))) : null,
+    body.description.length ? field("Result", make("p", { class: "told" }, body.description.join(" "))) : null,
     field("Verdicts", verdicts.length ? make("ul", { class: "verdicts" }, ...verdicts) : nothing),
     body.failure ? field("What broke", make("p", { class: "bad" }, body.failure)) : null,
   ].filter(Boolean);
