@@ -100,7 +100,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
                 "cpu_minutes": cpu_minutes,
             }
             metrics.log(iteration, values)
-            metrics.show(iteration / args.iterations, f"{len(pairs)} pairs, {100 * values['solved']:.0f} % solved")
+            metrics.show_progress(iteration / args.iterations, f"{len(pairs)} pairs, {100 * values['solved']:.0f} % solved")
             path = save()
         if not args.iterations:
             path = save()

@@ -544,7 +544,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
                         state["rates"][name] = fmean([state["rates"].get(name, fmean(rewards)), fmean(rewards)])
                 values = improve(network, groups, optimizer, settings, rng)
                 metrics.log(update + 1, values | {"cpu_minutes": (time.process_time() - start_s) / 60})
-                metrics.show((update + 1) / settings.updates, f"success {values['success']:.2f}")
+                metrics.show_progress((update + 1) / settings.updates, f"success {values['success']:.2f}")
                 state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}
                 save()
         results = [(name, *pair) for (_, name), *pair in zip(tasks.test, state["clone"], evaluate(), strict=True)]

@@ -1,4 +1,4 @@
-"""Multi-turn GRPO on web tasks, in one file: what `python -m agents.train_grpo --model RUN --out runs/rl` runs.
+"""Multi-turn GRPO on web tasks, in one file. Run `python -m agents.train_grpo --model RUN --out runs/rl`.
 
 After WebAgent-R1 (arXiv 2505.16421, equation 2). For each update:
 
@@ -12,7 +12,7 @@ The model (`agents.training.pointing_networks` or `agents.training.language_mode
 with, `choices(episode)` the choices of each step, and `logprobs(choices)` yields the log-probabilities of choices and their indices, pass
 after pass. The methods of `agents.methods` have the interface of `GRPO` and use the same `train`.
 
-| part | its options, which `agents.training.settings.GRPOSettings` explains |
+| part | options, which `agents.training.settings.GRPOSettings` explains |
 |---|---|
 | tasks | `worlds`, `per_template`, `templates`, `seek_mixed`, `groups_remembered` |
 | rollouts | `tasks_per_update`, `group_size`, `dynamic_sampling`, `temperature`, `max_steps`, `step_limits` |
@@ -49,7 +49,7 @@ from agents.training.language_models import LanguageModel
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
 from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
-from agents.training.rollouts import TrainedStep, keep, weighted
+from agents.training.rollouts import TrainedStep, save_batch, weight_steps
 from agents.training.settings import GRPOSettings, TrainSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
@@ -92,21 +92,21 @@ def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[flo
     rewards = [item.reward for item in group]
     if args.advantages == "forks":
         return [value for item in group for value in fork_advantages([step.continuations for step in item.steps], item.reward)]
-    of_trajectory = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]
+    by_trajectory = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]
     discount = GIGPO_DISCOUNT if args.advantages == "gigpo" else 1.0
     returns = [item.reward * discount**ahead for item in group for ahead in reversed(range(len(item.steps)))]
     states = [step.prompt_ids for item in group for step in item.steps]
     if args.advantages == "state":  # the default
         return state_advantages(states, returns)
     if args.advantages == "trajectory":
-        return of_trajectory
+        return by_trajectory
     if args.advantages == "gigpo":
-        of_state = state_advantages(states, returns, leave_one_out=False)
-        return [first + second for first, second in zip(of_trajectory, of_state, strict=True)]
+        by_state = state_advantages(states, returns, leave_one_out=False)
+        return [first + second for first, second in zip(by_trajectory, by_state, strict=True)]
     raise ValueError(f"advantages is {args.advantages!r}; expected 'state', 'trajectory', 'gigpo' or 'forks'")
 
 
-# The method: which tasks, which steps.
+# The method: selection of tasks and training steps.
 
 
 class GRPO:
@@ -127,16 +127,16 @@ class GRPO:
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps to train on and metrics. Groups without any advantage are left out unless there is a teacher."""
         self.curriculum.update_rates(groups)
-        replayed = self.curriculum.replay(self.args.replayed, rng) if self.args.replayed else []
+        replays = self.curriculum.replay(self.args.replayed, rng) if self.args.replayed else []
         if self.args.replayed:
             self.curriculum.store_successes(groups)
-        played = [group.valid for group in groups]
+        rollouts = [group.valid for group in groups]
         if self.args.advantages == "forks":
-            played = fork_groups(self.envs, self.policy, groups, every=self.args.fork_every, seed=self.args.seed)
-        parts = [(group, self.advantages(group)) for group in played if group]
-        parts += [([item], [advantage] * len(item.steps)) for item, advantage in replayed]
-        metrics = {"replayed": float(len(replayed))} if self.args.replayed else {}
-        return weighted([part for part in parts if any(part[1]) or self.reference], self.args.weighting), metrics
+            rollouts = fork_groups(self.envs, self.policy, groups, every=self.args.fork_every, seed=self.args.seed)
+        parts = [(group, self.advantages(group)) for group in rollouts if group]
+        parts += [([item], [advantage] * len(item.steps)) for item, advantage in replays]
+        metrics = {"replayed": float(len(replays))} if self.args.replayed else {}
+        return weight_steps([part for part in parts if any(part[1]) or self.reference], self.args.weighting), metrics
 
     def advantages(self, group: Sequence[Trajectory]) -> list[float]:
         """Return the advantage of every step of a group, trajectory after trajectory."""
@@ -147,18 +147,37 @@ class GRPO:
 
 
 def play(
-    collector: Any, draw: Callable[[int], Task], begun: int, args: TrainSettings, limit: int | None, ranks: Ranks = SINGLE_RANK
-) -> list[Group]:
-    """Play groups of episodes, numbered from `begun`, divided among the ranks. Dynamic sampling adds groups for those with equal rewards."""
+    collector: Any, draw: Callable[[int], Task], first_number: int, args: TrainSettings, limit: int | None,
+    ranks: Ranks = SINGLE_RANK,
+) -> list[Group]:  # fmt: skip
+    """Play the groups of an update, divided among the ranks.
+
+    Dynamic sampling plays further groups in place of groups with equal rewards.
+
+    Args:
+        collector: Plays the episodes.
+        draw: Returns the task of a group by the group's number.
+        first_number: Number of the first group.
+        args: The settings.
+        limit: Step limit of the episodes; None is the env's limit.
+        ranks: The ranks of the training.
+
+    Raises:
+        RolloutError: All rollouts failed.
+
+    """
     groups: list[Group] = []
     missing = args.tasks_per_update
     while missing > 0:
-        tasks = {number: draw(number) for number in range(begun + len(groups), begun + len(groups) + missing)}
-        own = [number for number in tasks if number % ranks.count == ranks.index]
-        asked = [each for number in own for each in group_episodes(tasks[number], number, args.group_size, limit)]
-        episodes = iter(collector.collect(asked))
-        found = ranks.gather([Group(number, tasks[number], list(islice(episodes, args.group_size)), limit) for number in own])
-        groups += sorted(found, key=lambda group: group.number)
+        start = first_number + len(groups)
+        tasks = {number: draw(number) for number in range(start, start + missing)}
+        rank_numbers = [number for number in tasks if number % ranks.count == ranks.index]
+        specs = [spec for number in rank_numbers for spec in group_episodes(tasks[number], number, args.group_size, limit)]
+        episodes = iter(collector.collect(specs))
+        new_groups = ranks.gather(
+            [Group(number, tasks[number], list(islice(episodes, args.group_size)), limit) for number in rank_numbers]
+        )
+        groups += sorted(new_groups, key=lambda group: group.number)
         mixed = sum(not group.has_equal_rewards for group in groups)
         missing = min(args.tasks_per_update - mixed, args.tasks_per_update * args.dynamic_sampling - len(groups))
     failures = [item.failure for group in groups for item in group.trajectories]
@@ -171,14 +190,14 @@ def play(
 
 
 def teacher(model: Any, tasks: Sequence[Task]) -> Any:
-    """Return the current model as its own teacher, prompted with the reference solution of the task.
+    """Return the current model with prompts that contain the reference solution of the task, as a teacher for self-distillation.
 
-    Raises ValueError for a task without one.
+    Raises ValueError if a task has no reference solution.
     """
     dialect = DIALECTS["webrl"].naming_by("label")
     solutions = {task.task_id: "\n".join(dialect.format(step.action) for step in task.solution) for task in tasks}
-    if lacking := [name for name, solution in solutions.items() if not solution]:
-        raise ValueError(f"distilled needs tasks with a reference solution, which {lacking[0]!r} lacks")
+    if unsolved := [name for name, solution in solutions.items() if not solution]:
+        raise ValueError(f"task {unsolved[0]!r} has no reference solution; expected one for each task with distilled")
     return SimpleNamespace(
         choices=lambda episode: model.choices(episode, HINT + solutions[episode.task_id]), logprobs=model.logprobs
     )
@@ -188,11 +207,11 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
     """Return -sum w [c min(r A, clip(r) A) - beta KL] over the tokens of a pass.
 
     r is the ratio of new to old probabilities: a token's, or the geometric mean of a response (GSPO, arXiv 2507.18071). c corrects for a
-    sampler that is not the trainer (Yao et al. 2025). KL to the first model is the k3 estimate.
+    sampler that is not the trainer (Yao et al. 2025). KL to the initial model is the k3 estimate.
 
-    With `distilled`, the reference is the model prompted with the solution (`teacher`), and A grows by distilled * sigmoid(d) d, where d is
-    the gap of its log-probability to the policy's: on-policy self-distillation, in which a sigmoid lets what the teacher endorses count
-    and what it rejects count little (SDAR, arXiv 2605.15155, read in summaries alone).
+    With `distilled`, the reference is the model prompted with the solution (`teacher`), and distilled * sigmoid(d) d is added to A, where d
+    is the log-probability under the reference minus that under the policy. This is on-policy self-distillation. The sigmoid gives low
+    weight to tokens that the teacher finds unlikely (SDAR, arXiv 2605.15155, of which only summaries were read).
     """
     log_ratio = tokens.new - tokens.old
     if getattr(args, "distilled", 0):
@@ -200,8 +219,8 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
         gap = tokens.reference - tokens.old
         tokens = tokens._replace(advantages=tokens.advantages + args.distilled * gap.sigmoid() * gap)
     ratio = (sequence_means(log_ratio, tokens.lengths) if args.ratio == "sequence" else log_ratio).exp()
-    clipped = ratio.clamp(1 - args.clip_low, 1 + args.clip_high)
-    objective = torch.minimum(ratio * tokens.advantages, clipped * tokens.advantages)
+    clipped_ratio = ratio.clamp(1 - args.clip_low, 1 + args.clip_high)
+    objective = torch.minimum(ratio * tokens.advantages, clipped_ratio * tokens.advantages)
     correction = tokens.old - tokens.sampled
     if args.correction == "token":
         objective = correction.exp().clamp(max=CORRECTION_CAP) * objective
@@ -209,16 +228,16 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
         weight = sequence_sums(correction, tokens.lengths).exp()
         objective = torch.where(weight <= CORRECTION_CAP, weight, torch.zeros_like(weight)) * objective
     kl = torch.zeros_like(objective) if tokens.reference is None else k3(tokens.new, tokens.reference)
-    was_cut = (ratio * tokens.advantages > clipped * tokens.advantages).sum().item()
+    clip_count = (ratio * tokens.advantages > clipped_ratio * tokens.advantages).sum().item()
     loss = -(tokens.weights * (objective - args.kl_weight * kl)).sum()
-    return loss, {"clipped": was_cut, "kl": kl.sum().item()}
+    return loss, {"clipped": clip_count, "kl": kl.sum().item()}
 
 
 def learn(
     model: Model, optimizer: Any, steps: Sequence[TrainedStep], loss: Callable[[Tokens], Loss], args: Any, rng: Random, *,
     reference: Model | None = None, progress: float = 0.0, ranks: Ranks = SINGLE_RANK,
 ) -> dict[str, float]:  # fmt: skip
-    """Take all updates on the steps of one batch, and return their metrics. `progress` is the part of the training that is done."""
+    """Take all optimizer steps on one batch, and return their mean metrics. `progress` is the progress of the training from 0 to 1."""
     if reference is None:  # a step without advantage has no gradient
         steps = [step for step in steps if step.advantage]
     if not steps:
@@ -228,86 +247,92 @@ def learn(
     model.network.train()
     orders = [rng.sample(range(len(steps)), len(steps)) for _ in range(args.epochs)]
     old_logprobs, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
-    if getattr(args, "old_logprobs", "sampled") == "recomputed":  # without it, a `correction` is refused: it would be 1
+    if getattr(args, "old_logprobs", "sampled") == "recomputed":  # otherwise a `correction` is rejected, since it would be 1
         sampled, old_logprobs = torch.cat(old_logprobs), logprobs_of(model, steps, ranks)
         metrics = mismatch(torch.cat(old_logprobs), sampled)
     reference_logprobs = logprobs_of(reference, steps, ranks) if reference else None
     minibatches = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
-    taken = [
+    step_metrics = [
         optimizer_step(model, optimizer, steps, minibatch, loss, args, old_logprobs, reference_logprobs, ranks)
         for minibatch in minibatches
         if minibatch
     ]
     model.forget()
-    return metrics | {name: fmean(values[name] for values in taken) for name in taken[0]}
+    return metrics | {name: fmean(values[name] for values in step_metrics) for name in step_metrics[0]}
 
 
 def optimizer_step(
     model: Model, optimizer: Any, steps: Sequence[TrainedStep], minibatch: Sequence[int], loss: Callable[[Tokens], Loss], args: Any,
     old_logprobs: Sequence[torch.Tensor], reference_logprobs: Sequence[torch.Tensor] | None, ranks: Ranks,
 ) -> dict[str, float]:  # fmt: skip
-    """Take one step of the optimizer on a minibatch, pass after pass, and return its metrics; each rank computes a part of it."""
-    own = ranks.part(steps, minibatch)
+    """Take one optimizer step on a minibatch, of which each rank computes a part in several passes, and return its metrics."""
+    rank_steps = ranks.part(steps, minibatch)
     sums, gap = dict.fromkeys(("loss", "clipped", "kl"), 0.0), 0.0
-    for places, new in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in own]):
-        chosen = [own[place] for place in places]
-        if not chosen:  # a rank that has no more steps keeps up with the others
+    for positions, new in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in rank_steps]):
+        indices = [rank_steps[position] for position in positions]
+        if not indices:  # an empty pass, since all ranks must make the same number of passes
             (0.0 * torch.cat(new).sum()).backward()
             continue
-        reference = [reference_logprobs[index] for index in chosen] if reference_logprobs else None
-        tokens = Tokens.of(new, [steps[index] for index in chosen], [old_logprobs[index] for index in chosen], reference)
+        reference = [reference_logprobs[index] for index in indices] if reference_logprobs else None
+        tokens = Tokens.of(new, [steps[index] for index in indices], [old_logprobs[index] for index in indices], reference)
         value, loss_metrics = loss(tokens)
-        # The weights are those of the whole batch, of which this is one of several minibatches.
+        # The weights sum to 1 over the whole batch, so a minibatch is scaled up.
         (value * args.minibatches * ranks.gradient_scale).backward()
         gap = max(gap, (tokens.new - tokens.sampled).abs().max().item())
-        for name, each in {"loss": value.item(), **loss_metrics}.items():
-            sums[name] += each
-    trained = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
-    ranks.add_up(trained)
-    norm = torch.nn.utils.clip_grad_norm_(trained, args.max_grad_norm)
+        for name, metric in {"loss": value.item(), **loss_metrics}.items():
+            sums[name] += metric
+    parameters = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
+    ranks.add_up(parameters)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, args.max_grad_norm)
     optimizer.step()
     optimizer.zero_grad()
     count = sum(len(steps[index].step.response_ids) for index in minibatch)
-    found = ranks.gather([sums | {"logprob_gap": gap}])
-    total = {name: sum(each[name] for each in found) for name in sums}
+    all_metrics = ranks.gather([sums | {"logprob_gap": gap}])
+    total = {name: sum(metrics[name] for metrics in all_metrics) for name in sums}
     means = {name: total[name] / count for name in ("clipped", "kl")}
-    return total | means | {"logprob_gap": max(each["logprob_gap"] for each in found), "grad_norm": float(full_tensor(norm))}
+    max_gap = max(metrics["logprob_gap"] for metrics in all_metrics)
+    return total | means | {"logprob_gap": max_gap, "grad_norm": float(full_tensor(norm))}
 
 
 # The run.
 
 
 class State:
-    """State of a run beside the saved parameters: the optimizer, the state of the method, and with averaging the parameters themselves."""
+    """State of a run in addition to the saved model: the optimizer, the method, and with averaging the current parameters.
+
+    `result` is the network to save: the moving average of the parameters, or the model's network without averaging.
+    """
 
     def __init__(self, args: Any, model: Any, method: Any) -> None:
-        self.model, self.method, self.most, self.averaged = model, method, args.average, 0
+        self.model, self.method, self.max_decay, self.average_count = model, method, args.average, 0
         self.result = deepcopy(model.network) if args.average else model.network
-        trained = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
+        parameters = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
         betas, decay = (0.9, model.beta2), model.weight_decay
-        self.optimizer = torch.optim.AdamW(trained, args.learning_rate, betas=betas, weight_decay=decay)
+        self.optimizer = torch.optim.AdamW(parameters, args.learning_rate, betas=betas, weight_decay=decay)
 
     @torch.no_grad()
     def average(self) -> None:
-        """Update the moving average of the parameters; its decay is smaller at first, so that initial parameters are soon forgotten."""
-        if self.most:
-            self.averaged += 1
-            decay = min(self.most, self.averaged / (self.averaged + 9))
+        """Update the moving average of the parameters. The decay is lower at first, which reduces the weight of initial parameters."""
+        if self.max_decay:
+            self.average_count += 1
+            decay = min(self.max_decay, self.average_count / (self.average_count + 9))
             for mean, parameter in zip(self.result.parameters(), self.model.network.parameters(), strict=True):
                 mean.lerp_(parameter, 1 - decay)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as plain values and tensors."""
-        newest = {"trained": self.model.network.state_dict(), "averaged": self.averaged} if self.most else {}
-        return {"learner": self.optimizer.state_dict(), "method": self.method.state_dict(), **newest}
+        state = {"learner": self.optimizer.state_dict(), "method": self.method.state_dict()}
+        if self.max_decay:
+            state |= {"trained": self.model.network.state_dict(), "averaged": self.average_count}
+        return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a state dict. The averaged parameters are loaded with the checkpoint's model."""
         self.optimizer.load_state_dict(state["learner"])
         self.method.load_state_dict(state["method"])
-        if self.most:
+        if self.max_decay:
             self.model.network.load_state_dict(state["trained"])
-            self.averaged = state["averaged"]
+            self.average_count = state["averaged"]
 
 
 def kind_of(source: str | Path) -> type[PointingNetwork] | type[LanguageModel]:
@@ -316,33 +341,34 @@ def kind_of(source: str | Path) -> type[PointingNetwork] | type[LanguageModel]:
 
 
 def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., Any] = GRPO) -> Path:
-    """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
+    """Train and return the folder of the last checkpoint. The default tasks are drawn from the worlds of `args`."""
     ranks = Ranks.current()
     kind = kind_of(args.model)
     kind.check(args)
     if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)
-    last = ranks.share(open_run(args, args.out) if ranks.is_main else None)
-    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
-    elapsed_s, begun, spent = record["elapsed_s"], record["groups"], record["spent"]
-    if last and args.trained(update, elapsed_s, spent) >= 1:
-        return last.path
+    checkpoint = ranks.share(open_run(args, args.out) if ranks.is_main else None)
+    start_record: dict[str, Any] = {"elapsed_s": 0.0, "groups": 0, "spent": {}}
+    update, record = (checkpoint.update, checkpoint.progress()) if checkpoint else (0, start_record)
+    elapsed_s, group_count, usage = record["elapsed_s"], record["groups"], record["spent"]
+    if checkpoint and args.budget_progress(update, elapsed_s, usage) >= 1:
+        return checkpoint.path
     tasks = training_tasks(args, tasks)
     if ranks.count == 1 and (count := training_processes(args)) > 1:
         return launch(train, count, args, tasks, create)
-    model = kind.load(last.path if last else args.model, args)
+    model = kind.load(checkpoint.path if checkpoint else args.model, args)
     envs = create_envs(tasks, -(-args.num_envs // ranks.count), **args.env_arguments())
     policy: Any = model.policy()
     method = create(args, tasks, model, envs, policy)
     reference = kind.load(args.model, args) if getattr(args, "kl_weight", 0) else getattr(method, "reference", None)
     collector = getattr(method, "collector", None) or Collector(envs, policy, seed=args.seed, env=args.env())
     state = State(args, model, method)
-    if last:
-        last.restore(state)
-    meter = Meter(collector if hasattr(collector, "reply_count") else policy, spent, ranks)
+    if checkpoint:
+        checkpoint.restore(state)
+    meter = Meter(collector if hasattr(collector, "reply_count") else policy, usage, ranks)
 
     def save() -> Path:
-        progress = {"elapsed_s": elapsed_s, "groups": begun, "spent": spent}
+        progress = {"elapsed_s": elapsed_s, "groups": group_count, "spent": usage}
         return save_checkpoint(args.out, update, state.result, model.tokenizer, state, progress, args.agent()).path
 
     with (
@@ -351,27 +377,28 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
         Metrics(args.out, update, method.title, is_silent=not ranks.is_main) as metrics,
         save_on_error(args.out, save, lambda: update if ranks.is_main else 0),
     ):
-        while (progress := args.trained(update, elapsed_s, spent)) < 1:
+        while (progress := args.budget_progress(update, elapsed_s, usage)) < 1:
             start_s = time.perf_counter()
             # Random draws depend on the number of the update, so a resumed run repeats them.
             rng = Random(f"{args.seed}/{update}")
             policy.load(model.network, update)
-            groups = play(collector, method.draw, begun, args, args.limit(progress), ranks)
-            rollout_s, begun = time.perf_counter() - start_s, begun + len(groups)
+            groups = play(collector, method.draw, group_count, args, args.limit(progress), ranks)
+            rollout_s, group_count = time.perf_counter() - start_s, group_count + len(groups)
             steps, values = method.batch(groups, rng)
             if ranks.is_main:
-                keep(args, update + 1, groups, steps)
+                save_batch(args, update + 1, groups, steps)
             values |= learn(
                 model, state.optimizer, steps, method.loss, args, rng, reference=reference, progress=progress, ranks=ranks
             )
             state.average()
-            spent = meter.read(steps, args.epochs)
-            values |= describe(groups, steps, update, collector.take_time_fractions()) | spent
-            spent_s = ranks.share(time.perf_counter() - start_s)
-            update, elapsed_s = update + 1, elapsed_s + spent_s
+            usage = meter.read(steps, args.epochs)
+            values |= describe(groups, steps, update, collector.take_time_fractions()) | usage
+            update_s = ranks.share(time.perf_counter() - start_s)
+            update, elapsed_s = update + 1, elapsed_s + update_s
             metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-            progress = args.trained(update, elapsed_s, spent)
-            metrics.show(progress, f"training success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s")
+            progress = args.budget_progress(update, elapsed_s, usage)
+            text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
+            metrics.show_progress(progress, text)
             if ranks.is_main and update % args.save_every == 0 and progress < 1:
                 save()
         return save() if ranks.is_main else args.out

@@ -1,6 +1,7 @@
-"""PPO of Stable-Baselines3, or masked PPO of sb3-contrib, on `WebArenaLiteCandidates-v0`, with networks that score every candidate alike.
+"""PPO of Stable-Baselines3 or masked PPO of sb3-contrib on `WebArenaLiteCandidates-v0`.
 
-The algorithms are the libraries'; the policy networks and the loop around `learn` are of this module. It needs the extra `baselines`.
+The algorithms are those of the libraries. This module contains the policy networks, which score every candidate with the same layers, and
+the loop around `learn`. It needs the extra `baselines`.
 """
 
 import json
@@ -39,11 +40,17 @@ from webarena_gym.tasks import Task
 
 
 class CandidateScorer(BaseFeaturesExtractor):
-    """A features extractor that computes one score per candidate from its row and the page's, with the same layers for all of them.
+    """A features extractor that computes one score per candidate from the features of the candidate and the page.
 
-    An untrained score is `prior` times the candidate's relevance to the goal; with the prior 0 all candidates are equally likely. The
-    features are the scores (B, N), followed by a state (B, 2 * width) for the value function: the page's hidden units, and the maximum
-    of each unit over the candidates.
+    The features of B observations with N candidates are the scores (B, N), and a state (B, 2 * width) for the value function, which
+    consists of the page's hidden units and the maximum of each unit over the candidates.
+
+    Args:
+        observation_space: The space of `WebArenaLiteCandidates-v0`.
+        width: Number of hidden units.
+        prior: Initial weight of a candidate's relevance to the goal. An untrained score is this multiple of the relevance; 0 gives the
+            uniform policy.
+
     """
 
     def __init__(self, observation_space: Dict, width: int = 64, prior: float = 4.0) -> None:
@@ -63,12 +70,12 @@ class CandidateScorer(BaseFeaturesExtractor):
         page_BW = self.page(observations["page"])
         hidden_BNW = torch.relu(self.hidden(torch.relu(self.row(rows_BNF) + page_BW[:, None])))
         scores_BN = self.score(hidden_BNW).squeeze(-1) + self.prior * rows_BNF[..., RELEVANCE]
-        most_BW = (hidden_BNW * rows_BNF[..., PRESENCE, None]).amax(1)
-        return torch.cat([scores_BN, torch.relu(page_BW), most_BW], dim=1)
+        maximum_BW = (hidden_BNW * rows_BNF[..., PRESENCE, None]).amax(1)
+        return torch.cat([scores_BN, torch.relu(page_BW), maximum_BW], dim=1)
 
 
-class Parts(nn.Module):
-    """Splits the features into scores for the action distribution and the state for the value function, as `mlp_extractor`."""
+class FeatureSplitter(nn.Module):
+    """Splits the features into scores for the action distribution and the state for the value function. Used as `mlp_extractor`."""
 
     def __init__(self, candidates: int) -> None:
         super().__init__()
@@ -87,8 +94,8 @@ class Parts(nn.Module):
         return features[:, self.candidates :]
 
 
-class _Scored:
-    """A policy for PPO without the layers that the library puts between scores and distribution.
+class _ScoringPolicyMixin:
+    """A policy for PPO without the library's layers between the scores and the action distribution.
 
     Its `features_extractor_class` must be a `CandidateScorer`; it adds only the value function's last layer.
     """
@@ -96,17 +103,17 @@ class _Scored:
     def _build(self, lr_schedule: Any) -> None:
         policy: Any = self
         candidates = int(policy.action_space.n)
-        policy.mlp_extractor = Parts(candidates)
+        policy.mlp_extractor = FeatureSplitter(candidates)
         policy.action_net = nn.Identity()
         policy.value_net = nn.Linear(policy.features_dim - candidates, 1)
         policy.optimizer = policy.optimizer_class(policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs)
 
 
-class CandidatePolicy(_Scored, ActorCriticPolicy):
+class CandidatePolicy(_ScoringPolicyMixin, ActorCriticPolicy):
     """A policy for PPO."""
 
 
-class MaskableCandidatePolicy(_Scored, MaskableActorCriticPolicy):
+class MaskableCandidatePolicy(_ScoringPolicyMixin, MaskableActorCriticPolicy):
     """A policy for MaskablePPO."""
 
 
@@ -118,7 +125,7 @@ _ALGORITHMS: dict[str, tuple[Any, Any]] = {
 
 
 def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
-    """Train and return the run's folder. Tasks are drawn from the settings' worlds unless given."""
+    """Train and return the folder of the run. The default tasks are drawn from the worlds of the settings."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
     tasks = training_tasks(settings, tasks)
@@ -130,35 +137,35 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     with closing(VecMonitor(DummyVecEnv([make_env] * settings.num_envs))) as envs:
         model = _create_model(settings, envs)
         per_update = settings.num_envs * settings.steps_per_update
-        done = [record for record in read_metrics(settings.out) if record["env_steps"] <= model.num_timesteps]
-        update, elapsed_s = len(done), done[-1]["elapsed_s"] if done else 0.0
-        cpu_s_before = (60 * done[-1]["cpu_minutes"] if done else 0.0) - time.process_time()
-        # A resumed run must not repeat the random draws of its beginning.
+        records = [record for record in read_metrics(settings.out) if record["env_steps"] <= model.num_timesteps]
+        update, elapsed_s = len(records), records[-1]["elapsed_s"] if records else 0.0
+        cpu_s_before = (60 * records[-1]["cpu_minutes"] if records else 0.0) - time.process_time()
+        # A resumed run must not repeat the random draws of its first updates.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
         with Metrics(settings.out, update, settings.algorithm) as metrics:
             progress = settings.progress(update, elapsed_s)
             while progress < 1:
-                started = time.perf_counter()
+                start_s = time.perf_counter()
                 episodes: list[dict[str, Any]] = []
 
-                def note(local: dict[str, Any], _: dict[str, Any], episodes: list[dict[str, Any]] = episodes) -> bool:
-                    episodes += [info for info in local["infos"] if "episode" in info]
+                def collect(variables: dict[str, Any], _: dict[str, Any], episodes: list[dict[str, Any]] = episodes) -> bool:
+                    episodes += [info for info in variables["infos"] if "episode" in info]
                     return True
 
-                model.learn(per_update, callback=note, reset_num_timesteps=False)
-                update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
+                model.learn(per_update, callback=collect, reset_num_timesteps=False)
+                update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - start_s
                 progress = settings.progress(update, elapsed_s)
-                noted = model.logger.name_to_value.items()
-                values = {name.removeprefix("train/"): float(value) for name, value in noted}
-                valid = [info["episode"] for info in episodes if "failure" not in info]  # others do not count for success
+                logged_values = model.logger.name_to_value.items()
+                values = {name.removeprefix("train/"): float(value) for name, value in logged_values}
+                valid = [info["episode"] for info in episodes if "failure" not in info]  # success excludes failed episodes
                 if valid:
                     values["success"] = float(sum(episode["r"] for episode in valid)) / len(valid)
                     values["steps"] = sum(episode["l"] for episode in valid) / len(valid)
                 values = {"rollouts": len(episodes), "failed": len(episodes) - len(valid)} | values
                 values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
                 metrics.log(update, values | {"elapsed_s": elapsed_s})
-                metrics.show(progress, f"success {values.get('success', 0.0):.2f}")
+                metrics.show_progress(progress, f"success {values.get('success', 0.0):.2f}")
                 if update % settings.save_every == 0:
                     _save(model, settings)
             _save(model, settings)
@@ -167,9 +174,9 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
 
 @dataclass
 class SB3Replies:
-    """The replies of a trained model, for `agents.rollouts.policies.ScriptedPolicy`; the envs must be in this process.
+    """The replies of a trained model, for `agents.rollouts.policies.ScriptedPolicy`. The envs must be in this process.
 
-    At temperature 0 it takes the most likely candidate; otherwise it samples with the request's seed.
+    With temperature 0, the most likely candidate is selected. Otherwise it is sampled with the request's seed.
     """
 
     model: Any
@@ -178,7 +185,7 @@ class SB3Replies:
     _featurizers: dict[int, Featurizer] = field(default_factory=dict)
 
     def __call__(self, request: Request) -> str:
-        """Return the reply to a request. Raises ValueError for an env in another process."""
+        """Return the reply to a request. Raises ValueError if the env is in another process."""
         env = local_env(request)
         if request.info["step"] == 0:
             self._featurizers[request.slot] = Featurizer(self.candidates)
@@ -196,9 +203,11 @@ class SB3Replies:
 
 
 def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
-    """Return the replies of a run's model. Only tensors are read: what the library has pickled beside them may be a stranger's code.
+    """Load the model of a run. Only tensors are loaded, since pickled objects in the library's file could execute code.
 
-    Raises CheckpointError for a run that holds no such model.
+    Raises:
+        CheckpointError: The run contains no model of `agents.train_sb3`.
+
     """
     record = agent_record(run)
     try:
@@ -213,12 +222,12 @@ def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
         model._setup_model()  # noqa: SLF001 - as the library's own `load` does
         model.set_parameters(parameters, device="cpu")
     except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, UnpicklingError) as error:
-        raise CheckpointError(f"{run / MODEL} holds no model of train_sb3: {str(error).splitlines()[0][:200]}") from error
+        raise CheckpointError(f"{run / MODEL} is not a model of train_sb3: {str(error).splitlines()[0][:200]}") from error
     return SB3Replies(model, record["candidates"], temperature)
 
 
 def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
-    """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was started with other settings."""
+    """Return the run's saved model, or a new one. Raises ValueError if the run was started with other settings."""
     algorithm, policy = _ALGORITHMS[settings.algorithm]
     options: dict[str, Any] = {
         "learning_rate": settings.learning_rate, "n_steps": settings.steps_per_update, "batch_size": settings.batch,
@@ -234,16 +243,16 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
         model.set_parameters(settings.out / MODEL, device="cpu")
         with ZipFile(settings.out / MODEL) as file:
             model.num_timesteps = int(json.loads(file.read("data"))["num_timesteps"])
-    model.set_logger(Logger(None, []))  # what it notes goes to the run's own metrics
+    model.set_logger(Logger(None, []))  # its values are written to the metrics of the run
     return model
 
 
 def _save(model: Any, settings: SB3Settings) -> None:
-    """Write the model to a temporary file and rename it, so that a kill leaves the old one or the new one."""
+    """Write the model to a temporary file and rename it, so that a kill leaves either the old or the new file."""
     settings.out.mkdir(parents=True, exist_ok=True)
-    beside = settings.out / f".unfinished_{MODEL}"
+    temporary = settings.out / f".unfinished_{MODEL}"
     with writing(settings.out / AGENT):
         (settings.out / AGENT).write_text(json.dumps(settings.agent()), encoding="utf-8")
     with writing(settings.out / MODEL):
-        model.save(beside)
-        beside.replace(settings.out / MODEL)
+        model.save(temporary)
+        temporary.replace(settings.out / MODEL)

@@ -275,7 +275,7 @@ def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap,
 @pytest.mark.parametrize(("make", "options", "said"), [
     (SplitSettings, {"piece_steps": 3, "shared_steps": 3}, "shared_steps=3"), (SplitSettings, {"piece_steps": -1}, "piece_steps=-1"),
     (SplitSettings, {"early_steps": 0}, "early_steps=0"),
-    (BCSettings, {"focus": 0.1, "copy_weight": 0.0}, "draws single steps"),
+    (BCSettings, {"focus": 0.1, "copy_weight": 0.0}, "expected 0 with copy_weight=0"),
     (BCSettings, {"demonstrations": Path("some.jsonl"), "piece_steps": 4}, "expected 0 of both with demonstrations"),
     (PointerBCSettings, {"detours": 0.2, "mistakes": 0.2}, r"detours=0\.2 and mistakes=0\.2"),
     (PointerBCSettings, {"mistakes": 1.0}, r"mistakes=1\.0; expected"),

@@ -14,7 +14,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.rollouts.branching import fork_advantages
 from agents.rollouts.curriculum import Group
 from agents.training import losses
-from agents.training.rollouts import CONSTANT_STEPS, CONSTANT_TOKENS, weighted
+from agents.training.rollouts import CONSTANT_STEPS, CONSTANT_TOKENS, weight_steps
 from tests import tiny
 
 
@@ -30,7 +30,7 @@ def lesson_of(trajectories, **settings):
     """Return what M-GRPO trains on of these rollouts."""
     _, args = tiny.language_model(tiny.tiny_model()[0], **settings)
     parts = [(group, grpo.step_advantages(group, args)) for group in tiny.grouped(trajectories)]
-    return weighted([part for part in parts if any(part[1])], args.weighting)
+    return weight_steps([part for part in parts if any(part[1])], args.weighting)
 
 
 def test_advantages_of_trajectories_and_of_states_by_hand():
@@ -114,18 +114,18 @@ def test_weights_follow_the_settings(weighting, wanted):
 def test_weights_of_all_tokens_sum_to_1(weighting):
     # Two trajectories: one of two steps with 2 and 4 tokens, one of one step with 5 tokens.
     long = trajectory(1, 0, ((1,), (2,) * 2), ((1,), (2,) * 4))
-    steps = weighted([([long, trajectory(0, 0, ((1,), (2,) * 5))], [1.0] * 3)], weighting)
+    steps = weight_steps([([long, trajectory(0, 0, ((1,), (2,) * 5))], [1.0] * 3)], weighting)
     assert sum(item.weight * len(item.step.response_ids) for item in steps) == pytest.approx(1)
-    assert weighted([], weighting) == []
+    assert weight_steps([], weighting) == []
 
 
 def test_steps_without_an_advantage_are_left_out():
     items = [trajectory(1, 0, FIRST, OTHER), trajectory(0, 7, OWN)]
-    steps = weighted([(items, [None, 0.5, -1.0])])
+    steps = weight_steps([(items, [None, 0.5, -1.0])])
     told = [(item.episode.group, item.rollout, item.number, item.advantage) for item in steps]
     assert told == [(0, 0, 1, 0.5), (7, 1, 0, -1.0)]
     assert weights(steps) == [pytest.approx(1 / 3)] * 2
-    assert weights(weighted([(items, [None, 0.5, -1.0])], "step_mean")) == [1 / 4, 1 / 2]
+    assert weights(weight_steps([(items, [None, 0.5, -1.0])], "step_mean")) == [1 / 4, 1 / 2]
 
 
 TASKS = [tiny.TinyTask(f"kind {number % 2}/{number}", "", "", template=f"kind {number % 2}") for number in range(6)]

@@ -13,7 +13,7 @@ def test_a_log_gets_a_line_now_and_then(tmp_path, capsys, monkeypatch):
     with Metrics(tmp_path, 0, "M-GRPO") as metrics:
         for update in range(1, 9):
             metrics.log(update, {"success": 0.5})
-            metrics.show(update / 8, f"success {update}")
+            metrics.show_progress(update / 8, f"success {update}")
             now[0] += 7.5
     parts = [line.split(", ") for line in capsys.readouterr().err.splitlines()]
     assert [(head, tail) for head, _, tail in parts] == [

@@ -296,7 +296,7 @@ def test_the_command_clones_a_pointing_network(tmp_path, monkeypatch, capsys):
     assert (settings.worlds, settings.one_world_each, settings.dropout) == ((3, 4), True, 0.2)
     assert (settings.elements, settings.window, settings.max_steps) == ("id", 20_000, 30)
     capsys.readouterr()
-    with pytest.raises(ValueError, match="model='pointer' has settings of its own"):
+    with pytest.raises(ValueError, match="model is 'pointer', which has other settings"):
         train_bc.BCSettings(out=tmp_path, model=POINTER)
 
 

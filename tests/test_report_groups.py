@@ -21,7 +21,7 @@ from agents.grpo import step_advantages
 from agents.report import main
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
-from agents.training.rollouts import credited, group_files, read_groups, weighted, write_groups
+from agents.training.rollouts import add_advantages, group_files, read_groups, weight_steps, write_groups
 from tests import needs, tiny
 from tests.serving import serving_asgi
 from tests.test_report import write_metrics
@@ -53,12 +53,12 @@ def settings_of(**options):
 
 def steps_of(trajectories, settings):
     parts = [(group, step_advantages(group, settings)) for group in tiny.grouped(trajectories)]
-    return weighted([part for part in parts if any(part[1])])
+    return weight_steps([part for part in parts if any(part[1])])
 
 
 def group_of(seed, number=0):
     group = Group(number, Task("t/1", ("shopping",), "", "Goal", {}), rollouts(seed, group=number))
-    return credited([group], steps_of(group.trajectories, settings_of()))
+    return add_advantages([group], steps_of(group.trajectories, settings_of()))
 
 
 def is_mixed(seed):
@@ -75,7 +75,7 @@ def test_every_step_has_the_advantage_that_it_is_trained_with(seed, advantages):
         Group(number, Task("t/1", ("shopping",), "", "Goal", {}), trajectories[8 * number : 8 * number + 8])
         for number in range(3)
     ]
-    found = credited(groups, steps_of(trajectories, settings))
+    found = add_advantages(groups, steps_of(trajectories, settings))
     for own, of_group in zip(tiny.grouped(found), tiny.grouped(trajectories), strict=True):
         expected = step_advantages(of_group, settings)
         assert [replace(item, advantages=()) for item in own] == of_group

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from agents.data.trajectories import Step, Trajectory
 from agents.models import small
 from agents.models.checkpoints import save_agent
-from agents.training.rollouts import weighted, write_samples
+from agents.training.rollouts import weight_steps, write_samples
 from agents.training.settings import BCSettings
 from tests.tiny import tiny_model
 
@@ -91,7 +91,7 @@ def test_a_row_holds_a_step_and_its_credit(tmp_path):
         Trajectory("t", "g", (step(first, 3, 4), step((1, 2, 5), 6)), 1.0, "exited", 7, 2),
         Trajectory("t", "g", (step(first, 8),), 0.0, "exited", 7, 3),
     ]
-    rows, path = weighted([(group, [1.0, 1.0, -1.0])], "paper"), tmp_path / "samples" / "1.parquet"
+    rows, path = weight_steps([(group, [1.0, 1.0, -1.0])], "paper"), tmp_path / "samples" / "1.parquet"
     write_samples(path, rows)
     first, second, other = pq.read_table(path).to_pylist()
     assert first == {

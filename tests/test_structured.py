@@ -103,7 +103,7 @@ def method(monkeypatch):
 
     def make(**options):
         own = method_of("structured", [task], **options)
-        own.expected["t"] = [ExpertStep("start", TYPE), ExpertStep("end", EXIT)]
+        own.expert_steps["t"] = [ExpertStep("start", TYPE), ExpertStep("end", EXIT)]
         return own, task
 
     return make

@@ -30,7 +30,7 @@ from agents.training.distributed import Ranks, training_processes
 from agents.training.language_models import create_engine
 from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
-from agents.training.rollouts import keep
+from agents.training.rollouts import save_batch
 from webarena_gym.tasks import Task
 
 
@@ -146,7 +146,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
         (checkpoint.update, checkpoint.progress()) if checkpoint else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
     )
     elapsed_s, usage = record["elapsed_s"], record["spent"]
-    if checkpoint and args.trained(update, elapsed_s, usage) >= 1:
+    if checkpoint and args.budget_progress(update, elapsed_s, usage) >= 1:
         return checkpoint.path
     source = checkpoint.path if checkpoint else args.model
     load: Any = partial(ShardedLanguageModel.load, ranks=ranks) if ranks.count > 1 else kind_of(args.model).load
@@ -175,12 +175,12 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
             stack.enter_context(save_on_error(args.out, save, lambda: update))
         while True:
             start_s, plan = time.perf_counter(), None
-            if ranks.is_main and (progress := args.trained(update, elapsed_s, usage)) < 1:
+            if ranks.is_main and (progress := args.budget_progress(update, elapsed_s, usage)) < 1:
                 rng = Random(f"{args.seed}/{update}")
                 batch = stream.batch(update, args.limit(progress))
                 rollout_s = time.perf_counter() - start_s
                 steps, values = method.batch(batch.groups, rng)
-                keep(args, update + 1, batch.groups, steps)
+                save_batch(args, update + 1, batch.groups, steps)
                 plan = (steps, rng, progress)
             plan = ranks.share(plan)
             if plan is None:
@@ -199,7 +199,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
                 elapsed_s += update_s
                 metrics.log(update + 1, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
                 text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
-                metrics.show(args.trained(update + 1, elapsed_s, usage), text)
+                metrics.show_progress(args.budget_progress(update + 1, elapsed_s, usage), text)
             update += 1
             if update % args.save_every == 0:
                 save()

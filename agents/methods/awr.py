@@ -14,7 +14,7 @@ from typing import Any
 from agents.grpo import Model
 from agents.methods.replay import Replay, imitation_loss, state_functions, step_rewards, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weighted
+from agents.training.rollouts import TrainedStep, weight_steps
 from agents.training.settings import AWRSettings
 from webarena_gym.tasks import Task
 
@@ -42,7 +42,7 @@ class AWR:
         loss = self.critic.fit(states, returns, rng)
         weights = exponential_weights(returns, self.critic.values(states))
         metrics = {"critic_loss": loss, "mean_weight": sum(weights) / max(len(weights), 1)}
-        return weighted([(drawn, weights)]), metrics
+        return weight_steps([(drawn, weights)]), metrics
 
 
 def exponential_weights(

@@ -22,7 +22,7 @@ from agents.grpo import Model
 from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, state_functions, step_rewards, valid_trajectories
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weighted
+from agents.training.rollouts import TrainedStep, weight_steps
 from agents.training.settings import DigiRLSettings
 from webarena_gym.tasks import Task
 
@@ -70,7 +70,7 @@ class DigiRL:
             "chosen_episodes": len(chosen),
             "chosen_success": sum(item.reward for item in chosen) / max(len(chosen), 1),
         }
-        return weighted([(chosen, advantages)]), metrics
+        return weight_steps([(chosen, advantages)]), metrics
 
 
 def doubly_robust_advantages(values_H: Sequence[float], reward: float, *, decay: float) -> list[float]:

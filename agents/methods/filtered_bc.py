@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.methods.replay import Replay, imitation_loss, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weighted
+from agents.training.rollouts import TrainedStep, weight_steps
 from agents.training.settings import FilteredBCSettings
 from webarena_gym.tasks import Task
 
@@ -32,4 +32,4 @@ class FilteredBC:
         new = valid_trajectories(groups)
         self.successes.add(item for item in new if item.reward == 1)
         drawn = self.successes.draw(len(new), rng)
-        return weighted([(drawn, [1.0 for item in drawn for _ in item.steps])]), {"imitated": len(drawn)}
+        return weight_steps([(drawn, [1.0 for item in drawn for _ in item.steps])]), {"imitated": len(drawn)}

@@ -33,7 +33,7 @@ from agents.data.trajectories import action_of
 from agents.grpo import Model, clipped_loss, trajectory_advantages
 from agents.methods.replay import split_by_trajectory, state_functions, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weighted
+from agents.training.rollouts import TrainedStep, weight_steps
 from agents.training.settings import StarPOSettings
 from webarena_gym.tasks import Task
 
@@ -76,7 +76,7 @@ class StarPO:
             advantages = trajectory_advantages(advantages) if advantages else []  # whitened
         # A mean over trajectories of means over their tokens.
         tokens = [sum(len(step.response_ids) for step in item.steps) for item in items]
-        steps = weighted([(items, advantages)])
+        steps = weight_steps([(items, advantages)])
         return [step._replace(weight=1 / (len(items) * tokens[step.rollout])) for step in steps], metrics
 
 

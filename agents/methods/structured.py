@@ -32,7 +32,7 @@ from webarena_gym.actions import Action
 from webarena_gym.tasks import Task
 
 MALFORMED_REWARD = -1.0  # reward of a reply without an action
-_EXPERTS_STEPS = 60  # step limit of the expert's episodes, independent of the policy's
+_EXPERT_STEP_LIMIT = 60  # step limit of the expert's episodes, independent of the policy's
 
 
 class StepJudgement(NamedTuple):
@@ -44,8 +44,8 @@ class StepJudgement(NamedTuple):
     argument: bool | None = None
 
 
-class Structured(GRPO):
-    """Compares structured rewards of replies to equal prompts, and outcomes."""
+class StructuredGRPO(GRPO):
+    """M-GRPO with advantages of structured step rewards among replies to equal prompts."""
 
     title = "WorkForceAgent-R1"
 
@@ -53,14 +53,14 @@ class Structured(GRPO):
         super().__init__(args, tasks, model, *rest)
         if unsolved := [task.task_id for task in tasks if not task.solution]:
             raise ValueError(f"task {unsolved[0]} has no reference solution; expected one of each task")
-        self.expected: dict[str, list[ExpertStep]] = {}  # by task id; played again when a run is resumed
+        self.expert_steps: dict[str, list[ExpertStep]] = {}  # by task id; played again when a run is resumed
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of all groups whose outcomes or structured rewards differ."""
-        new = {group.task.task_id: group.task for group in groups if group.task.task_id not in self.expected}
-        env = self.args.env_arguments() | {"max_steps": _EXPERTS_STEPS}
+        new = {group.task.task_id: group.task for group in groups if group.task.task_id not in self.expert_steps}
+        env = self.args.env_arguments() | {"max_steps": _EXPERT_STEP_LIMIT}
         for expert_env, task in envs_with_tasks(list(new.values()), quiet=True, **env) if new else ():
-            self.expected[task.task_id] = play_expert(expert_env, task)[1]
+            self.expert_steps[task.task_id] = play_expert(expert_env, task)[1]
         steps, metrics = super().batch(groups, rng)
         return steps, metrics | self._describe(valid_trajectories(groups))
 
@@ -68,46 +68,49 @@ class Structured(GRPO):
         """Return the sum of outcome and structured advantages for every step of a group, trajectory after trajectory."""
         weight = self.args.outcome_weight
         outcome = super().advantages(group) if weight else [0.0 for item in group for _ in item.steps]
-        earned = [reward for item in group for reward in structured_rewards(item, self.expected[item.task_id], self.args)]
-        structured = state_advantages([step.prompt_ids for item in group for step in item.steps], earned)
-        return [weight * first + second for first, second in zip(outcome, structured, strict=True)]
+        rewards = [reward for item in group for reward in structured_rewards(item, self.expert_steps[item.task_id], self.args)]
+        step_advantages = state_advantages([step.prompt_ids for item in group for step in item.steps], rewards)
+        return [weight * first + second for first, second in zip(outcome, step_advantages, strict=True)]
 
     def _describe(self, items: Sequence[Trajectory]) -> dict[str, float]:
-        judged = {id(item): align(item, self.expected[item.task_id])[0] for item in items}
-        steps = [each for own in judged.values() for each in own]
-        known = [each for each in steps if each.kind is not None]
+        judgements = {id(item): align(item, self.expert_steps[item.task_id])[0] for item in items}
+        steps = [step for episode_steps in judgements.values() for step in episode_steps]
+        comparable = [step for step in steps if step.kind is not None]
         failures = [item for item in items if item.reward < 1]
-        earned = {
-            name: [structured_rewards(item, self.expected[item.task_id], self.args) for item in part]
+        rewards = {
+            name: [structured_rewards(item, self.expert_steps[item.task_id], self.args) for item in part]
             for name, part in (("failures", failures), ("successes", [item for item in items if item.reward == 1]))
         }
-        of_form = self.args.format_reward * sum(each.has_form for item in failures for each in judged[id(item)])
-        positive = sum(max(value, 0.0) for own in earned["failures"] for value in own)
-        ends = [align(item, self.expected[item.task_id])[1][-1] for item in items]
+        format_rewards = self.args.format_reward * sum(step.has_form for item in failures for step in judgements[id(item)])
+        positive_rewards = sum(max(value, 0.0) for values in rewards["failures"] for value in values)
+        final_progress = [align(item, self.expert_steps[item.task_id])[1][-1] for item in items]
         return {
-            "known_steps": _share(each.kind is not None for each in steps),
-            "format_right": _share(each.has_form for each in steps),
-            "kind_right": _share(bool(each.kind) for each in known),
-            "element_right": _share(bool(each.element) for each in known),
-            "argument_right": _share(bool(each.argument) for each in known),
-            "progress": _share(ends),
-            "format_of_failures": of_form / positive if positive else 0.0,
-            **{f"structured_of_{name}": _share(value for each in own for value in each) for name, own in earned.items()},
+            "known_steps": _mean(step.kind is not None for step in steps),
+            "format_right": _mean(step.has_form for step in steps),
+            "kind_right": _mean(bool(step.kind) for step in comparable),
+            "element_right": _mean(bool(step.element) for step in comparable),
+            "argument_right": _mean(bool(step.argument) for step in comparable),
+            "progress": _mean(final_progress),
+            "format_of_failures": format_rewards / positive_rewards if positive_rewards else 0.0,
+            **{
+                f"structured_of_{name}": _mean(value for values in episodes for value in values)
+                for name, episodes in rewards.items()
+            },
         }
 
 
-def structured_rewards(trajectory: Trajectory, expected: Sequence[ExpertStep], settings: StructuredSettings) -> list[float]:
+def structured_rewards(trajectory: Trajectory, expert_steps: Sequence[ExpertStep], settings: StructuredSettings) -> list[float]:
     """Return the structured reward of each step, compared with the expert's episode on the task."""
-    judged, progress = align(trajectory, expected)
-    worth = (settings.kind_reward, settings.element_reward, settings.argument_reward)
+    judgements, progress = align(trajectory, expert_steps)
+    part_rewards = (settings.kind_reward, settings.element_reward, settings.argument_reward)
     rewards = []
-    for each, before, after in zip(judged, progress, progress[1:], strict=False):
-        right = settings.format_reward + sum(value for is_right, value in zip(each[1:], worth, strict=True) if is_right)
-        rewards.append((right if each.has_form else MALFORMED_REWARD) + settings.progress_weight * (after - before))
+    for step, before, after in zip(judgements, progress, progress[1:], strict=False):
+        reward = settings.format_reward + sum(value for is_right, value in zip(step[1:], part_rewards, strict=True) if is_right)
+        rewards.append((reward if step.has_form else MALFORMED_REWARD) + settings.progress_weight * (after - before))
     return rewards
 
 
-def align(trajectory: Trajectory, expected: Sequence[ExpertStep]) -> tuple[list[StepJudgement], list[float]]:
+def align(trajectory: Trajectory, expert_steps: Sequence[ExpertStep]) -> tuple[list[StepJudgement], list[float]]:
     """Align an episode with the expert's episode on the same task.
 
     Each page is matched to the expert's next step with the same page, or to the last such step before the current progress.
@@ -117,24 +120,24 @@ def align(trajectory: Trajectory, expected: Sequence[ExpertStep]) -> tuple[list[
         steps that are completed; 1 after a success.
 
     """
-    judged: list[StepJudgement] = []
+    judgements: list[StepJudgement] = []
     progress = [0.0]
-    reached = 0
+    completed_steps = 0
     for step in trajectory.steps:
-        matches = [index for index, expert_step in enumerate(expected) if expert_step.page == step.page]
-        ahead = [index for index in matches if index >= reached]
-        index = ahead[0] if ahead else matches[-1] if matches else None
-        if index is not None and index > reached:
-            reached = index
-            progress[-1] = reached / len(expected)  # credited to the previous step
-        result = judge(step.reply, None if index is None else expected[index].action)
-        judged.append(result)
-        if result.argument and index == reached:
-            reached += 1
-        progress.append(reached / len(expected))
+        matches = [index for index, expert_step in enumerate(expert_steps) if expert_step.page == step.page]
+        later_matches = [index for index in matches if index >= completed_steps]
+        index = later_matches[0] if later_matches else matches[-1] if matches else None
+        if index is not None and index > completed_steps:
+            completed_steps = index
+            progress[-1] = completed_steps / len(expert_steps)  # attributed to the previous step
+        judgement = judge(step.reply, None if index is None else expert_steps[index].action)
+        judgements.append(judgement)
+        if judgement.argument and index == completed_steps:
+            completed_steps += 1
+        progress.append(completed_steps / len(expert_steps))
     if trajectory.reward == 1:
         progress[-1] = 1.0
-    return judged, progress
+    return judgements, progress
 
 
 def judge(reply: str, right: Action | None) -> StepJudgement:
@@ -146,14 +149,14 @@ def judge(reply: str, right: Action | None) -> StepJudgement:
         return StepJudgement(has_form=True)
     kind = action.kind == right.kind
     element = kind and action.element == right.element
-    return StepJudgement(True, kind, element, element and _plain(action.argument) == _plain(right.argument))
+    return StepJudgement(True, kind, element, element and _normalize(action.argument) == _normalize(right.argument))
 
 
-def _plain(argument: str | None) -> str:
+def _normalize(argument: str | None) -> str:
     """Return an argument in lower case with normalized whitespace, which neither sites nor evaluators distinguish."""
     return " ".join((argument or "").casefold().split())
 
 
-def _share(values: Iterable[float]) -> float:
+def _mean(values: Iterable[float]) -> float:
     items = list(values)
     return sum(items) / max(len(items), 1)

@@ -31,7 +31,7 @@ from agents.methods.replay import Replay, split_by_trajectory, state_functions, 
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, sequence_sums
-from agents.training.rollouts import TrainedStep, weighted
+from agents.training.rollouts import TrainedStep, weight_steps
 from agents.training.settings import WebRLSettings
 from webarena_gym.tasks import Task
 
@@ -69,7 +69,7 @@ class WebRL:
         """Label the batch, fit the critic and choose new tasks. Returns new and replayed steps with advantages, and metrics."""
         new, metrics = self.judge(groups, rng)
         drawn = self.successes.draw(2 * len(new), rng)
-        logprobs = iter(logprobs_of(self.model, weighted([(drawn, [0.0 for item in drawn for _ in item.steps])])))
+        logprobs = iter(logprobs_of(self.model, weight_steps([(drawn, [0.0 for item in drawn for _ in item.steps])])))
         replayed = [  # with log-probabilities of the current policy
             replace(item, steps=tuple(replace(step, logprobs=tuple(next(logprobs).tolist())) for step in item.steps))
             for item in drawn
@@ -92,7 +92,7 @@ class WebRL:
                 advantages[index][number] = None
         self.choose_tasks(new, rng)
         metrics |= {"replayed_steps": len(selected), "new_tasks": len(self.new_tasks)}
-        return weighted([(items, [value for values_T in advantages for value in values_T])], "step_mean"), metrics
+        return weight_steps([(items, [value for values_T in advantages for value in values_T])], "step_mean"), metrics
 
     def loss(self, tokens: Tokens) -> Loss:
         """Return the mean of (beta log(policy(a | s) / previous policy(a | s)) - A)^2 over responses, and the k3 estimate of the KL.

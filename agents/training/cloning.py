@@ -117,7 +117,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
             elapsed_s += duration_s
             progress = args.progress(update, elapsed_s)
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
-            metrics.show(progress, f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s")
+            metrics.show_progress(progress, f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s")
             if update % args.save_every == 0 and progress < 1:
                 save()
     return save()

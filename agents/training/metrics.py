@@ -38,11 +38,11 @@ class Metrics:
             return
         run.mkdir(parents=True, exist_ok=True)
         records = [record for record in read_metrics(run) if record["update"] <= update] if update else []
-        beside = run / f".unfinished_{_FILE}"  # atomic: a kill leaves either the old or the new file
+        temporary = run / f".unfinished_{_FILE}"  # atomic: a kill leaves either the old or the new file
         self._path = run / _FILE
         with writing(self._path):
-            beside.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-            self._file = beside.replace(self._path).open("a", encoding="utf-8")
+            temporary.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+            self._file = temporary.replace(self._path).open("a", encoding="utf-8")
         from tensorboard.compat.proto.event_pb2 import SessionLog  # noqa: PLC0415 - slow import; invalid options are reported first
         from tensorboard.summary.writer.record_writer import RecordWriter  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ class Metrics:
             self._board.write(Event(wall_time=time.time(), **content).SerializeToString())
             self._board.flush()
 
-    def show(self, progress: float, text: str) -> None:
+    def show_progress(self, progress: float, text: str) -> None:
         """Show the progress of the run, from 0 to 1, followed by a text."""
         if self._file:
             self._progress.show(int(min(100.0, 100 * progress)), text)
@@ -127,14 +127,14 @@ class Meter:
             self._policy.generated_tokens,
             time.process_time() - self._began_s + self._policy.cpu_s,
         )
-        reply_count, generated, cpu_s = (sum(values) for values in zip(*self._ranks.gather([local]), strict=True))
-        now = {
+        reply_count, generated_tokens, cpu_s = (sum(values) for values in zip(*self._ranks.gather([local]), strict=True))
+        totals = {
             "env_steps": reply_count,
-            "generated_tokens": generated,
+            "generated_tokens": generated_tokens,
             "trained_tokens": self._trained_tokens,
             "cpu_minutes": cpu_s / 60,
         }
-        return {name: self._before.get(name, 0) + value for name, value in now.items()}
+        return {name: self._before.get(name, 0) + value for name, value in totals.items()}
 
 
 def describe(

@@ -298,7 +298,7 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
             progress = args.progress(update, elapsed_s)
             values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(batch), "coverage": coverage}
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
-            metrics.show(progress, f"loss {values['loss']:.3f}")
+            metrics.show_progress(progress, f"loss {values['loss']:.3f}")
             if update % args.save_every == 0 and progress < 1:
                 save()
     return save()

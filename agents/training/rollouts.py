@@ -33,7 +33,7 @@ class TrainedStep(NamedTuple):
         return self.episode.steps[self.number]
 
 
-def weighted(
+def weight_steps(
     parts: Iterable[tuple[Sequence[Trajectory], Iterable[float | None]]], weighting: Weighting = "token_mean"
 ) -> list[TrainedStep]:
     """Return the steps of groups of episodes with their advantages and token weights.
@@ -71,26 +71,26 @@ def weighted(
     return [item._replace(weight=weight(item)) for item in steps]
 
 
-def credited(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[Trajectory]:
+def add_advantages(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[Trajectory]:
     """Return the valid rollouts of the groups with the advantages of their steps; 0 for steps that are not trained on."""
-    of_rollouts: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
+    by_rollout: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     for item in steps:
-        of_rollouts[item.episode.group, item.rollout][item.number] = item.advantage
+        by_rollout[item.episode.group, item.rollout][item.number] = item.advantage
     rollouts = []
     for group in groups:
         for index, episode in enumerate(group.valid):
-            by_step = of_rollouts.get((group.number, index))
+            by_step = by_rollout.get((group.number, index))
             advantages = tuple(by_step.get(step, 0.0) for step in range(len(episode.steps))) if by_step else ()
             rollouts.append(replace(episode, advantages=advantages))
     return rollouts
 
 
-def keep(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
-    """Write the samples and rollouts of an update into the run's folder, as `save_samples` and `save_rollouts` request."""
+def save_batch(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
+    """Write the samples and rollouts of an update to the run's folder, as `save_samples` and `save_rollouts` request."""
     if args.save_samples:
         write_samples(args.out / "samples" / f"{update:06}.parquet", steps)
     if args.save_rollouts and update % args.save_rollouts == 0:
-        write_groups(args.out, update, credited(groups, steps))
+        write_groups(args.out, update, add_advantages(groups, steps))
 
 
 def write_groups(run: Path, update: int, rollouts: Iterable[Trajectory]) -> None:
@@ -98,9 +98,9 @@ def write_groups(run: Path, update: int, rollouts: Iterable[Trajectory]) -> None
     path = run / _FOLDER / f"{update:06}.jsonl.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".unfinished_{path.name}")
-    none: dict[str, Any] = dict.fromkeys(("prompt_ids", "response_ids", "logprobs"), ())
+    no_tokens: dict[str, Any] = dict.fromkeys(("prompt_ids", "response_ids", "logprobs"), ())
     write_trajectories(
-        temporary, (replace(item, steps=tuple(replace(step, **none) for step in item.steps)) for item in rollouts)
+        temporary, (replace(item, steps=tuple(replace(step, **no_tokens) for step in item.steps)) for item in rollouts)
     )
     temporary.replace(path)
 

@@ -34,7 +34,7 @@ class PassSettings:
     """Computation of a language model's passes in training."""
 
     tokens_per_pass: MayChange[int] = 16_384
-    """tokens in one forward pass, padding included; an update of more is accumulated"""
+    """tokens in one forward pass, including padding; larger updates accumulate gradients"""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """precision of forward and backward passes; weights, gradients, optimizer state and decoding stay float32"""
     gradient_checkpointing: MayChange[bool] = False
@@ -48,24 +48,24 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """Prompts and replies of a language model, and the computation of its passes."""
 
     system: Style = "none"
-    """the system prompt: none, act (the action alone) or think (reason first)"""
+    """the system prompt: none, act (only an action) or think (reasoning before the action)"""
     constrained: bool = False
     """allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
-    """longest reply"""
+    """maximum length of a reply in tokens"""
     max_prompt_tokens: int = 4096
-    """a longer prompt ends the episode with reward 0"""
+    """maximum length of a prompt in tokens; a longer prompt ends the episode with reward 0"""
     contexts: Literal["sampled", "released"] = "sampled"
-    """train each action in the context it was sampled in, or, as an ablation, with the page that it answers replaced by the
-    placeholder, as WebAgent-R1's released trainer does"""
+    """train each action in the context it was sampled in, or, as an ablation, with its page replaced by the placeholder, as the released
+    trainer of WebAgent-R1 does"""
     correction: Literal["none", "token", "sequence_mask"] = "none"
     """importance weights for a sampler that is not the trainer: per token, cut at 2; or of the response, dropped past 2"""
     num_envs: MayChange[int] = 64
     """episodes played at the same time"""
     sharing: MayChange[Literal["auto", "rows", "tree"]] = "auto"
-    """compute what samples share once: wherever that is cheaper, never (rows), or always (tree)"""
+    """compute common prefixes of samples once: if it is faster (auto), never (rows), or always (tree)"""
     vllm: MayChange[str] = ""
-    """address of a vLLM server to sample on, such as http://127.0.0.1:8000; else the model samples in this process"""
+    """URL of a vLLM server for sampling, such as http://127.0.0.1:8000; by default, the model samples in this process"""
 
     def agent(self) -> dict[str, Any]:
         """Return the agent record: the options with which the trained model must be used."""
@@ -98,17 +98,17 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     model: str
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
     cpu_minutes: MayChange[float] = 0.0
-    """train for so much CPU time of all processes; 0: for `minutes` or `updates`"""
+    """length of the training in minutes of CPU time of all processes; 0: use `minutes` or `updates`"""
     env_steps: MayChange[int] = 0
-    """train for so many env steps, those of searches and continuations included; 0: for `cpu_minutes`, `minutes` or `updates`"""
+    """length of the training in env steps, including searches and continuations; 0: use `cpu_minutes`, `minutes` or `updates`"""
     save_samples: MayChange[bool] = False
-    """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
+    """write the training samples of each update to samples/<update>.parquet in the run's folder"""
     save_rollouts: MayChange[int] = 0
-    """keep the rollouts of every so many updates for the report, as rollouts/<update>.jsonl.gz in the run's folder; 0: of none"""
+    """interval in updates at which rollouts are written for the report, to rollouts/<update>.jsonl.gz in the run's folder; 0: never"""
     step_limits: tuple[int, ...] = ()
-    """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps throughout"""
+    """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps"""
     temperature: float = 1.0
-    """of sampling; log-probabilities are computed at the same"""
+    """temperature of sampling and of the trained log-probabilities"""
     tasks_per_update: int = 16
     """groups in one batch of rollouts"""
     group_size: int = 8
@@ -127,9 +127,9 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     schedule: Literal["constant", "linear"] = "constant"
     """constant learning rate, or linear decay to 0 over the training"""
     max_grad_norm: float = 1.0
-    """largest norm of an update's gradient, which is scaled down to it"""
+    """maximum gradient norm of an update; larger gradients are scaled down"""
     average: float = 0.97
-    """decay of a running mean of the parameters, which is saved and used instead of them; 0: the parameters themselves"""
+    """decay of a running mean of the parameters, which is saved as the model; 0: save the parameters without averaging"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,7 +137,7 @@ class TrainSettings(LanguageModelSettings, RunSettings):
         budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
         if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
             values = ", ".join(f"{name}={value}" for name, value in budgets.items())
-            raise ValueError(f"{values}; expected at least 0, and one of them at most")
+            raise ValueError(f"{values}; expected at least 0, and at most one above 0")
         if not 0 <= self.average < 1:
             raise ValueError(f"average is {self.average}; expected at least 0 and less than 1")
         limits = list(self.step_limits)
@@ -146,11 +146,14 @@ class TrainSettings(LanguageModelSettings, RunSettings):
         if max(limits, default=0) > self.max_steps:
             raise ValueError(f"step_limits={self.step_limits}; expected none above max_steps={self.max_steps}")
 
-    def trained(self, update: int, elapsed_s: float, spent: Mapping[str, float]) -> float:
-        """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates."""
+    def budget_progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
+        """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates.
+
+        `usage` contains the env steps and CPU minutes so far.
+        """
         for name in ("env_steps", "cpu_minutes"):
             if budget := getattr(self, name):
-                return spent.get(name, 0.0) / float(budget)
+                return usage.get(name, 0.0) / float(budget)
         return self.progress(update, elapsed_s)
 
     def limit(self, progress: float) -> int | None:
@@ -165,15 +168,15 @@ class ClippedSettings(TrainSettings):
     """Settings of methods with the clipped loss of PPO."""
 
     clip_low: float = 0.2
-    """how far a token's probability ratio may fall before it is clipped"""
+    """maximum decrease of a probability ratio below 1 before it is clipped"""
     clip_high: float = 0.28
-    """how far it may rise"""
+    """maximum increase of a probability ratio above 1 before it is clipped"""
     ratio: Literal["token", "sequence"] = "token"
-    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
+    """probability ratio of each token, or of the whole response (sequence, GSPO)"""
     old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
     """denominator of the ratio: the sampler's log-probabilities, or the trainer's before the updates of a batch"""
     kl_weight: float = 0.0
-    """weight of the KL divergence to the first model; 0 needs no reference model"""
+    """weight of the KL divergence to the initial model; 0: no reference model is loaded"""
 
 
 Advantages = Literal["state", "trajectory", "gigpo", "forks"]
@@ -181,10 +184,11 @@ Advantages = Literal["state", "trajectory", "gigpo", "forks"]
 
 @dataclass(frozen=True, kw_only=True)
 class GRPOSettings(ClippedSettings):
-    """Improve a model by multi-turn GRPO. A run that was killed is resumed from its newest checkpoint.
+    """Improve a model by multi-turn GRPO. The same command resumes an interrupted run from its newest checkpoint.
 
-    With --processes 1, equal runs end with equal parameters, bit for bit, killed in between or not. Options of language models are shown
-    with `--model RUN --help` of one, and those of rollouts that are played meanwhile or elsewhere with `--overlap --help` or `--cluster local --help`.
+    With --processes 1, equal runs end with bit-identical parameters, even if one was interrupted. `--model RUN --help` also lists the options
+    of language models if the run has one, and `--overlap --help` or `--cluster local --help` the options of asynchronous and distributed
+    rollouts.
     """
 
     trainer: ClassVar = "agents.grpo:GRPO"
@@ -201,7 +205,7 @@ class GRPOSettings(ClippedSettings):
     replayed: int = 48
     """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
     fork_every: int = 1
-    """forks: steps from one fork of a rollout to the next; the first step is one"""
+    """forks: interval between the forks of a rollout in steps, from the first step on"""
     distilled: float = 0.0
     """weight of on-policy self-distillation from the model prompted with the task's solution (SDAR); 0: none"""
 
@@ -212,22 +216,22 @@ class GRPOSettings(ClippedSettings):
             raise ValueError(f"distilled is {self.distilled} and kl_weight {self.kl_weight}; expected 0 for one of them")
         expect_one_of("advantages", self.advantages, get_args(Advantages))
         if self.replayed and self.old_logprobs == "sampled":
-            # Ratios to log-probabilities of old policies would be clipped.
+            # Ratios to the log-probabilities of much older policies would be clipped.
             raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySettings(TrainSettings):
-    """Settings of methods that do not compare the rollouts of a group: as many episodes as M-GRPO plays for an update, one of each task."""
+    """Settings of methods without groups. By default, an update has one episode of each of 256 tasks, about as many episodes as M-GRPO."""
 
     tasks_per_update: int = 256
-    """episodes of an update"""
+    """episodes in an update"""
     group_size: int = 1
     """episodes of each task"""
     minibatches: int = 4
     """updates in one pass"""
     replay: int = 1024
-    """trajectories that are kept, the newest ones"""
+    """capacity of the replay buffer in trajectories; the newest are stored"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +261,7 @@ class WebRLSettings(ReplaySettings):
 
     trainer: ClassVar = "agents.methods.webrl:WebRL"
     old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
-    """the last policy's log-probabilities: the sampler's, or the trainer's own before the updates of a batch"""
+    """log-probabilities of the previous policy: from the sampler, or from the trainer before the updates of a batch"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -273,7 +277,7 @@ class StarPOSettings(ClippedSettings):
     starpo_advantages: Literal["gae", "group"] = "gae"
     """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
     starpo_kept: float = 0.25
-    """starpo: share of the groups that is trained on, those with the largest deviation of rewards; 1: all"""
+    """starpo: fraction of the groups to train on, those with the largest standard deviation of rewards; 1: all"""
     starpo_decay: float = 1.0
     """starpo, gae: lambda; 1: advantages from the outcome only, 0: from the next value only"""
     starpo_length_factor: float = 0.0
@@ -296,9 +300,9 @@ class StarPOSettings(ClippedSettings):
 class StructuredSettings(GRPOSettings):
     """WorkForceAgent-R1: rule-based step rewards for format, action kind, element and argument, in addition to the outcome reward."""
 
-    trainer: ClassVar = "agents.methods.structured:Structured"
+    trainer: ClassVar = "agents.methods.structured:StructuredGRPO"
     outcome_weight: float = 1.0
-    """structured: weight of M-GRPO's advantages, which come from the outcome; 0: structured rewards alone"""
+    """structured: weight of M-GRPO's outcome advantages; 0: use only structured rewards"""
     format_reward: float = 0.1
     """structured: reward of a reply with an action"""
     kind_reward: float = 0.1
@@ -324,7 +328,7 @@ class TSRSettings(GRPOSettings):
 
     trainer: ClassVar = "agents.methods.tsr:TSR"
     search_width: int = 4
-    """tsr: replies that are tried at each step; equal ones are tried once"""
+    """tsr: number of replies to try at each step; equal replies are tried once"""
     search_choice: Literal["best", "diverse"] = "best"
     """tsr: prefer replies that lead to states of high value, or to pages new to the group's rollouts"""
     search_correction: Correction = "step"
@@ -336,7 +340,7 @@ class TSRSettings(GRPOSettings):
         super().__post_init__()
         expect_least(self, search_width=1)
         if self.advantages == "forks":
-            raise ValueError("advantages are 'forks', whose continuations are not searched; expected others with TSR")
+            raise ValueError("advantages is 'forks'; expected another value with TSR, since continuations are not searched")
 
 
 METHODS: dict[str, type[TrainSettings]] = {
@@ -348,31 +352,28 @@ METHODS: dict[str, type[TrainSettings]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AgentQSettings(LanguageModelSettings, TaskSettings):
-    """Improve a model by search and preferences. A run that was killed is resumed after its last iteration.
-
-    --epochs passes over the pairs of each iteration; --learning-rate is of each update.
-    """
+    """Improve a model by tree search and preference optimization. The same command resumes an interrupted run after its last iteration."""
 
     model: str
     """a model folder or a run, of a language model or a pointing network"""
     out: MayChange[NewFolder]
     """folder of the run: checkpoints, metrics"""
     iterations: MayChange[int] = 3
-    """searches, each followed by learning; 0 saves what there is"""
+    """number of iterations of search and training; 0 saves the initial model"""
     tasks_per_iteration: int = 128
-    """tasks that are searched in an iteration"""
+    """tasks to search in an iteration"""
     threads: MayChange[int] = 0
-    """CPU threads; 0: torch's default, and one for a pointing network"""
+    """CPU threads; 0: torch's default, or one for a pointing network"""
     seed: int = 0
-    """of the tasks, the sampling and the order of pairs"""
+    """random seed of tasks, sampling and the order of pairs"""
     budget: int = 60
-    """env steps spent on a task"""
+    """env steps per task"""
     branching: int = 4
-    """replies sampled in a state; equal actions count once"""
+    """replies to sample in a state; equal actions count once"""
     prior_weight: float = 0.25
-    """weight of an action's rank by the policy in Q, against its mean reward"""
+    """weight in Q of an action's rank under the policy; the remainder is the weight of its mean reward"""
     threshold: float = 0.3
-    """gap of Q that makes a pair"""
+    """minimum difference of Q between the actions of a pair"""
     beta: float = 0.1
     """beta of DPO: strength of the KL constraint to the policy that searched"""
     pairs_per_update: int = 64
@@ -380,9 +381,9 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
     epochs: int = 1
     """passes over the pairs of an iteration"""
     learning_rate: float = 3e-4
-    """of each update"""
+    """learning rate of AdamW"""
     temperature: float = 1.0
-    """of sampling; log-probabilities are computed at the same"""
+    """temperature of sampling and of the trained log-probabilities"""
 
     processes: ClassVar[int] = 1
 
@@ -399,7 +400,7 @@ class CloningSettings(SplitSettings, RunSettings):
     weight_decay: float = 0.01
     """AdamW's weight decay"""
     max_grad_norm: float = 1.0
-    """gradients are scaled down to this norm"""
+    """maximum gradient norm of an update; larger gradients are scaled down"""
 
     def __post_init__(self) -> None:
         SplitSettings.__post_init__(self)
@@ -408,21 +409,21 @@ class CloningSettings(SplitSettings, RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class BCSettings(PassSettings, CloningSettings):
-    """Train a model to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint."""
+    """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint."""
 
     model: str = SMALL
-    """"small" builds a model and its tokenizer from nothing, "pointer" a pointing network, which has options of its own; else a
-    Hugging Face name or folder"""
+    """"small" creates a new model and tokenizer, "pointer" a pointing network, which has other options; otherwise a Hugging Face name or
+    folder"""
     updates: MayChange[int] = 2000
-    """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
+    """length of the training in updates, unless `minutes` is set; 0 saves a new, untrained model"""
     demonstrations: PresentFile | None = None
-    """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
+    """file of demonstrations, written by `python -m agents.demonstrations`; by default the expert plays them"""
     expert_thoughts: Thoughts = "none"
     """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
-    """the system prompt: none, act (the action alone) or think (reason first)"""
+    """the system prompt: none, act (only an action) or think (reasoning before the action)"""
     max_prompt_tokens: int = 1400
-    """steps with longer prompts are left out, because a few long pages would take much of the time"""
+    """steps with longer prompts are left out, since a few long pages would take much of the time"""
     vocabulary: int = 2048
     """tokens of the small model's tokenizer"""
     width: int = 128
@@ -436,19 +437,19 @@ class BCSettings(PassSettings, CloningSettings):
     practice: int = 80
     """updates of copying random sequences before the small model sees a page"""
     optimizer: OptimizerName = "adamw"
-    """adamw for all weights, or muon for the matrices of the layers, which learned more from as many pages in long runs, and less in short ones"""
+    """adamw for all weights, or muon for the matrices of the layers; with equal data, muon was better in long runs and worse in short runs"""
     learning_rate: float = 2e-3
-    """highest learning rate"""
+    """maximum learning rate"""
     tokens_per_update: int = 3072
     """tokens in one update, including padding, computed with whole pages; updates with thinned pages have fewer"""
     copy_weight: float = 0.5
     """weight of the loss on repeated tokens within prompts, which teaches copying; 0 for pretrained models"""
     curriculum: float = 0.6
-    """part of the training in which pages grow from a tenth of their lines to all lines; 0: whole pages from the start"""
+    """fraction of the training in which pages grow from a tenth of their lines to all lines; 0: whole pages from the start"""
     curriculum_power: float = 1.0
     """exponent of the growth; 2 keeps pages short for longer"""
     thinned: float = 0.0
-    """part of the updates that see thinned pages after the curriculum too, until 0.85 of the training is done"""
+    """fraction of the updates with thinned pages after the curriculum, until 85 % of the training"""
     focus: float = 0.0
     """above 0, train less often on kinds of steps that the model predicts well, but at least with this probability; the kind of a step
     is its template and the number of earlier steps in its prompt"""
@@ -456,35 +457,35 @@ class BCSettings(PassSettings, CloningSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.model == POINTER:
-            raise ValueError(f"model={POINTER!r} has settings of its own; expected PointerBCSettings")
+            raise ValueError(f"model is {POINTER!r}, which has other settings; expected PointerBCSettings")
         if self.demonstrations and (self.mistakes or self.piece_steps):
             raise ValueError(
-                f"mistakes={self.mistakes} and piece_steps={self.piece_steps} are of episodes that the expert plays; expected 0 "
-                f"of both with demonstrations={str(self.demonstrations)!r}"
+                f"mistakes is {self.mistakes} and piece_steps {self.piece_steps}; expected 0 for both with "
+                f"demonstrations={str(self.demonstrations)!r}, since the expert does not play"
             )
         if self.focus and not self.copy_weight:
-            raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
+            raise ValueError(f"focus is {self.focus}; expected 0 with copy_weight=0, which trains on whole episodes")
         if self.inserted_layers and self.model == SMALL:
-            raise ValueError(f"inserted_layers={self.inserted_layers} needs a trained model, not model='small'")
+            raise ValueError(f"inserted_layers is {self.inserted_layers}; expected 0 with model='small', which is a new model")
 
     def agent(self) -> dict[str, Any]:
-        """Return how the trained model is to be used."""
+        """Return the agent record: the options with which the trained model must be used."""
         return {**self.env_arguments(), "system": self.system}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PointerBCSettings(CloningSettings):
-    """Train a pointing network to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint.
+    """Train a pointing network by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint.
 
-    The network is no language model: it chooses among the acts that a page offers, and builds texts of pieces that it has read.
+    The network is not a language model: it selects among the possible actions on a page, and composes texts from pieces of pages and goal.
     """
 
     model: Literal["pointer"] = "pointer"
     """a pointing network"""
     begin_with: MayChange[PresentFolder | None] = None
-    """a run or folder of a network to train on, with its size and words; by default a new one"""
+    """a run or folder of the initial network, which sets the size and the vocabulary; by default a new network"""
     updates: MayChange[int] = 600
-    """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
+    """length of the training in updates, unless `minutes` is set; 0 saves the untrained network"""
     per_template: int = 1
     """tasks of each template in each world"""
     elements: Elements = "id"
@@ -503,16 +504,16 @@ class PointerBCSettings(CloningSettings):
     hidden: int = 96
     """hidden size of the scorers"""
     dropout: float = 0.1
-    """of embeddings and hidden units, in cloning"""
+    """dropout rate of embeddings and hidden units"""
     learning_rate: float = 4e-3
-    """highest learning rate; it rises for some updates and then falls to 3 % of it"""
+    """maximum learning rate, after a warmup; it decays to 3 %"""
     weight_decay: float = 0.05
     decisions_per_update: int = 64
     """decisions in one update"""
     wrong_kept: int = 1_500
     """wrong candidates stored per decision"""
     wrong_drawn: int = 150
-    """wrong candidates sampled per decision and update, weighted for those left out"""
+    """wrong candidates sampled per decision and update, with weights that represent the others"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -521,16 +522,16 @@ class PointerBCSettings(CloningSettings):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
         if self.detours and self.mistakes:
-            raise ValueError(f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most")
+            raise ValueError(f"detours={self.detours} and mistakes={self.mistakes}; expected 0 for one of them")
         if self.elements != "id":
             raise ValueError(f"elements={self.elements!r}; expected 'id' with a pointing network")
         if self.dagger and self.begin_with is None:
-            raise ValueError("dagger is set and begin_with is not; expected the network that plays")
+            raise ValueError(f"dagger is {self.dagger} and begin_with is not set; expected the network that plays the episodes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RememberSettings(TrainingWorlds):
-    """Fill a memory with steps of successful episodes, and clone its read; or walk the sites, and remember what labels do."""
+    """Add a memory of steps of successful episodes to a pointing network, or explore the sites and store the effects of labels."""
 
     model: PresentFolder
     """a run of a pointing network, or its folder"""
@@ -539,45 +540,45 @@ class RememberSettings(TrainingWorlds):
     episodes: tuple[PresentFile, ...] = ()
     """files of agents.evaluate --save; by default the network plays"""
     worlds: tuple[int, ...] = (41, 42, 43)
-    """seeds of the worlds in which it plays"""
+    """seeds of the worlds of its episodes"""
     per_template: int = 1
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
-    """templates that it plays; by default those of the training split"""
+    """templates of its episodes; by default those of the training split"""
     walk: int = 0
     """above 0: explore each site for this many steps without a task, and record the effects of labels for
     `agents.evaluate --reads meaning`; first in several training worlds, then in the world to be evaluated"""
     variation: Variation = "content"
-    """of the worlds that are walked"""
+    """variation of the worlds to explore"""
     max_steps: int = 15
-    """steps of an episode that it plays"""
+    """step limit of its episodes"""
     temperature: float = 1.0
-    """of its sampling"""
+    """temperature of sampling in its episodes"""
     seed: int = 0
-    """of the episodes and of the read"""
+    """random seed of the episodes and of the training of the read"""
     size: int = 4_096
-    """steps that are kept, the newest"""
+    """capacity of the memory in steps; the newest are stored"""
     nearest: int = 8
-    """stored steps that are read at each step"""
+    """number of stored steps to read at each step"""
     read_updates: int = 300
-    """updates of the read, each on 64 decisions"""
+    """updates of the read, with 64 decisions each"""
     read_learning_rate: float = 0.02
     """Adam's learning rate of the read"""
 
     def __post_init__(self) -> None:
         expect_least(self, size=1, nearest=1, read_updates=0)
-        if not self.walk:  # a walk does no task: it may explore the world that is evaluated
+        if not self.walk:  # an exploration plays no task, so it may use the evaluation world
             self.expect_training_worlds("worlds", self.worlds)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SB3Settings(RunSettings):
-    """Train PPO on candidate actions. A run that was killed resumes from its newest save; episodes under way start again."""
+    """Train PPO on candidate actions. The same command resumes an interrupted run from its newest checkpoint with new episodes."""
 
     algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
     """PPO of Stable-Baselines3, or masked PPO of sb3-contrib"""
     out: MayChange[NewFolder] = Path("runs/sb3")
-    """folder of the run: the model as the library's zip, metrics, TensorBoard"""
+    """folder of the run: the model as a zip of the library, metrics, TensorBoard"""
     candidates: int = 48
     """candidate actions of a page: the size of the action space"""
     num_envs: MayChange[int] = 8
@@ -589,7 +590,7 @@ class SB3Settings(RunSettings):
     batch: int = 256
     """steps in one gradient step"""
     learning_rate: float = 1e-3
-    """of Adam"""
+    """learning rate of Adam"""
     discount: float = 0.95
     """discount factor of the reward per step; below 1, shorter solutions are worth more"""
     entropy_weight: float = 0.01
@@ -602,7 +603,7 @@ class SB3Settings(RunSettings):
     """updates between saves"""
 
     def agent(self) -> dict[str, Any]:
-        """Return how the trained model is to be used."""
+        """Return the agent record: the options with which the trained model must be used."""
         return {**self.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
 
 
