@@ -86,7 +86,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
                     [envs.local(env_id) for env_id in range(envs.num_envs)], policy, iteration_tasks, method,
                     seed=rng.randrange(2**31), with_rewards=True, on_finish=lambda _: bar.update(),
                 )  # fmt: skip
-            options = {"prior_weight": args.prior_weight, "threshold": args.threshold, "most": PAIRS_PER_STATE}
+            options = {"prior_weight": args.prior_weight, "threshold": args.threshold, "max_pairs": PAIRS_PER_STATE}
             pairs = [pair for item in results for pair in preferences(item, value=confidence, **options)]
             values = learn_preferences(model, optimizer, pairs, args, rng)
             iteration, elapsed_s = iteration + 1, elapsed_s + time.perf_counter() - start_s

@@ -153,13 +153,13 @@ def titled_metrics(monkeypatch):
     """Hold in every test that trains something, so for every method, that the report has a title for each metric of an update."""
     if "agents.training.metrics" not in sys.modules:
         return
-    from agents.evaluation.report.curves import known_metrics  # noqa: PLC0415 - not every test has what agents need
+    from agents.evaluation.report.curves import metric_definitions  # noqa: PLC0415 - not every test has what agents need
     from agents.training.metrics import Metrics  # noqa: PLC0415
 
     log = Metrics.log
 
     def log_titled(self, update, values):
-        untitled = {*values} - {*known_metrics()["axes"], *known_metrics()["titles"]}
+        untitled = {*values} - {*metric_definitions()["axes"], *metric_definitions()["titles"]}
         assert not untitled
         log(self, update, values)
 

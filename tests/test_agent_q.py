@@ -93,14 +93,14 @@ def replies(pairs):
 def test_pairs_are_actions_of_one_state_whose_values_are_far_apart_and_the_prior_moves_them():
     found = tree_of([[1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [], [0.9, 0.9]])
     own = partial(preferences, found, value=flat, prior_weight=0.0)
-    assert replies(own(threshold=0.95, most=9)) == [("action 0", "action 1")]
-    assert set(replies(own(threshold=0.45, most=9))) == {
+    assert replies(own(threshold=0.95, max_pairs=9)) == [("action 0", "action 1")]
+    assert set(replies(own(threshold=0.45, max_pairs=9))) == {
         ("action 0", "action 1"), ("action 4", "action 1"), ("action 0", "action 2"), ("action 2", "action 1"),
     }  # fmt: skip
-    assert replies(own(threshold=0.45, most=1)) == [("action 0", "action 1")]
-    assert not own(threshold=1.0, most=9)
+    assert replies(own(threshold=0.45, max_pairs=1)) == [("action 0", "action 1")]
+    assert not own(threshold=1.0, max_pairs=9)
     found = tree_of([[0.5], [0.5]])
-    last = partial(preferences, found, threshold=0.4, most=9, value=lambda states: [state.number for state in states])
+    last = partial(preferences, found, threshold=0.4, max_pairs=9, value=lambda states: [state.number for state in states])
     assert replies(last(prior_weight=0.5)) == [("action 1", "action 0")]
     assert not last(prior_weight=0.0)
     assert ranks([]) == []

@@ -15,7 +15,7 @@ from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ra
 from agents.data.trajectories import Sample, Step, Trajectory
 from agents.rollouts.players import LostProcessError
 from agents.training.distributed import SINGLE_RANK, Ranks, launch
-from agents.training.rollouts import weighted
+from agents.training.rollouts import weight_steps
 from tests import tiny
 
 CASES = {
@@ -54,7 +54,7 @@ def lesson(seed=0, groups=3, trajectories=4):
                 prompt = (*goal, *ids(3, 20))
             played.append(Trajectory("t", "g", tuple(steps), float(number == 0), "exited", group))
     _, args = tiny.language_model(tiny.tiny_model()[0], advantages="trajectory")
-    return weighted([(group, grpo.step_advantages(group, args)) for group in tiny.grouped(played)])
+    return weight_steps([(group, grpo.step_advantages(group, args)) for group in tiny.grouped(played)])
 
 
 def tiny_model():

@@ -11,7 +11,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.train_rl import make_settings
 from agents.training import losses
 from agents.training.losses import Tokens
-from agents.training.rollouts import CONSTANT_TOKENS, weighted
+from agents.training.rollouts import CONSTANT_TOKENS, weight_steps
 
 
 def clipped(now, old, advantages, weights, *, sampled=None, reference=None, lengths=None, **options):
@@ -137,7 +137,7 @@ def our_loss(weighting, *, level="token", beta=0.0, correction="none"):
     mask, now, old, sampled, reference, advantages = random_rows()
     kept, lengths = mask.bool(), tensor(LENGTHS)
     made = [Trajectory("t", "g", (Step("", "", "", (), (1,) * length),), 0.0, "exited") for length in LENGTHS]
-    weights = tensor([item.weight for item in weighted([(made, [1.0] * len(made))], weighting)])
+    weights = tensor([item.weight for item in weight_steps([(made, [1.0] * len(made))], weighting)])
     loss, _ = clipped(
         now[kept], old[kept], advantages.repeat_interleave(lengths), weights.repeat_interleave(lengths),
         sampled=sampled[kept], reference=reference[kept] if beta else None, lengths=LENGTHS, clip_high=0.28,

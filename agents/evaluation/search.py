@@ -70,15 +70,15 @@ def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = 
     """
 
     def value(states: Sequence[SearchState]) -> list[float]:
-        over = [state.ending in ("exited", "truncated") for state in states]
-        read = [state.parent or state if ended else state for state, ended in zip(states, over, strict=True)]
-        prompts = encoder.encode_all([state.messages for state in read])
+        is_final = [state.ending in ("exited", "truncated") for state in states]
+        states_to_score = [state.parent or state if final else state for state, final in zip(states, is_final, strict=True)]
+        prompts = encoder.encode_all([state.messages for state in states_to_score])
         values = critic.values(prompts)
         if judge is not None:
-            ends = [index for index, ended in enumerate(over) if ended]
+            ends = [index for index, final in enumerate(is_final) if final]
             texts = [prompts[index] + encoder.encode_reply(states[index].steps[-1].reply) for index in ends]
-            for index, judged in zip(ends, judge.values(texts), strict=True):
-                values[index] = judged
+            for index, judge_value in zip(ends, judge.values(texts), strict=True):
+                values[index] = judge_value
         return values
 
     return value
@@ -89,19 +89,19 @@ def load_critic(run: Path) -> Value:
 
     Raises CheckpointError for a run without a checkpoint or without a critic.
     """
-    done = checkpoints(run)
-    if not done:
+    run_checkpoints = checkpoints(run)
+    if not run_checkpoints:
         raise CheckpointError(f"{run} contains no checkpoint; expected a run of train_rl")
-    learned = done[-1].state()["optimizer"].get("method", {})
+    method_state = run_checkpoints[-1].state()["optimizer"].get("method", {})
     model, tokenizer = load_model(run)
     critics: dict[str, Critic] = {}
     for part in ("critic", "step_critic", "reward_model"):
-        if part in learned:
+        if part in method_state:
             critics[part] = Critic(LanguageValueNetwork(model))
-            critics[part].load_state_dict(learned[part])
+            critics[part].load_state_dict(method_state[part])
     critic = critics.get("critic") or critics.get("step_critic")
     if critic is None:
-        raise CheckpointError(f"{done[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl")
+        raise CheckpointError(f"{run_checkpoints[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl")
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
     return critic_value(critic, encoder, critics.get("reward_model"))
@@ -155,8 +155,8 @@ def best_of_n(root: SearchState, *, choose: Selector, budget: int, n: int | None
     expect_positive("n", 1 if n is None else n)
     ends: list[SearchState] = []
     while budget > 0 and (n is None or len(ends) < n):
-        end, spent = yield from _play_on(root, budget)
-        budget -= spent
+        end, step_count = yield from _play_on(root, budget)
+        budget -= step_count
         ends.append(end)
     return choose(ends)
 
@@ -173,19 +173,19 @@ def tree_search(root: SearchState, *, value: Value, branching: int, budget: int,
     expect_positive("branching", branching)
     frontier, ends, values = [root], list[SearchState](), {root.number: 0.0}
     while frontier and budget > 0:
-        room = budget if any(end.ending == "exited" for end in ends) else budget - reserve
+        expansion_limit = budget if any(end.ending == "exited" for end in ends) else budget - reserve
         state = max(frontier, key=lambda item: (values[item.number], len(item.steps)))
         frontier.remove(state)
-        if room > 0:
-            reached = yield Expansion(state, branching, min(branching, room))
-            budget -= len(reached)
+        if expansion_limit > 0:
+            new_states = yield Expansion(state, branching, min(branching, expansion_limit))
+            budget -= len(new_states)
         else:
-            end, spent = yield from _play_on(state, budget)
-            reached = [end]
-            budget -= spent
-        values |= zip([item.number for item in reached], value(reached), strict=True)
-        frontier += [item for item in reached if item.ending is None]
-        ends += [item for item in reached if item.ending is not None]
+            end, step_count = yield from _play_on(state, budget)
+            new_states = [end]
+            budget -= step_count
+        values |= zip([item.number for item in new_states], value(new_states), strict=True)
+        frontier += [item for item in new_states if item.ending is None]
+        ends += [item for item in new_states if item.ending is not None]
     return by_value(lambda items: [values[item.number] for item in items])([*ends, *frontier])
 
 
@@ -233,36 +233,36 @@ def monte_carlo(
         for node in path:
             node.visits, node.total = node.visits + 1, node.total + reward
 
-    last = root
+    last_state = root
     while budget > 0 and not tree.is_closed:
         path = [tree]
         while path[-1].children:
             path.append(_best_child(path[-1], exploration, prior_weight))
-        room = budget if ends else budget - reserve
-        reached = yield Expansion(path[-1].state, branching, max(1, min(branching, room)))
-        budget -= len(reached)
-        path[-1].children = [_Node(state, prior) for state, prior in zip(reached, ranks(value(reached)), strict=True)]
-        chosen = max(path[-1].children, key=lambda child: child.prior)
+        expansion_limit = budget if ends else budget - reserve
+        new_states = yield Expansion(path[-1].state, branching, max(1, min(branching, expansion_limit)))
+        budget -= len(new_states)
+        path[-1].children = [_Node(state, prior) for state, prior in zip(new_states, ranks(value(new_states)), strict=True)]
+        best_child = max(path[-1].children, key=lambda child: child.prior)
         for child in path[-1].children:
             if child.state.ending is not None:
                 back_up([*path, child], child.state)
-        last, spent = yield from _play_on(chosen.state, budget)
-        budget -= spent
-        if last.ending is not None and last is not chosen.state:
-            back_up([*path, chosen], last)
-    return by_value(lambda items: [rewards[item.number] for item in items])(ends) if ends else last
+        last_state, step_count = yield from _play_on(best_child.state, budget)
+        budget -= step_count
+        if last_state.ending is not None and last_state is not best_child.state:
+            back_up([*path, best_child], last_state)
+    return by_value(lambda items: [rewards[item.number] for item in items])(ends) if ends else last_state
 
 
 def _best_child(node: _Node, exploration: float, prior_weight: float) -> _Node:
-    def bound(child: _Node) -> float:
+    def uct_value(child: _Node) -> float:
         mean = child.total / child.visits if child.visits else child.prior
-        quality = mixed(mean, child.prior, prior_weight)
+        quality = mix_rank(mean, child.prior, prior_weight)
         return quality + exploration * sqrt(log(max(node.visits, 1)) / (1 + child.visits))
 
-    return max((child for child in node.children if not child.is_closed), key=bound)
+    return max((child for child in node.children if not child.is_closed), key=uct_value)
 
 
-def mixed(mean: float, prior: float, prior_weight: float) -> float:
+def mix_rank(mean: float, prior: float, prior_weight: float) -> float:
     """Return Agent Q's Q-value of an action: a weighted mean of its mean outcome and its rank."""
     return (1 - prior_weight) * mean + prior_weight * prior
 
@@ -275,20 +275,20 @@ def ranks(values: Sequence[float]) -> list[float]:
     """
     if len(values) < 2:
         return [0.5] * len(values)
-    others = len(values) - 1
+    other_count = len(values) - 1
     return [
-        (sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2) / others
+        (sum(item < value for item in values) + (sum(item == value for item in values) - 1) / 2) / other_count
         for value in values
     ]
 
 
 def _play_on(state: SearchState, budget: int) -> Generator[Expansion, Sequence[SearchState], tuple[SearchState, int]]:
     """Continue with one reply per step until the episode or the budget ends. Returns the last state and the number of steps."""
-    spent = 0
-    while state.ending is None and spent < budget:
+    step_count = 0
+    while state.ending is None and step_count < budget:
         (state,) = yield Expansion(state, 1, 1)
-        spent += 1
-    return state, spent
+        step_count += 1
+    return state, step_count
 
 
 def create_method(settings: SearchSettings) -> Method:
@@ -329,11 +329,11 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     tasks, method = choose_tasks(settings), create_method(settings)
-    sampled = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
+    sampling_settings = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
     envs: Any = create_envs(tasks, min(settings.num_envs, len(tasks)), **settings.env_arguments())
     with (
         closing(envs),
-        closing(create_policy(sampled)) as sampling_policy,
+        closing(create_policy(sampling_settings)) as sampling_policy,
         tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
     ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
@@ -344,18 +344,20 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         branches = (replace(branch, env=env, group=number) for number, item in enumerate(results) for branch in item.branches)
         write_groups(settings.save_trees, 0, branches)
     oracle = score(tasks, [item.oracle for item in results]).total
-    spent = {name: sum(getattr(item, name) for item in results) for name in ("episodes", "env_steps", "generated_tokens")}
+    costs = {name: sum(getattr(item, name) for item in results) for name in ("episodes", "env_steps", "generated_tokens")}
     names = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
     options = {name: value for name, value in vars(settings).items() if name in names}
-    return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **options}
+    return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **costs, **options}
 
 
-def preferences(result: SearchResult, *, value: Value, prior_weight: float, threshold: float, most: int) -> list[Preference]:
-    """Return pairs of actions in one state whose Q-values differ by more than the threshold, at most `most` per state.
+def preferences(
+    result: SearchResult, *, value: Value, prior_weight: float, threshold: float, max_pairs: int
+) -> list[Preference]:
+    """Return pairs of actions in one state whose Q-values differ by more than the threshold, at most `max_pairs` per state.
 
     After Agent Q (arXiv 2408.07199, section 4.2): Q is the mean reward of all final states below the action, mixed with its rank by
-    `value`. Actions without a final state below them are left out. The search must have been run with `tells_rewards`. The widest gaps
-    come first.
+    `value`. Actions without a final state below them are left out. The search must have been run with `with_rewards`. The pairs
+    with the largest differences come first.
     """
     unfinished: dict[str, Any] = {"reward": 0.0, "ending": "truncated", "verdicts": (), "failure": ""}
     rewards: dict[int, list[float]] = {}  # of the final states below each state, by number
@@ -374,12 +376,12 @@ def preferences(result: SearchResult, *, value: Value, prior_weight: float, thre
         best: dict[str, tuple[float, SearchState]] = {}  # Q and the state, by action; states may have been expanded twice
         for state, prior in zip(states, ranks(value(states)), strict=True):
             below = rewards[state.number]
-            best.setdefault(state.steps[-1].reply, (mixed(sum(below) / len(below), prior, prior_weight), state))
+            best.setdefault(state.steps[-1].reply, (mix_rank(sum(below) / len(below), prior, prior_weight), state))
         gaps = []
         for pair in combinations(best.values(), 2):
             (low, worse), (high, better) = sorted(pair, key=itemgetter(0))
             if high - low > threshold:
                 episodes = (replace(result.trajectory, **unfinished, steps=state.steps) for state in (better, worse))
                 gaps.append((high - low, Preference(*episodes)))
-        pairs += [preference for _, preference in sorted(gaps, key=lambda item: -item[0])[:most]]
+        pairs += [preference for _, preference in sorted(gaps, key=lambda item: -item[0])[:max_pairs]]
     return pairs

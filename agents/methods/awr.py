@@ -37,12 +37,12 @@ class AWR:
         """Fit the value function. Returns the weighted steps of episodes from the replay buffer, and metrics."""
         new = valid_trajectories(groups)
         self.replay.add(new)
-        drawn = self.replay.draw(len(new), rng)
-        states, returns = self.critics.step_states(drawn), step_rewards(drawn)
+        batch = self.replay.draw(len(new), rng)
+        states, returns = self.critics.step_states(batch), step_rewards(batch)
         loss = self.critic.fit(states, returns, rng)
         weights = exponential_weights(returns, self.critic.values(states))
         metrics = {"critic_loss": loss, "mean_weight": sum(weights) / max(len(weights), 1)}
-        return weight_steps([(drawn, weights)]), metrics
+        return weight_steps([(batch, weights)]), metrics
 
 
 def exponential_weights(

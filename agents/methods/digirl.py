@@ -48,29 +48,29 @@ class DigiRL:
         """Fit both value functions, and return the steps that pass both filters."""
         new = valid_trajectories(groups)
         self.replay.add(new)
-        drawn = self.replay.draw(len(new), rng)
-        rewards = [item.reward for item in drawn]
-        goal_loss = self.goal_critic.fit(self.critics.goal_states([item.goal for item in drawn]), rewards, rng)
-        step_loss = self.step_critic.fit(self.critics.step_states(drawn), step_rewards(drawn), rng)
+        batch = self.replay.draw(len(new), rng)
+        rewards = [item.reward for item in batch]
+        goal_loss = self.goal_critic.fit(self.critics.goal_states([item.goal for item in batch]), rewards, rng)
+        step_loss = self.step_critic.fit(self.critics.step_states(batch), step_rewards(batch), rng)
 
-        known = self.replay.trajectories
-        goals = self.goal_critic.values(self.critics.goal_states([item.goal for item in known]))
-        surprises = [item.reward - value for item, value in zip(known, goals, strict=True)]
-        chosen = [known[index] for index in highest(surprises, TOP)]
-        values = split_by_trajectory(self.step_critic.values(self.critics.step_states(chosen)), chosen)
+        buffer = self.replay.trajectories
+        goals = self.goal_critic.values(self.critics.goal_states([item.goal for item in buffer]))
+        surprises = [item.reward - value for item, value in zip(buffer, goals, strict=True)]
+        selection = [buffer[index] for index in highest(surprises, TOP)]
+        values = split_by_trajectory(self.step_critic.values(self.critics.step_states(selection)), selection)
         advantages = [
             1.0 if value > self.threshold else None
-            for item, values_H in zip(chosen, values, strict=True)
+            for item, values_H in zip(selection, values, strict=True)
             for value in doubly_robust_advantages(values_H, item.reward, decay=DECAY)
         ]
         metrics = {
             "goal_critic_loss": goal_loss,
             "step_critic_loss": step_loss,
-            "goal_critic_accuracy": accuracy(goals, [item.reward for item in known]),
-            "chosen_episodes": len(chosen),
-            "chosen_success": sum(item.reward for item in chosen) / max(len(chosen), 1),
+            "goal_critic_accuracy": accuracy(goals, [item.reward for item in buffer]),
+            "chosen_episodes": len(selection),
+            "chosen_success": sum(item.reward for item in selection) / max(len(selection), 1),
         }
-        return weight_steps([(chosen, advantages)]), metrics
+        return weight_steps([(selection, advantages)]), metrics
 
 
 def doubly_robust_advantages(values_H: Sequence[float], reward: float, *, decay: float) -> list[float]:
@@ -82,8 +82,8 @@ def doubly_robust_advantages(values_H: Sequence[float], reward: float, *, decay:
     >>> doubly_robust_advantages([0.25, 0.75, 0.5], reward=1.0, decay=0.5)
     [0.625, 0.375, 1.0]
     """
-    last = len(values_H) - 1
-    weights = [decay ** (last - step) for step in range(last)]
+    last_index = len(values_H) - 1
+    weights = [decay ** (last_index - step) for step in range(last_index)]
     before = [weight * reward + (1 - weight) * (values_H[step + 1] - values_H[step]) for step, weight in enumerate(weights)]
     return [*before, reward] if values_H else []
 

@@ -38,8 +38,8 @@ def learn_preferences(
     for _ in range(args.epochs):
         order = rng.sample(range(len(pairs)), len(pairs))
         for start in range(0, len(order), args.pairs_per_update):
-            chosen = [pairs[index] for index in order[start : start + args.pairs_per_update]]
-            steps, metrics = preference_steps(chosen, model, args.beta)
+            batch = [pairs[index] for index in order[start : start + args.pairs_per_update]]
+            steps, metrics = preference_steps(batch, model, args.beta)
             values = learn(model, optimizer, steps, imitation_loss, single_pass, rng)
             updates.append(metrics | {"grad_norm": values["grad_norm"]})
     return {name: fmean(update[name] for update in updates) for name in updates[0]} if updates else {}
@@ -52,9 +52,9 @@ def preference_steps(pairs: Sequence[Preference], model: Model, beta: float) -> 
     """
     signs = zip([item for pair in pairs for item in pair], [1.0, -1.0] * len(pairs), strict=True)
     steps = [TrainedStep(item, len(item.steps) - 1, sign, 0.0, rollout) for rollout, (item, sign) in enumerate(signs)]
-    present = logprobs_of(model, steps)
-    gains = [sum(now.tolist()) - sum(item.step.logprobs) for now, item in zip(present, steps, strict=True)]
-    margins = [beta * (chosen - rejected) for chosen, rejected in zip(gains[::2], gains[1::2], strict=True)]
+    current_logprobs = logprobs_of(model, steps)
+    gains = [sum(logprobs.tolist()) - sum(item.step.logprobs) for logprobs, item in zip(current_logprobs, steps, strict=True)]
+    margins = [beta * (better - worse) for better, worse in zip(gains[::2], gains[1::2], strict=True)]
     weights = [beta * _sigmoid(-margin) / len(pairs) for margin in margins for _ in range(2)]
     metrics = {
         "dpo_loss": fmean(max(-margin, 0.0) + log1p(exp(-abs(margin))) for margin in margins),

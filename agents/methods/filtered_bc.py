@@ -31,5 +31,5 @@ class FilteredBC:
         """Return the steps of successful episodes with equal weights, and metrics."""
         new = valid_trajectories(groups)
         self.successes.add(item for item in new if item.reward == 1)
-        drawn = self.successes.draw(len(new), rng)
-        return weight_steps([(drawn, [1.0 for item in drawn for _ in item.steps])]), {"imitated": len(drawn)}
+        batch = self.successes.draw(len(new), rng)
+        return weight_steps([(batch, [1.0 for item in batch for _ in item.steps])]), {"imitated": len(batch)}

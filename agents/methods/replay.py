@@ -64,8 +64,8 @@ def step_rewards(trajectories: Sequence[Trajectory]) -> list[float]:
 
 def split_by_trajectory(values_S: Sequence[float], trajectories: Sequence[Trajectory]) -> list[list[float]]:
     """Split the values of all steps into one list per trajectory."""
-    rest = iter(values_S)
-    return [[next(rest) for _ in item.steps] for item in trajectories]
+    values = iter(values_S)
+    return [[next(values) for _ in item.steps] for item in trajectories]
 
 
 def imitation_loss(tokens: Tokens) -> Loss:

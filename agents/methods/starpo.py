@@ -91,8 +91,8 @@ def most_uncertain(groups: Sequence[Group], share: float) -> list[Group]:
     RAGEN, arXiv 2504.20073, section 3.2. Ties are broken in favour of earlier groups.
     """
     count = ceil(share * len(groups) - 1e-9)  # 0.1 of 30 is 3 despite rounding errors
-    ranked = sorted(range(len(groups)), key=lambda index: -deviation(groups[index]))
-    return [groups[index] for index in sorted(ranked[:count])]
+    order = sorted(range(len(groups)), key=lambda index: -deviation(groups[index]))
+    return [groups[index] for index in sorted(order[:count])]
 
 
 def generalised_advantages(
@@ -109,11 +109,11 @@ def generalised_advantages(
     [0.5, -0.25, 0.5]
     """
     advantages: list[float] = []
-    following, carried = 0.0, 0.0
-    for value, earned in zip(reversed(values_T), reversed(rewards_T), strict=True):
-        carried = earned + discount * following - value + discount * decay * carried
-        advantages.append(carried)
-        following = value
+    next_value, advantage = 0.0, 0.0
+    for value, reward in zip(reversed(values_T), reversed(rewards_T), strict=True):
+        advantage = reward + discount * next_value - value + discount * decay * advantage
+        advantages.append(advantage)
+        next_value = value
     return advantages[::-1]
 
 

@@ -75,13 +75,13 @@ class TSR(GRPO):
         """Return the critic's probability of success of each state."""
         encoder = self.model.encoder
         prompts = encoder.encode_all([info["messages"] for _, info in states]) if encoder else [()] * len(states)
-        reached: list[Any] = []
+        critic_states: list[Any] = []
         for (episode, info), prompt_ids in zip(states, prompts, strict=True):
             state = Step(str(info["page"]), "", prompt_ids=prompt_ids)
-            reached += self.critics.step_states(
+            critic_states += self.critics.step_states(
                 [Trajectory(episode.task_id, episode.goal, (*episode.steps, state), 0.0, "truncated")]
             )[-1:]
-        return self.critic.values(reached)
+        return self.critic.values(critic_states)
 
 
 def importance_weights(trajectory: Trajectory, correction: Correction, cap: float) -> list[float]:

@@ -68,15 +68,17 @@ class WebRL:
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Label the batch, fit the critic and choose new tasks. Returns new and replayed steps with advantages, and metrics."""
         new, metrics = self.judge(groups, rng)
-        drawn = self.successes.draw(2 * len(new), rng)
-        logprobs = iter(logprobs_of(self.model, weight_steps([(drawn, [0.0 for item in drawn for _ in item.steps])])))
-        replayed = [  # with log-probabilities of the current policy
+        replay_batch = self.successes.draw(2 * len(new), rng)
+        logprobs = iter(
+            logprobs_of(self.model, weight_steps([(replay_batch, [0.0 for item in replay_batch for _ in item.steps])]))
+        )
+        replays = [  # with log-probabilities of the current policy
             replace(item, steps=tuple(replace(step, logprobs=tuple(next(logprobs).tolist())) for step in item.steps))
-            for item in drawn
+            for item in replay_batch
         ]
         self.successes.add(item for item in new if item.reward == 1)
 
-        items = new + replayed
+        items = new + replays
         # The critic is also fitted to goals without pages, because new tasks are rated by their goals.
         states = self.critics.step_states(items) + self.critics.goal_states([item.goal for item in items])
         metrics["critic_loss"] = self.critic.fit(states, step_rewards(items) + [item.reward for item in items], rng)
@@ -86,12 +88,12 @@ class WebRL:
         ]
         old_steps = [(index, number) for index in range(len(new), len(items)) for number in range(len(items[index].steps))]
         eligible = [(index, number) for index, number in old_steps if is_worth_replaying(items[index].steps[number].logprobs)]
-        selected = set(rng.sample(eligible, min(len(eligible), 2 * sum(len(item.steps) for item in new))))
+        selection = set(rng.sample(eligible, min(len(eligible), 2 * sum(len(item.steps) for item in new))))
         for index, number in old_steps:
-            if (index, number) not in selected:
+            if (index, number) not in selection:
                 advantages[index][number] = None
         self.choose_tasks(new, rng)
-        metrics |= {"replayed_steps": len(selected), "new_tasks": len(self.new_tasks)}
+        metrics |= {"replayed_steps": len(selection), "new_tasks": len(self.new_tasks)}
         return weight_steps([(items, [value for values_T in advantages for value in values_T])], "step_mean"), metrics
 
     def loss(self, tokens: Tokens) -> Loss:
@@ -125,23 +127,23 @@ class WebRL:
             "reward_model_accuracy": accuracy(values, [item.reward for item in items]),
             "reward_model_success": sum(value >= 0.5 for value in values) / max(len(values), 1),
         }
-        known = [item for item in items if item.group not in self.new_groups]
-        rewards = [item.reward for item in known]
-        metrics["reward_model_loss"] = self.reward_model.fit(self.critics.episode_states(known), rewards, rng)
-        self.judged += len(known)
-        judged = [
+        labelled_items = [item for item in items if item.group not in self.new_groups]
+        rewards = [item.reward for item in labelled_items]
+        metrics["reward_model_loss"] = self.reward_model.fit(self.critics.episode_states(labelled_items), rewards, rng)
+        self.judged += len(labelled_items)
+        judged_items = [
             replace(item, reward=float(value >= 0.5)) if item.group in self.new_groups else item
             for item, value in zip(items, values, strict=True)
         ]
         self.new_groups -= {group.number for group in groups}
-        return judged, metrics
+        return judged_items, metrics
 
     def choose_tasks(self, new: Sequence[Trajectory], rng: Random) -> None:
         """Choose the new tasks of the next update from tasks similar to those that failed in this one."""
         if self.judged < JUDGED_AFTER:
             return
-        failed = [self.tasks[task_id] for task_id in dict.fromkeys(item.task_id for item in new if item.reward < 1)]
-        candidates = similar_tasks(failed, list(self.tasks.values()), NEW_TASKS, rng)
+        failed_tasks = [self.tasks[task_id] for task_id in dict.fromkeys(item.task_id for item in new if item.reward < 1)]
+        candidates = similar_tasks(failed_tasks, list(self.tasks.values()), NEW_TASKS, rng)
         values = self.critic.values(self.critics.goal_states([task.intent for task in candidates]))
         # Bounds of WebRL: the critic rates the others as hopeless or solved.
         self.new_tasks = [task for task, value in zip(candidates, values, strict=True) if 0.05 <= value <= 0.75]
@@ -158,22 +160,25 @@ def next_and_final_advantages(values_T: Sequence[float], reward: float, *, mix: 
     """
     if not values_T:
         return []
-    after = [*values_T[1:], reward]
-    return [mix * (following - value) + (1 - mix) * (reward - value) for value, following in zip(values_T, after, strict=True)]
+    next_values = [*values_T[1:], reward]
+    return [
+        mix * (next_value - value) + (1 - mix) * (reward - value)
+        for value, next_value in zip(values_T, next_values, strict=True)
+    ]
 
 
-def similar_tasks(failed: Sequence[Task], tasks: Sequence[Task], count: int, rng: Random) -> list[Task]:
+def similar_tasks(failed_tasks: Sequence[Task], tasks: Sequence[Task], count: int, rng: Random) -> list[Task]:
     """Return at most `count` other tasks of the failed tasks' templates, in random order.
 
     For a template without other tasks, tasks of the same sites are used.
     """
-    known = {task.task_id for task in failed}
-    others = [task for task in tasks if task.task_id not in known]
+    failed_ids = {task.task_id for task in failed_tasks}
+    other_tasks = [task for task in tasks if task.task_id not in failed_ids]
     similar: dict[str, Task] = {}
-    for task in failed:
-        matches = [other for other in others if task.template and other.template == task.template]
-        matches = matches or [other for other in others if set(other.sites) & set(task.sites)]
-        similar |= {other.task_id: other for other in matches}
+    for task in failed_tasks:
+        matches = [task_match for task_match in other_tasks if task.template and task_match.template == task.template]
+        matches = matches or [task_match for task_match in other_tasks if set(task_match.sites) & set(task.sites)]
+        similar |= {task_match.task_id: task_match for task_match in matches}
     return rng.sample(list(similar.values()), min(count, len(similar)))
 
 
