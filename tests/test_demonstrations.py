@@ -262,12 +262,12 @@ SPLIT = SplitSettings(piece_steps=4, shared_steps=2, early_steps=1)
 def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap, early):
     overlap = min(overlap, size - 1)
     found = pieces(count, SplitSettings(piece_steps=size, shared_steps=overlap, early_steps=early))
-    learned = Counter(step for piece in found for step in piece.learned)
+    learned = Counter(step for piece in found for step in piece.targets)
     assert set(learned) == set(range(count))
     for before, piece in itertools.pairwise(found):
-        assert len(set(before.learned) & set(piece.learned)) == overlap
-        assert list(piece.context) == list(range(min(early, piece.learned.start)))
-    assert all(len(piece.learned) <= size and list(piece.steps) == sorted(set(piece.steps)) for piece in found)
+        assert len(set(before.targets) & set(piece.targets)) == overlap
+        assert list(piece.context) == list(range(min(early, piece.targets.start)))
+    assert all(len(piece.targets) <= size and list(piece.steps) == sorted(set(piece.steps)) for piece in found)
     assert len(found) == 1 or count > size
     assert pieces(count, SplitSettings()) == [(range(0), range(count))]
 
@@ -276,7 +276,7 @@ def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap,
     (SplitSettings, {"piece_steps": 3, "shared_steps": 3}, "shared_steps=3"), (SplitSettings, {"piece_steps": -1}, "piece_steps=-1"),
     (SplitSettings, {"early_steps": 0}, "early_steps=0"),
     (BCSettings, {"focus": 0.1, "copy_weight": 0.0}, "expected 0 with copy_weight=0"),
-    (BCSettings, {"demonstrations": Path("some.jsonl"), "piece_steps": 4}, "expected 0 of both with demonstrations"),
+    (BCSettings, {"demonstrations": Path("some.jsonl"), "piece_steps": 4}, "expected 0 for both with demonstrations"),
     (PointerBCSettings, {"detours": 0.2, "mistakes": 0.2}, r"detours=0\.2 and mistakes=0\.2"),
     (PointerBCSettings, {"mistakes": 1.0}, r"mistakes=1\.0; expected"),
 ])  # fmt: skip
@@ -289,7 +289,7 @@ def test_a_language_model_s_conversation_is_that_of_the_piece():
     tasks = task_suite.draw(["gitlab.folder_new", "reddit.subscription"], world_seed=12, count=1)
     for whole, split in zip(episodes(tasks), episodes(tasks, split=SPLIT), strict=True):
         parts = pieces(len(whole), SPLIT)
-        learned = [number for piece in parts for number in piece.learned]
+        learned = [number for piece in parts for number in piece.targets]
         assert [step.reply for step in split] == [whole[number].reply for number in learned]
         assert [step.messages[-1]["content"] for step in split] == [whole[number].messages[-1]["content"] for number in learned]
         assert max(len(step.messages) for step in split) < 2 * (SPLIT.piece_steps + SPLIT.early_steps)

@@ -50,7 +50,7 @@ def test_what_is_found_is_of_the_site_and_of_goals_that_are_alike():
     memory = workflows.WorkflowMemory()
     memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
     assert memory.find("Add the Drokidru Lamp, 12 inch to my wish list.", PAGE)[0].goal.startswith("Add the")
-    assert memory.find("Show me my first order.", PAGE, most=3)[0].goal.startswith("Show me")
+    assert memory.find("Show me my first order.", PAGE, max_count=3)[0].goal.startswith("Show me")
     assert not memory.find("Add the Lamp to my wish list.", PAGE.replace("shop.test", "forum.test"))
     assert not memory.find("Which road is the longest?", PAGE)
 

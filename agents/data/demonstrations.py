@@ -60,12 +60,12 @@ class Piece(NamedTuple):
     """Step indices of a piece: context only, and training targets."""
 
     context: range
-    learned: range
+    targets: range
 
     @property
     def steps(self) -> tuple[int, ...]:
         """All step indices, in order."""
-        return (*self.context, *self.learned)
+        return (*self.context, *self.targets)
 
 
 def pieces(count: int, settings: SplitSettings) -> list[Piece]:
@@ -150,8 +150,8 @@ def training_tasks(settings: TaskSettings, tasks: Sequence[Task] | None = None) 
     if tasks is not None:
         settings.expect_training_worlds("tasks", (task_suite.world_of(task.task_id) for task in tasks))
         return list(tasks)
-    chosen = {name: getattr(settings, name) for name in ("templates", "variation", "application")}
-    return draw_tasks(settings.worlds, settings.per_template, **chosen)
+    options = {name: getattr(settings, name) for name in ("templates", "variation", "application")}
+    return draw_tasks(settings.worlds, settings.per_template, **options)
 
 
 def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
@@ -176,26 +176,26 @@ def episodes(
 
     """
     max_steps = env_arguments.get("max_steps", TaskSettings.max_steps)
-    room = {"max_steps": MOST_STEPS * max_steps} if mistakes else {}
+    limits = {"max_steps": MOST_STEPS * max_steps} if mistakes else {}
     history_options = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
-    for env, task in envs_with_tasks(tasks, **{**env_arguments, **room}):
+    for env, task in envs_with_tasks(tasks, **{**env_arguments, **limits}):
         plans: list[list[ExpertStep]] = [[]]
         if mistakes:
             plans.append(play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
         demonstrations: list[Demonstration] = []
-        for planned in plans:
-            start = {"task": task, "max_steps": max_steps * (MOST_STEPS if planned else 1)}
-            played = _play(env, start, planned, expert_thoughts, seed)
+        for plan in plans:
+            start = {"task": task, "max_steps": max_steps * (MOST_STEPS if plan else 1)}
+            episode = _play(env, start, plan, expert_thoughts, seed)
             steps: list[Demonstration] = []
-            goal, turns = played or ("", [])
+            goal, turns = episode or ("", [])
             for number, turn in enumerate(turns):
                 chat = compress(goal, turns[:number], turn.page, **history_options)
                 messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
                 steps.append(_share_messages(steps[-1] if steps else None, task.task_id, messages, turn.reply))
             for piece in pieces(len(steps), split or SplitSettings()):
-                for number in piece.learned:
+                for number in piece.targets:
                     step = steps[number]
-                    if planned and not planned[number].is_example:
+                    if plan and not plan[number].is_example:
                         continue
                     if len(step.messages) > 1:  # keep the turns that belong to the piece
                         turns_of_piece = [step.messages[2 * turn : 2 * turn + 2] for turn in piece.steps if turn <= number]
@@ -205,38 +205,40 @@ def episodes(
 
 
 def _play(
-    env: Any, start: dict[str, Any], planned: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int
+    env: Any, start: dict[str, Any], plan: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int
 ) -> tuple[str, list[Turn]] | None:
     """Return the goal and the turns of an episode of the expert, or None if it did not earn the reward.
 
-    `start` are the options of the env's reset. The steps of `planned` that are not the solution's are taken between those that are.
+    `start` are the options of the env's reset. The steps of `plan` that are not the solution's are taken between those that are.
     """
     _, info = env.reset(seed=0, options=start)
     task = start["task"]
     goal, expert = info["goal"], Expert(task, env.dialect)
     pages: list[str] = []
-    parsed: list[ParsedPage] = []
+    parsed_pages: list[ParsedPage] = []
     choices: list[Choice] = []
-    reward, over = 0.0, False
-    while not over:
+    reward, is_over = 0.0, False
+    while not is_over:
         pages.append(info["page"])
         if expert_thoughts != "none":
-            parsed.append(parse_page(env.page, env.observation, info["page"]))
-        step = planned[len(choices)] if planned else None
+            parsed_pages.append(parse_page(env.page, env.observation, info["page"]))
+        step = plan[len(choices)] if plan else None
         if step is None or step.is_of_solution:
             choices.append(expert.choose(env.page, env.observation))
         else:
             choices.append(Choice(step.action, with_label(env, step.action), "", ()))
-        _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
-        reward, over = float(earned), terminated or truncated
+        _, step_reward, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
+        reward, is_over = float(step_reward), terminated or truncated
     if reward != 1.0:
         return None
     replies = [env.dialect.format(choice.action) for choice in choices]
     if expert_thoughts != "none":
-        done = [choice.named for choice in choices]
+        labelled_actions = [choice.named for choice in choices]
         for number, choice in enumerate(choices):
-            context = ThoughtContext(goal, parsed[: number + 1], done[:number], choice.named, choice.later, choice.thought)
-            write = write_reflection if planned and planned[number].is_undoing else write_thought
+            context = ThoughtContext(
+                goal, parsed_pages[: number + 1], labelled_actions[:number], choice.named, choice.later, choice.thought
+            )
+            write = write_reflection if plan and plan[number].is_undoing else write_thought
             thought = write(expert_thoughts, context, Random(f"{seed}/{task.task_id}/{number}"))
             replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
     return goal, list(map(Turn, pages, replies))
@@ -244,19 +246,19 @@ def _play(
 
 def _share_messages(before: Demonstration | None, task_id: str, messages: Sequence[Message], reply: str) -> Demonstration:
     """Return a step that shares message objects with the previous step where they are equal."""
-    shared = zip(before.messages if before else (), messages, strict=False)
-    common = [old if old == new else new for old, new in shared]
+    pairs = zip(before.messages if before else (), messages, strict=False)
+    common = [old if old == new else new for old, new in pairs]
     return Demonstration(task_id, (*common, *messages[len(common) :]), reply)
 
 
 def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:
     """Return a step as a record with `messages`, whose last one is the training target, and `task_id`."""
-    first = [{"role": "system", "content": system}] if system else []
+    system_messages = [{"role": "system", "content": system}] if system else []
     chat = [
         message | {"weight": 0} if message["role"] == "assistant" else message for message in map(dict, demonstration.messages)
     ]
     reply = {"role": "assistant", "content": demonstration.reply, "weight": 1}
-    return {"messages": [*first, *chat, reply], "task_id": demonstration.task_id}
+    return {"messages": [*system_messages, *chat, reply], "task_id": demonstration.task_id}
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
@@ -270,9 +272,9 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                where = f"{path}, line {number}"
+                location = f"{path}, line {number}"
                 before = demonstrations[-1] if demonstrations else None
-                demonstrations.append(_from_record(_parse(line, where), where, before))
+                demonstrations.append(_from_record(_parse(line, location), location, before))
     if not demonstrations:
         raise ValueError(f"{path} contains no demonstrations; expected JSON lines with messages")
     return demonstrations
@@ -296,37 +298,37 @@ def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstratio
     *before, newest = demonstration.messages
     lines = newest["content"].split("\n")
     action = answer_part(demonstration.reply)
-    quoted = _QUOTED.findall(action)
-    named = [_NUMBERED.sub("", text) for text in (quoted[1:] or quoted) if text]
-    named += [
+    quotations = _QUOTED.findall(action)
+    mentions = [_NUMBERED.sub("", text) for text in (quotations[1:] or quotations) if text]
+    mentions += [
         text for text in _QUOTED.findall(demonstration.reply.partition("</think>")[0]) if demonstration.reply != action and text
     ]
     head = next((number for number, line in enumerate(lines) if line.startswith("URL:")), 0)
     shorter = lines[: head + 1]
-    shorter += [line for line in lines[head + 1 :] if any(text in line for text in named) or rng.random() < keep]
+    shorter += [line for line in lines[head + 1 :] if any(text in line for text in mentions) or rng.random() < keep]
     return demonstration._replace(messages=(*before, {**newest, "content": "\n".join(shorter)}))
 
 
-def _parse(line: str, where: str) -> Any:
+def _parse(line: str, location: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: invalid JSON: {error}") from error
+        raise ValueError(f"{location}: invalid JSON: {error}") from error
 
 
-def _from_record(record: Any, where: str, before: Demonstration | None) -> Demonstration:
+def _from_record(record: Any, location: str, before: Demonstration | None) -> Demonstration:
     chat = record.get("messages") if isinstance(record, dict) else None
     if not isinstance(chat, list) or not chat:
-        raise ValueError(f"{where}: expected an object with a list of messages, got {str(record)[:80]!r}")
+        raise ValueError(f"{location}: expected an object with a list of messages, got {str(record)[:80]!r}")
     messages: list[Message] = []
     for message in chat:
         role, content = (message.get("role"), message.get("content")) if isinstance(message, dict) else ("", "")
         if role not in _ROLES or not isinstance(content, str):
-            raise ValueError(f"{where}: expected a role of {', '.join(_ROLES)} and a text, got {str(message)[:80]!r}")
+            raise ValueError(f"{location}: expected a role of {', '.join(_ROLES)} and a text, got {str(message)[:80]!r}")
         if role != "system":
             messages.append({"role": role, "content": content})
     if len(messages) < 2 or messages[-1]["role"] != "assistant":
         raise ValueError(
-            f"{where}: expected a user message and an assistant reply at the end, got {[message['role'] for message in messages]}"
+            f"{location}: expected a user message and an assistant reply at the end, got {[message['role'] for message in messages]}"
         )
     return _share_messages(before, str(record.get("task_id", "")), messages[:-1], messages[-1]["content"])

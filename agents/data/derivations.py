@@ -55,21 +55,23 @@ def _direct(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     """The answer is on a page, next to a text that identifies it."""
     is_long = len(answer) > _LONG
     for back, page in enumerate(reversed(pages) if is_long else pages[-1:]):
-        where = "The page" if not back else "The page before" if back == 1 else f"The page {back} steps ago"
+        location = "The page" if not back else "The page before" if back == 1 else f"The page {back} steps ago"
         evidence = _in_a_row(answer, goal, page) or _as_a_fact(answer, goal, page) or _in_a_line(answer, goal, page)
         if evidence:
-            return f"{where} {evidence}"
+            return f"{location} {evidence}"
     return ""
 
 
 def _in_a_row(answer: str, goal: str, page: ParsedPage) -> str:
     month = find_month(goal)
     for row in page.rows:
-        hit = next((cell for cell in row.cells if cell == answer or cell.endswith(f": {answer}")), "")
-        named = (cell for cell in row.cells if (len(cell) > 2 and cell.lower() in goal.lower()) or (month and month.has(cell)))
-        key = next((cell for cell in named if cell != hit), "")
-        if hit and key and page.can_quote(hit) and page.can_quote(key):
-            return f"has {quote(hit)}{_under(row, hit)} in the line of {quote(key)}."
+        answer_cell = next((cell for cell in row.cells if cell == answer or cell.endswith(f": {answer}")), "")
+        goal_cells = (
+            cell for cell in row.cells if (len(cell) > 2 and cell.lower() in goal.lower()) or (month and month.has(cell))
+        )
+        key = next((cell for cell in goal_cells if cell != answer_cell), "")
+        if answer_cell and key and page.can_quote(answer_cell) and page.can_quote(key):
+            return f"has {quote(answer_cell)}{_under(row, answer_cell)} in the line of {quote(key)}."
     return ""
 
 
@@ -89,8 +91,8 @@ def _as_a_fact(answer: str, goal: str, page: ParsedPage) -> str:
 
 def _in_a_line(answer: str, goal: str, page: ParsedPage) -> str:
     topic, is_long = words(goal), len(answer) > _LONG
-    whole = re.compile(rf"(?<![\w.,$]){re.escape(answer)}(?!\w|[.,]\d)")
-    lines = [(line, text) for line in page.lines if whole.search(text := plain(line)) and len(text) <= _LINE]
+    pattern = re.compile(rf"(?<![\w.,$]){re.escape(answer)}(?!\w|[.,]\d)")
+    lines = [(line, text) for line in page.lines if pattern.search(text := plain(line)) and len(text) <= _LINE]
     if not is_long:
         lines = [
             (line, text) for line, text in lines if text.startswith(f"{answer} ") or any(map(str.isalpha, words(text) & topic))
@@ -99,21 +101,23 @@ def _in_a_line(answer: str, goal: str, page: ParsedPage) -> str:
         return ""
     line, _ = max(lines, key=lambda item: (len(words(item[1]) & topic), len(item[1]) if is_long else -len(item[1])))
     parts = pieces(line)
-    answering = (number for number, part in enumerate(parts) if whole.search(part) and part not in goal and not read_date(part))
-    middle = next(answering, -1)
+    answer_indices = (
+        number for number, part in enumerate(parts) if pattern.search(part) and part not in goal and not read_date(part)
+    )
+    middle = next(answer_indices, -1)
     start = max(0, min(middle - _PIECES // 2, len(parts) - _PIECES))
-    quoted = parts[start : start + _PIECES]
-    if middle < 0 or not all(map(page.can_quote, quoted)) or (quoted == [answer] and not is_long):
+    quotations = parts[start : start + _PIECES]
+    if middle < 0 or not all(map(page.can_quote, quotations)) or (quotations == [answer] and not is_long):
         return ""
-    return f"says {', '.join(map(quote, quoted))}{'' if quoted == [answer] else f', so the answer is {quote(answer)}'}."
+    return f"says {', '.join(map(quote, quotations))}{'' if quotations == [answer] else f', so the answer is {quote(answer)}'}."
 
 
 def _yes_or_no(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     """The current page states the condition of a yes/no question, or its opposite."""
     for word, yes, no in _STATES:
         state = {"Yes": yes, "No": no}.get(answer, "")
-        shown = any(text.startswith(state) or f" {state} " in f" {text} " for text in pages[-1].texts)
-        if state and shown and word in goal.lower():
+        is_stated = any(text.startswith(state) or f" {state} " in f" {text} " for text in pages[-1].texts)
+        if state and is_stated and word in goal.lower():
             return f"The page says {quote(state)}, so the answer is {quote(answer)}."
     return ""
 
@@ -163,16 +167,16 @@ def _latest(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     """The answer is in the row with the latest date among the rows whose state is named in the goal."""
     page, topic = pages[-1], words(goal)
     state = next((cell for row in page.rows for cell in row.cells if cell.isalpha() and cell.lower() in topic), "")
-    matching = [row for row in page.rows if state in row.cells]
-    if not state or "latest" not in goal or answer not in matching[0].cells:
+    matching_rows = [row for row in page.rows if state in row.cells]
+    if not state or "latest" not in goal or answer not in matching_rows[0].cells:
         return ""
-    dates = [max((day for cell in row.cells if (day := read_date(cell))), default=date.min) for row in matching]
+    dates = [max((day for cell in row.cells if (day := read_date(cell))), default=date.min) for row in matching_rows]
     if dates[0] != max(dates) or dates[0] == date.min:
         return ""
-    shown = next(cell for cell in matching[0].cells if read_date(cell) == dates[0])
+    date_text = next(cell for cell in matching_rows[0].cells if read_date(cell) == dates[0])
     return (
-        f"{len(matching)} of the lines say {quote(state)}. The latest of them has the date {quote(shown)}, and there stands "
-        f"{quote(answer)}{_under(matching[0], answer)}."
+        f"{len(matching_rows)} of the lines say {quote(state)}. The latest of them has the date {quote(date_text)}, and there stands "
+        f"{quote(answer)}{_under(matching_rows[0], answer)}."
     )
 
 
@@ -188,12 +192,12 @@ def _most(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
             amounts = [COUNT.read(row.cells[column]) for row in rows]
             falls = None not in amounts and amounts == sorted(amounts, key=lambda amount: -(amount or 0))
             if falls and words(heading) & (words(goal) | {"use"}):
-                shown = ", ".join(f"{quote(row.cells[0])} {quote(row.cells[column])}" for row in rows[: len(parts) + 1])
-                return f"By {quote(heading)} the page has, from the most down: {shown}. So it is {quote_all(parts)}."
+                ranking = ", ".join(f"{quote(row.cells[0])} {quote(row.cells[column])}" for row in rows[: len(parts) + 1])
+                return f"By {quote(heading)} the page has, from the most down: {ranking}. So it is {quote_all(parts)}."
     return ""
 
 
-def _listed(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:  # noqa: ARG001 - shared signature of the rules
+def _parts_on_pages(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:  # noqa: ARG001 - shared signature of the rules
     """Every part of the answer is on one of the pages."""
     items = []
     for part in parts_of(answer):
@@ -206,9 +210,9 @@ def _listed(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:  # noqa
 
 def _by_limit(page: ParsedPage, limit: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return (name, time) of the rows with a time: those within the limit in minutes, and the others."""
-    timed = [(row.cells[0], row.cells[-1]) for row in page.rows if DURATION.read(row.cells[-1]) is not None]
-    near = [item for item in timed if (DURATION.read(item[1]) or 0) <= limit]
-    return near, [item for item in timed if item not in near]
+    times = [(row.cells[0], row.cells[-1]) for row in page.rows if DURATION.read(row.cells[-1]) is not None]
+    near = [item for item in times if (DURATION.read(item[1]) or 0) <= limit]
+    return near, [item for item in times if item not in near]
 
 
 def _under(row: Row, value: str) -> str:
@@ -241,8 +245,8 @@ def find_range(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     prices = [MONEY.number(amount) for amount in matches if amount]
     if "lowest" not in goal or not prices or [MONEY.write(min(prices)), MONEY.write(max(prices))] != parts:
         return ""
-    shown = ", ".join(quote(MONEY.write(price)) for price in prices)
-    return f"The prices on the page are {shown}. The lowest is {quote(parts[0])}, the highest {quote(parts[1])}."
+    price_list = ", ".join(quote(MONEY.write(price)) for price in prices)
+    return f"The prices on the page are {price_list}. The lowest is {quote(parts[0])}, the highest {quote(parts[1])}."
 
 
 def add_up(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
@@ -258,8 +262,8 @@ def add_up(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     times = list(dict.fromkeys(value for page in pages for label, value in page.facts if label == "Time"))
     minutes = DURATION.read_all(times)
     if unit is DURATION and len(minutes) > 1 and sum(minutes) == unit.read(answer):
-        added = " + ".join(map(str, minutes))
-        return f"The pages gave the times {quote_all(times)}. In minutes that is {added} = {sum(minutes)}, or {quote(answer)}."
+        terms = " + ".join(map(str, minutes))
+        return f"The pages gave the times {quote_all(times)}. In minutes that is {terms} = {sum(minutes)}, or {quote(answer)}."
     return ""
 
 
@@ -281,18 +285,22 @@ def subtract(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
 
 def count(answer: str, goal: str, pages: Sequence[ParsedPage]) -> str:
     """The answer is the number of rows of a month or of negative scores, optionally followed by "; " and a text of a page."""
-    number, _, rest = answer.partition("; ")
-    if not number.isdecimal() or "how many" not in goal.lower() or (rest and not any(page.can_quote(rest) for page in pages)):
+    number, _, second_part = answer.partition("; ")
+    if (
+        not number.isdecimal()
+        or "how many" not in goal.lower()
+        or (second_part and not any(page.can_quote(second_part) for page in pages))
+    ):
         return ""
-    more = f" The other part of the answer is {quote(rest)}." if rest else ""
+    second_sentence = f" The other part of the answer is {quote(second_part)}." if second_part else ""
     month = find_month(goal)
     for why, rows in _groups(goal, pages) if month else ():
         if month and month.name in why and len(rows) == int(number):
-            return f"{why} {quote_all([row.cells[0] for row in rows])}. Counted, that is {number}.{more}"
+            return f"{why} {quote_all([row.cells[0] for row in rows])}. Counted, that is {number}.{second_sentence}"
     distinct = {page.url: page for page in pages}.values()
     scores = [match[0] for page in distinct for text in page.texts if (match := _NEGATIVE.match(text))]
     if "negative" in goal and len(scores) == int(number) > 0:
-        return f"Negative scores on the pages: {quote_all(scores)}. Counted, that is {number}.{more}"
+        return f"Negative scores on the pages: {quote_all(scores)}. Counted, that is {number}.{second_sentence}"
     return ""
 
 
@@ -311,17 +319,17 @@ def _groups(goal: str, pages: Sequence[ParsedPage]) -> Iterator[tuple[str, list[
     rows = list(dict.fromkeys(row for page in pages for row in page.rows))
     month, topic, recent = find_month(goal), words(goal), _RECENT.search(goal)
     if month:
-        dated = [row for row in rows if any(map(month.has, row.cells))]
-        states = dict.fromkeys(cell for row in dated for cell in row.cells if cell.isalpha() and cell.lower() in topic)
-        yield f"The lines of {month.name} have", dated
+        month_rows = [row for row in rows if any(map(month.has, row.cells))]
+        states = dict.fromkeys(cell for row in month_rows for cell in row.cells if cell.isalpha() and cell.lower() in topic)
+        yield f"The lines of {month.name} have", month_rows
         for state in states:
-            yield f"The lines of {month.name} with {quote(state)} have", [row for row in dated if state in row.cells]
-    matching = [row for row in rows if any(len(cell) > _LONG and cell.lower() in goal.lower() for cell in row.cells)]
-    yield "The lines that the task names have", matching
+            yield f"The lines of {month.name} with {quote(state)} have", [row for row in month_rows if state in row.cells]
+    goal_rows = [row for row in rows if any(len(cell) > _LONG and cell.lower() in goal.lower() for cell in row.cells)]
+    yield "The lines that the task names have", goal_rows
     if recent:
         for table in (table[: int(recent[1])] for page in pages for table in page.tables):
-            named = (cell for cell in table[0].cells if cell.isalpha() and cell.lower() in topic)
-            common = next((cell for cell in named if all(cell in row.cells for row in table)), "")
+            goal_cells = (cell for cell in table[0].cells if cell.isalpha() and cell.lower() in topic)
+            common = next((cell for cell in goal_cells if all(cell in row.cells for row in table)), "")
             yield f"The first {len(table)} lines{f' with {quote(common)}' if common else ''} have", table
 
 
@@ -329,10 +337,10 @@ def _columns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return list(zip(*(row.cells for row in rows), strict=False))
 
 
-def _sum_of(shown: Sequence[str], amounts: Sequence[int], unit: Unit) -> str:
-    return f"{quote_all(shown)}: {' + '.join(map(unit.write, amounts))} = {unit.write(sum(amounts))}"
+def _sum_of(cells: Sequence[str], amounts: Sequence[int], unit: Unit) -> str:
+    return f"{quote_all(cells)}: {' + '.join(map(unit.write, amounts))} = {unit.write(sum(amounts))}"
 
 
 _RULES = (
-    _yes_or_no, _within_reach, find_cheaper, _latest, _most, find_range, add_up, subtract, count, _direct, _listed,
+    _yes_or_no, _within_reach, find_cheaper, _latest, _most, find_range, add_up, subtract, count, _direct, _parts_on_pages,
 )  # fmt: skip

@@ -211,34 +211,34 @@ def _take_wrong_steps(
         deep: maximum number of consecutive wrong steps
 
     """
-    others = []
+    wrong_actions = []
     for _ in range(_DRAWS):
         action = random_action(env.observation.nodes, info["page"], info["goal"], rng, 0.0)
         if action.kind in (Kind.TYPE, Kind.SEARCH):
             action = replace(action, argument=rng.choice(_WORD.findall(info["goal"]) or [""]))
         if action != right and action.argument != "" and action.kind is not Kind.EXIT:
-            others.append(action)
-    if not others:
+            wrong_actions.append(action)
+    if not wrong_actions:
         return None
-    wrong = next((action for action in others if action.kind is right.kind), others[0])
-    undoing = _undo_actions(env.observation.nodes, wrong)
+    wrong = next((action for action in wrong_actions if action.kind is right.kind), wrong_actions[0])
+    undo_actions = _undo_actions(env.observation.nodes, wrong)
     steps = [ExpertStep(info["page"], wrong, bool(info["action_error"]), is_example=False)]
     next_info, _, is_over = _step(env, wrong)
     if is_over:
         return None
     if deep > 1 and next_info["page"] != info["page"] and rng.random() < _DEEPER:
-        deeper = _take_wrong_steps(env, next_info, right, rng, deep - 1)
-        if deeper is None:
+        next_steps = _take_wrong_steps(env, next_info, right, rng, deep - 1)
+        if next_steps is None:
             return None
-        steps, next_info = steps + deeper[0], deeper[1]
+        steps, next_info = steps + next_steps[0], next_steps[1]
     if next_info["page"] == info["page"]:
         return steps, next_info
     after = env.snapshot()
-    for undo in undoing:
-        shown = ExpertStep(next_info["page"], undo, bool(next_info["action_error"]), is_undoing=True)
+    for undo in undo_actions:
+        undo_step = ExpertStep(next_info["page"], undo, bool(next_info["action_error"]), is_undoing=True)
         back, _, is_over = _step(env, undo)
         if not is_over and back["page"] == info["page"]:
-            return [*steps, shown], back
+            return [*steps, undo_step], back
         next_info = env.restore(after)[1]
     return steps, next_info
 
@@ -263,10 +263,10 @@ def _next_action(env: Any, expert: Expert) -> Action:
 
 def _can_finish(env: Any, expert: Expert) -> bool:
     """Return True if the rest of the solution earns the reward from the current state. The env's state is restored."""
-    snapshot, rest, reward, is_over = env.snapshot(), copy(expert), 0.0, False
+    snapshot, remaining_expert, reward, is_over = env.snapshot(), copy(expert), 0.0, False
     try:
         while not is_over:
-            _, reward, is_over = _step(env, rest.choose(env.page, env.observation).action)
+            _, reward, is_over = _step(env, remaining_expert.choose(env.page, env.observation).action)
     except ActionError:  # the page has no such element
         reward = 0.0
     env.restore(snapshot)

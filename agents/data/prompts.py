@@ -144,14 +144,14 @@ class PromptEncoder:
         texts = []
         for index in range(len(response_ids)):
             before = list(response_ids[max(0, index - _CONTEXT_TOKENS) : index])
-            known: str = self.tokenizer.decode(before)
-            texts.append(self.tokenizer.decode([*before, response_ids[index]])[len(known) :])
+            text_before: str = self.tokenizer.decode(before)
+            texts.append(self.tokenizer.decode([*before, response_ids[index]])[len(text_before) :])
         return tuple(texts)
 
     def _render(self, chat: Sequence[Mapping[str, Any]], prompt: bool, change: Callable[[str], str]) -> str:
         """Return the text of a chat, with a function applied to the text of each message."""
-        changed = [{**message, "content": _map_texts(message["content"], change)} for message in chat]
-        text: str = self.tokenizer.apply_chat_template(changed, add_generation_prompt=prompt, tokenize=False)
+        rendered_chat = [{**message, "content": _map_texts(message["content"], change)} for message in chat]
+        text: str = self.tokenizer.apply_chat_template(rendered_chat, add_generation_prompt=prompt, tokenize=False)
         return text
 
     def _encode(self, renderings: Sequence[Rendering]) -> list[Ids]:
@@ -162,18 +162,18 @@ class PromptEncoder:
         """
         contents: list[list[str]] = [[] for _ in renderings]
         texts = [render(partial(_record, content)) for render, content in zip(renderings, contents, strict=True)]
-        encoded = self._tokenize(texts)
+        token_ids = self._tokenize(texts)
         for index, (render, content) in enumerate(zip(renderings, map("".join, contents), strict=True)):
-            if not any(name in content for name in self._control_names) and not self._has_more(encoded[index], texts[index]):
+            if not any(name in content for name in self._control_names) and not self._has_more(token_ids[index], texts[index]):
                 continue
-            cut = next(chr(code) for code in range(0x10FFFD, 0, -1) if chr(code) not in content)
+            separator = next(chr(code) for code in range(0x10FFFD, 0, -1) if chr(code) not in content)
             control = self._control_pattern.pattern
             for pattern in (re.compile(f"(?=(?:{control}))(?s:.)"), _CHARACTER):
-                text = render(partial(pattern.sub, rf"\g<0>{cut}"))
-                encoded[index] = self._tokenize_pieces(text.split(cut))
-                if not self._has_more(encoded[index], text):
+                text = render(partial(pattern.sub, rf"\g<0>{separator}"))
+                token_ids[index] = self._tokenize_pieces(text.split(separator))
+                if not self._has_more(token_ids[index], text):
                     break
-        return encoded
+        return token_ids
 
     def _has_more(self, ids: Ids, text: str) -> bool:
         """Return True if `ids` contain more control tokens than the text contains names of control tokens."""
@@ -185,12 +185,12 @@ class PromptEncoder:
     def _tokenize_pieces(self, pieces: Sequence[str]) -> Ids:
         """Return the token ids of a text given in pieces, so that no token spans two pieces."""
         # Some tokenizers add a space before a text, but not after a line break. The line break is removed afterwards.
-        ids, line_break, *others = self._tokenize([pieces[0], "\n", *(f"\n{piece}" for piece in pieces[1:])])
-        joined = list(ids)
-        for piece, ids in zip(pieces[1:], others, strict=True):
+        ids, line_break, *other_ids = self._tokenize([pieces[0], "\n", *(f"\n{piece}" for piece in pieces[1:])])
+        all_ids = list(ids)
+        for piece, ids in zip(pieces[1:], other_ids, strict=True):
             begins = ids[: len(line_break)] == line_break
-            joined += ids[len(line_break) :] if begins else self._tokenize([piece])[0]
-        return tuple(joined)
+            all_ids += ids[len(line_break) :] if begins else self._tokenize([piece])[0]
+        return tuple(all_ids)
 
     @cached_property
     def _turn(self) -> tuple[str, str, str, int | None, frozenset[str]]:
@@ -210,11 +210,11 @@ class PromptEncoder:
         before, _, after = self._render(chat, False, str).partition(user)[2].partition(reply)
         after = after.partition(later)[0]
         lead, closing = before.removeprefix(opening), ""
-        added = _alternatives(name for name in self._added_tokens() if not name.isspace())
-        end = added.search(after)
+        added_names = _alternatives(name for name in self._added_tokens() if not name.isspace())
+        end = added_names.search(after)
         if end and not after[: end.start()].strip():
             end_id, closing = self.tokenizer.convert_tokens_to_ids(end[0]), after[: end.start()]
-        return opening, "" if lead.strip() else lead, closing, end_id, frozenset(added.findall(before + after))
+        return opening, "" if lead.strip() else lead, closing, end_id, frozenset(added_names.findall(before + after))
 
     @cached_property
     def _control_names(self) -> tuple[str, ...]:

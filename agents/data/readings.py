@@ -10,10 +10,10 @@ from typing import NamedTuple
 from webarena_gym.observation import Observation, observe
 from webarena_gym.pages.page import Page
 
-_EVERYTHING = 10**9  # characters: no window
+_NO_WINDOW = 10**9  # characters: no window
 _NUMBERED = re.compile(r" \[\d+\]$")
 _SELECT = re.compile(r"<select[^>]*>.*?</select>")
-_CHOSEN = re.compile(r"<option selected>(.*?)</option>")
+_SELECTED_OPTION = re.compile(r"<option selected>(.*?)</option>")
 _FIELD = re.compile(r"<(input|select|textarea)\b")
 _CELL = re.compile(r"<t[dh]>(.*?)</t[dh]>")
 _TAG = re.compile(r"</?\w[^>]*>")
@@ -28,10 +28,10 @@ _COMMON = frozenset(
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_ABBREVIATED = tuple(month[:3] for month in _MONTHS)
+_MONTH_ABBREVIATIONS = tuple(month[:3] for month in _MONTHS)
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)}) (\d{{4}})")
 _SHORT_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
-_LONG_DATE = re.compile(rf"({'|'.join(_ABBREVIATED)})[a-z]* (\d{{1,2}}), (\d{{4}})")
+_LONG_DATE = re.compile(rf"({'|'.join(_MONTH_ABBREVIATIONS)})[a-z]* (\d{{1,2}}), (\d{{4}})")
 _LIMIT = re.compile(r"(?:at most|within) (\d+|two|three) (minutes|hours)")
 _NUMBER_NAMES = {"two": 2, "three": 3}
 
@@ -49,20 +49,20 @@ class ParsedPage:
 
     Args:
         url: address of the page
-        shown: observation text, exactly as the policy reads it
+        text: observation text, exactly as the policy reads it
         lines: the same lines, in which elements have labels instead of ids
         hidden_below: number of lines below the window
 
     """
 
     url: str
-    shown: str
+    text: str
     lines: tuple[str, ...]
     hidden_below: int = 0
 
     def contains(self, text: str) -> bool:
         """Return True if the observation text contains `text`; False for an empty text."""
-        return bool(text) and text in self.shown
+        return bool(text) and text in self.text
 
     def can_quote(self, text: str) -> bool:
         """Return True if the observation contains `text`, and `text` contains neither a double quote nor "<"."""
@@ -124,24 +124,24 @@ class ParsedPage:
         return tuple(fact for fact in pairs if all(fact))
 
 
-def parse_page(page: Page, observation: Observation, shown: str) -> ParsedPage:
+def parse_page(page: Page, observation: Observation, text: str) -> ParsedPage:
     """Parse the part of a page that an observation contains.
 
     Args:
         page: the current page
         observation: its observation, which gives the window of lines
-        shown: text of the observation
+        text: text of the observation
 
     An accessibility tree has other lines than the page. In that case all lines of the page are parsed; `can_quote` still rejects texts
     that the observation does not contain.
 
     """
-    whole = observe(page, elements="label", header=False, window=_EVERYTHING)
-    lines = whole.text.split("\n")
-    if whole.total == observation.total:
+    full_observation = observe(page, elements="label", header=False, window=_NO_WINDOW)
+    lines = full_observation.text.split("\n")
+    if full_observation.total == observation.total:
         lines = lines[observation.top : observation.top + observation.height]
     below = observation.total - observation.top - observation.height
-    return ParsedPage(page.url, shown, tuple(lines), below)
+    return ParsedPage(page.url, text, tuple(lines), below)
 
 
 def plain(line: str) -> str:
@@ -155,7 +155,7 @@ def plain(line: str) -> str:
 
 def pieces(line: str) -> list[str]:
     """Return the texts between the tags of a line, without the numbers that distinguish equal labels."""
-    text = _SELECT.sub(lambda match: " ".join(_CHOSEN.findall(match.group())), line)
+    text = _SELECT.sub(lambda match: " ".join(_SELECTED_OPTION.findall(match.group())), line)
     parts = (bare(part.strip()) for part in _TAG.split(text))
     return [part.replace("&lt;", "<").replace("&quot;", '"') for part in parts if part]
 
@@ -181,8 +181,8 @@ def words(text: str) -> frozenset[str]:
 
 def nearest_lines(texts: tuple[str, ...], topic: frozenset[str], count: int) -> list[str]:
     """Return up to `count` lines that share the most words with a topic, in page order. Lines without a shared word are left out."""
-    scored = [(len(words(text) & topic), -number) for number, text in enumerate(texts) if len(text) <= 160]
-    best = sorted((item for item in scored if item[0]), reverse=True)[:count]
+    scores = [(len(words(text) & topic), -number) for number, text in enumerate(texts) if len(text) <= 160]
+    best = sorted((item for item in scores if item[0]), reverse=True)[:count]
     return [texts[-number] for _, number in sorted(best, key=lambda item: -item[1])]
 
 
@@ -270,7 +270,7 @@ def read_date(text: str) -> date | None:
     if match := _SHORT_DATE.match(text):
         year, month, day = int(match[3]), int(match[1]), int(match[2])
     elif match := _LONG_DATE.match(text):
-        year, month, day = int(match[3]), _ABBREVIATED.index(match[1]) + 1, int(match[2])
+        year, month, day = int(match[3]), _MONTH_ABBREVIATIONS.index(match[1]) + 1, int(match[2])
     else:
         return None
     try:

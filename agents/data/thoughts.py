@@ -22,11 +22,11 @@ Wordings = str | tuple[str, str]
 _QUOTATION = re.compile(r'"([^"]*)"')
 _VALUE = re.compile(r"\$?\d[\d,.:/]*\d(?: (?:min|km|m)\b)?")
 _TAB = r"\[{}\] (.*?)(?: \||$)"
-FILLING = (Kind.TYPE, Kind.SELECT, Kind.SEARCH)
+FIELD_KINDS = (Kind.TYPE, Kind.SELECT, Kind.SEARCH)
 
 _CONTROL = re.compile(r"<(a|button|summary)\b[^>]*>(.*?)</\1>")
-_LABELLED = re.compile(r'<(?:input|select|textarea) label="(.*?)"')
-_DONE: Mapping[Kind, str] = {
+_FIELD_LABEL = re.compile(r'<(?:input|select|textarea) label="(.*?)"')
+_PAST_TENSE: Mapping[Kind, str] = {
     Kind.CLICK: "clicked {element}", Kind.RIGHT_CLICK: "clicked {element} with the right button",
     Kind.HOVER: "moved over {element}", Kind.DRAG: "dragged {element} to {argument}", Kind.TYPE: "filled in {element}",
     Kind.SEARCH: "searched for {argument}", Kind.SELECT: "chose {argument} in {element}",
@@ -40,7 +40,7 @@ class ThoughtContext(NamedTuple):
 
     goal: str
     pages: Sequence[ParsedPage]  # pages so far; the last one is the current page
-    done: Sequence[Action]  # earlier actions, one per page except the last
+    past_actions: Sequence[Action]  # earlier actions, one per page except the last
     action: Action
     later: Sequence[Action] = ()  # actions of the solution after this one
     remark: str = ""  # comment of the solution on this step
@@ -69,7 +69,7 @@ def explain(context: ThoughtContext, rng: Random) -> tuple[str, str]:
 
 def is_grounded(sentence: str, context: ThoughtContext) -> bool:
     """Return True if every quotation of a sentence occurs in the goal, an action or a page of the episode."""
-    actions = (*context.done, context.action)
+    actions = (*context.past_actions, context.action)
     sources = [context.goal, *(text for action in actions for text in (action.argument, action.element) if text)]
     return all(
         any(text in source for source in sources) or any(page.contains(text) for page in context.pages)
@@ -79,9 +79,9 @@ def is_grounded(sentence: str, context: ThoughtContext) -> bool:
 
 def _remark(context: ThoughtContext) -> str:
     """Return the solution's remark with a derivation of each value that is on no page; empty if a value has no derivation."""
-    known = [context.goal, *(page.shown for page in context.pages)]
-    computed = [value for value in _VALUE.findall(context.remark) if not any(value in text for text in known)]
-    derivations = [derive_answer(value, context.goal, context.pages) for value in dict.fromkeys(computed)]
+    sources = [context.goal, *(page.text for page in context.pages)]
+    values = [value for value in _VALUE.findall(context.remark) if not any(value in text for text in sources)]
+    derivations = [derive_answer(value, context.goal, context.pages) for value in dict.fromkeys(values)]
     sentences = " ".join([context.remark, *derivations])
     return sentences if context.remark and all(derivations) and is_grounded(sentences, context) else ""
 
@@ -91,27 +91,31 @@ def _reasons_to_click(context: ThoughtContext) -> list[Wordings]:
     element = action.element or ""
     line = next((line for line in page.lines if f">{element}<" in line or f'label="{element}"' in line), "")
     label = bare(element)
-    named, reasons = quote(label), list[Wordings]()
-    earlier = zip(reversed(context.pages[:-1]), reversed(context.done), strict=True)
-    here = [action for _, action in takewhile(lambda pair: pair[0].url == context.page.url, earlier)]
-    filled = list(dict.fromkeys(bare(before.element or "") for before in reversed(here) if before.kind in FILLING))
-    if filled and f"<button>{element}</button>" in line:
-        fields, stand = quote_all(filled), "stands as it" if len(filled) == 1 else "stand as they"
-        reasons.append((f"{fields} {stand} should, so {named} comes next.", f"With {fields} set, {named} sends it off."))
+    name, reasons = quote(label), list[Wordings]()
+    earlier = zip(reversed(context.pages[:-1]), reversed(context.past_actions), strict=True)
+    page_actions = [action for _, action in takewhile(lambda pair: pair[0].url == context.page.url, earlier)]
+    fields = list(dict.fromkeys(bare(before.element or "") for before in reversed(page_actions) if before.kind in FIELD_KINDS))
+    if fields and f"<button>{element}</button>" in line:
+        field_names, verb_phrase = quote_all(fields), "stands as it" if len(fields) == 1 else "stand as they"
+        reasons.append(
+            (f"{field_names} {verb_phrase} should, so {name} comes next.", f"With {field_names} set, {name} sends it off.")
+        )
     if label.lower() in goal:
-        offered = f"The task is about {named}, and the page offers it."
-        reasons.append((offered, f"{named} is what the task names, so I click it."))
-    beside = [piece for piece in pieces(line) if len(piece) > 2 and piece.lower() in goal and piece != label]
-    if beside:
-        reasons.append(f"{named} stands in the line of {quote(beside[0])}, which the task names.")
-    if shared := _plain_list(sorted(words(label) & words(context.goal))):
-        reasons.append((f"{named} fits the task, which speaks of {shared}.", f"The task speaks of {shared}, so {named} it is."))
-    ahead = context.later[0] if context.later else None
-    if ahead and ahead.kind is Kind.EXIT and ahead.argument:
-        reasons.append(f"What is asked does not stand here yet; {named} should show it.")
-    if ahead and ahead.kind in FILLING and not offers(page, ahead):
-        reasons.append(f"A field has to be filled in that this page does not have; {named} leads there.")
-    return [*reasons, (f"The way goes on over {named}.", f"Next comes {named}.")]
+        on_page = f"The task is about {name}, and the page offers it."
+        reasons.append((on_page, f"{name} is what the task names, so I click it."))
+    adjacent_texts = [piece for piece in pieces(line) if len(piece) > 2 and piece.lower() in goal and piece != label]
+    if adjacent_texts:
+        reasons.append(f"{name} stands in the line of {quote(adjacent_texts[0])}, which the task names.")
+    if common_words := _plain_list(sorted(words(label) & words(context.goal))):
+        reasons.append(
+            (f"{name} fits the task, which speaks of {common_words}.", f"The task speaks of {common_words}, so {name} it is.")
+        )
+    next_action = context.later[0] if context.later else None
+    if next_action and next_action.kind is Kind.EXIT and next_action.argument:
+        reasons.append(f"What is asked does not stand here yet; {name} should show it.")
+    if next_action and next_action.kind in FIELD_KINDS and not offers(page, next_action):
+        reasons.append(f"A field has to be filled in that this page does not have; {name} leads there.")
+    return [*reasons, (f"The way goes on over {name}.", f"Next comes {name}.")]
 
 
 def _reasons_to_type(context: ThoughtContext) -> list[Wordings]:
@@ -120,23 +124,23 @@ def _reasons_to_type(context: ThoughtContext) -> list[Wordings]:
     verb = "looks for" if action.kind is Kind.SEARCH else "takes"
     if "\n" in text or '"' in text or not text:
         return [f"{field} takes the text that the task asks for." if text else f"{field} is to be empty."]
-    quoted = quote(text)
+    quotation = quote(text)
     if text.lower() in context.goal.lower():
-        return [(f"{field} {verb} {quoted}, as the task says.", f"The task gives {quoted}, which belongs into {field}.")]
+        return [(f"{field} {verb} {quotation}, as the task says.", f"The task gives {quotation}, which belongs into {field}.")]
     for back, page in enumerate(reversed(context.pages[:-1]), 1):
         if page.contains(text) and len(text) > 3:
-            where = "the page before" if back == 1 else f"a page {back} steps ago"
-            return [f"{quoted} stood on {where}, and {field} {verb} it."]
+            location = "the page before" if back == 1 else f"a page {back} steps ago"
+            return [f"{quotation} stood on {location}, and {field} {verb} it."]
     if words(text) and words(text) <= words(context.goal):
-        return [(f"{field} {verb} {quoted}, in the words of the task.", f"In the task's words, {field} {verb} {quoted}.")]
-    return [f"{field} {verb} {quoted}."]
+        return [(f"{field} {verb} {quotation}, in the words of the task.", f"In the task's words, {field} {verb} {quotation}.")]
+    return [f"{field} {verb} {quotation}."]
 
 
 def _reasons_to_choose(context: ThoughtContext) -> list[Wordings]:
     option, field = quote(context.action.argument or ""), quote(bare(context.action.element or ""))
-    if shared := _plain_list(sorted(words(option) & words(context.goal))):
-        meant = f"Of what {field} offers, {option} is what the task means by {shared}."
-        return [(meant, f"The task speaks of {shared}, so {field} is set to {option}.")]
+    if common_words := _plain_list(sorted(words(option) & words(context.goal))):
+        reason = f"Of what {field} offers, {option} is what the task means by {common_words}."
+        return [(reason, f"The task speaks of {common_words}, so {field} is set to {option}.")]
     return [f"{field} has to be {option} for what follows."]
 
 
@@ -145,15 +149,15 @@ def _reasons_to_exit(context: ThoughtContext, rng: Random) -> list[str]:
     reasons = [remark] if remark else []
     if not answer:
         before = context.pages[-2].lines if len(context.pages) > 1 else ()
-        new = tuple(text for line in page.lines if line not in before and page.can_quote(text := plain(line)))
-        relevant = nearest_lines(new, words(context.goal), 1)
+        new_texts = tuple(text for line in page.lines if line not in before and page.can_quote(text := plain(line)))
+        relevant = nearest_lines(new_texts, words(context.goal), 1)
         end = rng.choice(("so the task is done", "and nothing is missing"))
         reasons += [f"The page now says {quote(text)}, {end}." for text in relevant]
         reasons += [f"I am on the page {quote(page.title)}, and all steps are taken."] if page.title else []
         return [*reasons, "All steps are taken."]
-    working = derive_answer(answer, context.goal, context.pages)
-    if working:
-        return [working, *reasons, f"From the pages seen, the answer is {quote(answer)}."]
+    derivation = derive_answer(answer, context.goal, context.pages)
+    if derivation:
+        return [derivation, *reasons, f"From the pages seen, the answer is {quote(answer)}."]
     if answer == NOT_AVAILABLE:
         ends = (
             "None of the pages shows what is asked, so it cannot be done.",
@@ -167,17 +171,17 @@ def _reasons_to_exit(context: ThoughtContext, rng: Random) -> list[str]:
 
 
 def _reasons_to_go_back(context: ThoughtContext) -> list[Wordings]:
-    ahead = context.later[0] if context.later else None
+    next_action = context.later[0] if context.later else None
     reasons = list[Wordings]()
-    if ahead and ahead.element:
-        target = quote(bare(ahead.element))
+    if next_action and next_action.element:
+        target = quote(bare(next_action.element))
         reasons.append(f"This page has told what it could; {target} stands on the page before, so I go back.")
     return [*reasons, ("This page has told what it could, so I go back.", "Back to the page before, to go on from there.")]
 
 
 def _reasons_to_change_tab(context: ThoughtContext) -> list[Wordings]:
     index = context.action.argument or ""
-    match = re.search(_TAB.format(re.escape(index)), context.page.shown, re.MULTILINE)
+    match = re.search(_TAB.format(re.escape(index)), context.page.text, re.MULTILINE)
     reasons = [f"The next step is on another site, in the tab {quote(match[1])}."] if match else []
     return [*reasons, f"The next step is on another site, in tab {index}."]
 
@@ -186,8 +190,8 @@ def _reasons_to_scroll(context: ThoughtContext) -> list[Wordings]:
     if context.action.kind is Kind.SCROLL_UP:
         return ["What is needed stands further up."]
     below = context.page.hidden_below
-    missing = f"This part of the page does not have what is needed, and {below} more lines are below."
-    return [(missing, f"There are {below} more lines below, and what is needed is not in view.")]
+    reason = f"This part of the page does not have what is needed, and {below} more lines are below."
+    return [(reason, f"There are {below} more lines below, and what is needed is not in view.")]
 
 
 def offers(page: ParsedPage, action: Action) -> bool:
@@ -218,13 +222,13 @@ def write_reflection(style: Thoughts, context: ThoughtContext, rng: Random) -> s
     if style == "none":
         return ""
     title = context.page.title
-    shown = f"the page {quote(title)}" if title and '"' not in title else "a page"
-    result = f"I {_describe(context.done[-1])}, and see {shown}."
-    if context.done[-1].kind is Kind.GO_BACKWARD:
-        judged = "The step that led here was wrong, too."
+    page_name = f"the page {quote(title)}" if title and '"' not in title else "a page"
+    result = f"I {_describe(context.past_actions[-1])}, and see {page_name}."
+    if context.past_actions[-1].kind is Kind.GO_BACKWARD:
+        judgement = "The step that led here was wrong, too."
     else:
-        judged = rng.choice(("That was wrong: it does not lead to what is asked.", "This is not what the task needs."))
-    reflection = f"{result} {judged} So I undo it, and then try another way."
+        judgement = rng.choice(("That was wrong: it does not lead to what is asked.", "This is not what the task needs."))
+    reflection = f"{result} {judgement} So I undo it, and then try another way."
     if style == "short":
         return reflection
     opening = rng.choice(("The task: {}", "What is asked: {}", "The goal: {}")).format(context.goal)
@@ -232,15 +236,15 @@ def write_reflection(style: Thoughts, context: ThoughtContext, rng: Random) -> s
 
 
 def _describe(action: Action) -> str:
-    return _DONE.get(action.kind, action.kind.lower()).format(
+    return _PAST_TENSE.get(action.kind, action.kind.lower()).format(
         element=_quoted_name(action.element), argument=_quoted_name(action.argument)
     )
 
 
 def _done_so_far(context: ThoughtContext) -> str:
-    if not context.done:
+    if not context.past_actions:
         return "So far: nothing, this is the first page."
-    steps = [_describe(action) for action in context.done]
+    steps = [_describe(action) for action in context.past_actions]
     earlier = len(steps) - 5
     opening = f"{earlier} step{'s' if earlier > 1 else ''}, then " if earlier > 0 else ""
     return f"So far: {opening}{', '.join(steps[-5:])}."
@@ -252,55 +256,55 @@ def _page(context: ThoughtContext, rng: Random) -> str:
     topic = words(f"{context.goal} {context.action.element or ''}")
     texts = tuple(text for text in map(plain, page.lines) if text != page.title)
     close = nearest_lines(texts, topic, 3)
-    shown = [
+    quotations = [
         " ".join(map(quote, parts))
         for line in page.lines
         if plain(line) in close
         and (parts := [piece for piece in pieces(line) if page.contains(piece) and '"' not in piece][:6])
     ]
     opening = rng.choice(("Now I see", "In front of me is", "This is"))
-    return f"{opening} {title}." + (f" It shows: {'; '.join(shown[:3])}." if shown else "")
+    return f"{opening} {title}." + (f" It shows: {'; '.join(quotations[:3])}." if quotations else "")
 
 
 def _candidates(context: ThoughtContext, rng: Random) -> str:
     action, page = context.action, context.page
     if action.element is None:
         return ""
-    chosen, topic = bare(action.element), words(context.goal) | words(action.element)
-    pattern = _LABELLED if action.kind in FILLING else _CONTROL
+    target, topic = bare(action.element), words(context.goal) | words(action.element)
+    pattern = _FIELD_LABEL if action.kind in FIELD_KINDS else _CONTROL
     labels = list(dict.fromkeys(bare(match[match.lastindex or 0]) for line in page.lines for match in pattern.finditer(line)))
-    others = [
-        label for label in labels if label != chosen and words(label) & topic and page.contains(label) and '"' not in label
+    other_labels = [
+        label for label in labels if label != target and words(label) & topic and page.contains(label) and '"' not in label
     ]
-    if not others:
+    if not other_labels:
         return ""
-    offered = [label for label in labels if label in (chosen, *others[:3])]
-    return f"{rng.choice(('Candidates are', 'In question come', 'What could be used:'))} {quote_all(offered)}."
+    candidates = [label for label in labels if label in (target, *other_labels[:3])]
+    return f"{rng.choice(('Candidates are', 'In question come', 'What could be used:'))} {quote_all(candidates)}."
 
 
 def _to_remember(context: ThoughtContext) -> str:
     """Return a sentence with values on the current page that later actions use, and that were neither in the goal nor on an earlier page other than the first."""
-    if context.action.kind is Kind.EXIT or not context.done:
+    if context.action.kind is Kind.EXIT or not context.past_actions:
         return ""
-    known = [context.goal.lower(), *(action.argument.lower() for action in context.done if action.argument)]
+    sources = [context.goal.lower(), *(action.argument.lower() for action in context.past_actions if action.argument)]
     before = context.pages[1:-1]
     texts = [part for action in context.later for part in re.split(r"\n|; | > |, ", action.argument or "")]
-    here = [text for text in dict.fromkeys(texts) if len(text) > 4 and context.page.can_quote(text)]
-    new = [text for text in here if not any(text.lower() in source for source in known)]
-    values = [text for text in new if not any(page.contains(text) for page in before)]
+    page_texts = [text for text in dict.fromkeys(texts) if len(text) > 4 and context.page.can_quote(text)]
+    new_texts = [text for text in page_texts if not any(text.lower() in source for source in sources)]
+    values = [text for text in new_texts if not any(page.contains(text) for page in before)]
     return f"To remember for later: {quote_all(values)}." if values else ""
 
 
 def _missing(context: ThoughtContext, rng: Random) -> str:
     if context.action.kind is Kind.EXIT:
         return ""
-    ahead = context.later[0] if context.later else None
-    if ahead is None or (ahead.kind is Kind.EXIT and not ahead.argument):
+    next_action = context.later[0] if context.later else None
+    if next_action is None or (next_action.kind is Kind.EXIT and not next_action.argument):
         return rng.choice(("After that nothing should be missing.", "Then it should be done."))
-    if ahead.kind is Kind.EXIT:
+    if next_action.kind is Kind.EXIT:
         return rng.choice(("Then the answer can be given.", "What is missing then is only the answer."))
-    if ahead.element and offers(context.page, ahead):
-        return f"Still missing after that: {quote(bare(ahead.element))}."
+    if next_action.element and offers(context.page, next_action):
+        return f"Still missing after that: {quote(bare(next_action.element))}."
     return rng.choice(("The rest follows on the next page.", "Still missing: what comes on the pages behind it."))
 
 

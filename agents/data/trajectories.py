@@ -157,10 +157,10 @@ def read_trajectories(path: Path) -> list[Trajectory]:
     file.
     """
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        first = file.readline()
-        if first and {"format", "suite"} <= json.loads(first).keys():
+        first_line = file.readline()
+        if first_line and {"format", "suite"} <= json.loads(first_line).keys():
             return _read_evaluation(path)
-        return [from_record(json.loads(line)) for line in chain([first] if first else [], file)]
+        return [from_record(json.loads(line)) for line in chain([first_line] if first_line else [], file)]
 
 
 def from_record(record: Mapping[str, Any]) -> Trajectory:
@@ -208,11 +208,11 @@ def env_settings_of(arguments: Mapping[str, Any]) -> EnvSettings | None:
     """Return the settings of an env created with these keywords; None for worlds of another scale."""
     if "scale" in arguments:
         return None
-    known = {name: arguments[name] for name in ENV_FIELDS if arguments.get(name) is not None}
+    options = {name: arguments[name] for name in ENV_FIELDS if arguments.get(name) is not None}
     is_custom = any(
         arguments.get(name, default) != default for name, default in (("observation", "html"), ("dialect", "webrl"))
     )
     keywords = (
         [f"{name}={json.dumps(arguments[name])}" for name in _RENDERING_KEYWORDS if name in arguments] if is_custom else ()
     )
-    return EnvSettings(**{"elements": "id", **known, "keywords": tuple(keywords)})
+    return EnvSettings(**{"elements": "id", **options, "keywords": tuple(keywords)})

@@ -60,14 +60,14 @@ class WorkflowMemory:
         for item in trajectories:
             workflow = induce_workflow(item) if item.reward == 1 and item.ending != "failed" else None
             if workflow is not None:
-                self.workflows = [*(known for known in self.workflows if known != workflow), workflow]
+                self.workflows = [*(existing for existing in self.workflows if existing != workflow), workflow]
 
-    def find(self, goal: str, page: str, most: int = 1) -> list[Workflow]:
-        """Return up to `most` workflows of the page's site with the most similar goals, the best first; newer ones win ties."""
+    def find(self, goal: str, page: str, max_count: int = 1) -> list[Workflow]:
+        """Return up to `max_count` workflows of the page's site with the most similar goals, the best first; newer ones win ties."""
         query, site = words_in(mask_names(goal, names_of(goal))), site_of(page)
-        goals = [(index, words_in(known.goal)) for index, known in enumerate(self.workflows) if known.site == site]
-        scored = [(len(query & words) / max(len(query | words), 1), index) for index, words in goals]
-        best = sorted((pair for pair in scored if pair[0] >= _MIN_SIMILARITY), reverse=True)[:most]
+        goals = [(index, words_in(workflow.goal)) for index, workflow in enumerate(self.workflows) if workflow.site == site]
+        similarities = [(len(query & words) / max(len(query | words), 1), index) for index, words in goals]
+        best = sorted((pair for pair in similarities if pair[0] >= _MIN_SIMILARITY), reverse=True)[:max_count]
         return [self.workflows[index] for _, index in best]
 
     def save(self, path: Path) -> None:
@@ -110,25 +110,25 @@ def workflow_step(action: Action, label: str, names: frozenset[str]) -> Workflow
     Names are masked. A typed text or answer is replaced by NAME if it contains a name, and by "<text>" otherwise.
     """
     argument = action.argument or ""
-    masked = mask_names(argument, names)
+    masked_argument = mask_names(argument, names)
     is_literal = action.kind is Kind.SELECT or argument in ("", "N/A", "Yes", "No")
-    if masked != NAME and not is_literal:
-        masked = NAME if NAME in masked else "<text>"
-    return WorkflowStep(str(action.kind), mask_names(label, names), masked)
+    if masked_argument != NAME and not is_literal:
+        masked_argument = NAME if NAME in masked_argument else "<text>"
+    return WorkflowStep(str(action.kind), mask_names(label, names), masked_argument)
 
 
-def next_step(workflow: Workflow, done: Sequence[WorkflowStep]) -> WorkflowStep | None:
-    """Return the workflow's next step after the steps of `done` that follow its order; None at its end."""
+def next_step(workflow: Workflow, previous_steps: Sequence[WorkflowStep]) -> WorkflowStep | None:
+    """Return the workflow's next step after those `previous_steps` that follow its order; None at its end."""
     index = 0
-    for step in done:
+    for step in previous_steps:
         if index < len(workflow.deeds) and is_same_step(step, workflow.deeds[index]):
             index += 1
     return workflow.deeds[index] if index < len(workflow.deeds) else None
 
 
-def is_same_step(one: WorkflowStep, other: WorkflowStep) -> bool:
+def is_same_step(first: WorkflowStep, second: WorkflowStep) -> bool:
     """Return True if two steps have the same kind, label and option. Of answers, only their presence is compared."""
-    return comparison_key(one) == comparison_key(other)
+    return comparison_key(first) == comparison_key(second)
 
 
 def comparison_key(step: WorkflowStep) -> WorkflowStep:
@@ -146,8 +146,8 @@ def names_of(goal: str) -> frozenset[str]:
     >>> sorted(names_of("Star kim/wooden-lamp for me."))
     ['lamp', 'wooden']
     """
-    joined = [token for token in goal.split()[1:] if _JOINT.search(token)]
-    words = {word.lower() for text in (*_QUOTED.findall(goal), *joined) for word in _WORD.findall(text) if len(word) > 3}
+    compounds = [token for token in goal.split()[1:] if _JOINT.search(token)]
+    words = {word.lower() for text in (*_QUOTED.findall(goal), *compounds) for word in _WORD.findall(text) if len(word) > 3}
     for match in _WORD.finditer(goal):
         word = match[0]
         begins = not goal[: match.start()].rstrip(" \"'(") or goal[: match.start()].rstrip(" \"'(")[-1] in ".!?:\n"
@@ -190,8 +190,8 @@ def label_of(page: str, element: str | None) -> str:
 
 def site_of(page: str) -> str:
     """Return the host of the URL in a page text; empty if it has none."""
-    first = next((line for line in page.split("\n", 3)[:3] if line.startswith("URL: ")), "")
-    return urlsplit(first.removeprefix("URL: ")).netloc
+    url_line = next((line for line in page.split("\n", 3)[:3] if line.startswith("URL: ")), "")
+    return urlsplit(url_line.removeprefix("URL: ")).netloc
 
 
 def words_in(text: str) -> frozenset[str]:

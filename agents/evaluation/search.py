@@ -101,7 +101,9 @@ def load_critic(run: Path) -> Value:
             critics[part].load_state_dict(method_state[part])
     critic = critics.get("critic") or critics.get("step_critic")
     if critic is None:
-        raise CheckpointError(f"{run_checkpoints[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl")
+        raise CheckpointError(
+            f"{run_checkpoints[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl"
+        )
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
     return critic_value(critic, encoder, critics.get("reward_model"))

@@ -187,13 +187,13 @@ def _tree_chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[l
     tokens = 0
     for index in sorted(range(len(samples)), key=inputs.__getitem__):
         sequence = numpy.array(inputs[index], dtype=numpy.int64)
-        added = len(sequence) - (common_prefix_length(sequences[-1], sequence) if sequences else 0)
-        if chunk and tokens + added > max_tokens:
+        new_tokens = len(sequence) - (common_prefix_length(sequences[-1], sequence) if sequences else 0)
+        if chunk and tokens + new_tokens > max_tokens:
             yield chunk, sequences
-            chunk, sequences, tokens, added = [], [], 0, len(sequence)
+            chunk, sequences, tokens, new_tokens = [], [], 0, len(sequence)
         chunk.append(index)
         sequences.append(sequence)
-        tokens += added
+        tokens += new_tokens
     if chunk:
         yield chunk, sequences
 

@@ -157,8 +157,8 @@ def save_on_error(run: Path, save: Callable[[], object], update: Callable[[], in
     try:
         yield
     except WebArenaGymError as error:
-        saved = checkpoints(run)
-        if update() > (saved[-1].update if saved else 0):
+        run_checkpoints = checkpoints(run)
+        if update() > (run_checkpoints[-1].update if run_checkpoints else 0):
             try:
                 save()
             except CheckpointError as save_error:  # the error that ended the training is more important
@@ -189,9 +189,9 @@ def open_run(settings: Any, out: Path) -> Checkpoint | None:
 
     """
     lock_folder(out)
-    saved = checkpoints(out)
-    record_settings(out, fixed_options(settings), is_resumed=bool(saved))
-    return saved[-1] if saved else None
+    run_checkpoints = checkpoints(out)
+    record_settings(out, fixed_options(settings), is_resumed=bool(run_checkpoints))
+    return run_checkpoints[-1] if run_checkpoints else None
 
 
 def lock_folder(folder: Path) -> None:
@@ -254,22 +254,22 @@ def record_settings(folder: Path, settings: Mapping[str, Any], *, is_resumed: bo
         ValueError: `is_resumed` is true, and the recorded settings are missing or differ.
 
     """
-    file, expected = folder / _SETTINGS_FILE, json.loads(json.dumps(settings, default=str))
+    file, current = folder / _SETTINGS_FILE, json.loads(json.dumps(settings, default=str))
     advice = "choose another --out, or remove the folder if nothing in it is needed"
     if not is_resumed:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f".unfinished_{_SETTINGS_FILE}_{os.getpid()}"  # parallel processes may write to the same folder
         with writing(file):
-            temporary.write_text(json.dumps(expected), encoding="utf-8")
+            temporary.write_text(json.dumps(current), encoding="utf-8")
             temporary.replace(file)
         return
     if not file.is_file():
         raise ValueError(f"{folder} contains a run but not its settings ({_SETTINGS_FILE}); {advice}")
-    recorded = json.loads(file.read_text(encoding="utf-8"))
-    if unknown := sorted({*recorded} - {*expected}):
+    previous = json.loads(file.read_text(encoding="utf-8"))
+    if unknown := sorted({*previous} - {*current}):
         raise ValueError(f"{folder} was started by another command or version: this one has no option {unknown[0]}; {advice}")
-    for name in [name for name in {**expected, **recorded} if recorded.get(name) != expected.get(name)]:
-        raise ValueError(f"{folder} was started with {name}={recorded.get(name)!r}, not {expected.get(name)!r}; {advice}")
+    for name in [name for name in {**current, **previous} if previous.get(name) != current.get(name)]:
+        raise ValueError(f"{folder} was started with {name}={previous.get(name)!r}, not {current.get(name)!r}; {advice}")
 
 
 def expect_model(source: str | Path) -> None:
@@ -399,10 +399,10 @@ def find_model(source: str | Path) -> str | Path:
         return source
     if any((path / name).is_file() for name in _MODEL_FILES):
         return path
-    saved = checkpoints(path)
-    if not saved:
+    run_checkpoints = checkpoints(path)
+    if not run_checkpoints:
         raise CheckpointError(f"{path} contains neither a model (config.json, pointer.json) nor a checkpoint ({_PREFIX}...)")
-    return saved[-1].path
+    return run_checkpoints[-1].path
 
 
 def is_pointer(source: str | Path) -> bool:

@@ -107,13 +107,14 @@ def fit_weights(episodes: Sequence[Sequence[Trajectory]], *, switch: bool = Fals
         ValueError: An agent has no finished episode.
 
     """
-    finished = [[item for item in trajectories if item.ending != "failed"] for trajectories in episodes]
-    if not all(finished):
-        counts = ", ".join(str(len(trajectories)) for trajectories in finished)
+    finished_episodes = [[item for item in trajectories if item.ending != "failed"] for trajectories in episodes]
+    if not all(finished_episodes):
+        counts = ", ".join(str(len(trajectories)) for trajectories in finished_episodes)
         raise ValueError(f"the agents have {counts} finished episodes; expected at least one of each agent")
-    general = tuple(fmean(item.reward for item in trajectories) for trajectories in finished)
+    general = tuple(fmean(item.reward for item in trajectories) for trajectories in finished_episodes)
     visits = [
-        [(item.reward, {site_of(step.page) for step in item.steps}) for item in trajectories] for trajectories in finished
+        [(item.reward, {site_of(step.page) for step in item.steps}) for item in trajectories]
+        for trajectories in finished_episodes
     ]
     by_situation = {}
     for name in sorted({name for agent_visits in visits for _, situations in agent_visits for name in situations if name}):

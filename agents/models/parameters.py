@@ -123,6 +123,6 @@ def create_optimizer(model: "PreTrainedModel", name: OptimizerName, rate: float,
         return Optimizer(adamw(model.parameters()))
     embeddings = {item for part in (model.get_input_embeddings(), model.get_output_embeddings()) for item in part.parameters()}
     matrices = [item for item in model.parameters() if item.ndim == 2 and item not in embeddings]
-    others = [item for item in model.parameters() if item.ndim != 2 or item in embeddings]
+    other_parameters = [item for item in model.parameters() if item.ndim != 2 or item in embeddings]
     muon = torch.optim.Muon(matrices, rate, weight_decay=weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
-    return Optimizer(muon, adamw(others))
+    return Optimizer(muon, adamw(other_parameters))

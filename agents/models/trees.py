@@ -79,20 +79,22 @@ def build_tree(sequences: Sequence[Integers]) -> Tree:
     """
     paths: list[Integers] = []
     starts: list[int] = []
-    shared: list[int] = []  # for each sequence, the length of the prefix that it shares with its predecessor
+    prefix_lengths: list[int] = []  # for each sequence, the length of the prefix that it shares with its predecessor
     length = 0
     for index, sequence in enumerate(sequences):
         prefix = common_prefix_length(sequences[index - 1], sequence) if index else 0
-        added = numpy.arange(length, length + len(sequence) - prefix)
-        paths.append(numpy.concatenate([paths[-1][:prefix], added]) if index else added)
-        shared.append(prefix)
+        new_positions = numpy.arange(length, length + len(sequence) - prefix)
+        paths.append(numpy.concatenate([paths[-1][:prefix], new_positions]) if index else new_positions)
+        prefix_lengths.append(prefix)
         starts.append(length)
-        length += len(added)
+        length += len(new_positions)
     ends = numpy.full(length, length)
-    for path, start, prefix in zip(paths, starts[1:], shared[1:], strict=False):
+    for path, start, prefix in zip(paths, starts[1:], prefix_lengths[1:], strict=False):
         ends[path[prefix:]] = start
-    ids = numpy.concatenate([sequence[prefix:] for sequence, prefix in zip(sequences, shared, strict=True)])
-    depths = numpy.concatenate([numpy.arange(prefix, len(item)) for item, prefix in zip(sequences, shared, strict=True)])
+    ids = numpy.concatenate([sequence[prefix:] for sequence, prefix in zip(sequences, prefix_lengths, strict=True)])
+    depths = numpy.concatenate(
+        [numpy.arange(prefix, len(item)) for item, prefix in zip(sequences, prefix_lengths, strict=True)]
+    )
     return Tree(ids, depths, ends, tuple(starts), tuple(paths))
 
 
@@ -130,19 +132,19 @@ def attention_blocks(tree: Tree, width: int = BLOCK, device: torch.device | None
     block_ranges = list(pairwise(bounds))
     boundaries = set(bounds)
     for a, _ in block_ranges:
-        attended = numpy.concatenate([[False], tree.ends[:a] > a, [False]])
-        boundaries.update(numpy.flatnonzero(attended[1:] != attended[:-1]).tolist())
+        is_ancestor = numpy.concatenate([[False], tree.ends[:a] > a, [False]])
+        boundaries.update(numpy.flatnonzero(is_ancestor[1:] != is_ancestor[:-1]).tolist())
     part_bounds = numpy.array(sorted(boundaries))
     part_starts = part_bounds[:-1]
     blocks = []
     for a, b in block_ranges:
-        needed = numpy.flatnonzero(
+        block_parts = numpy.flatnonzero(
             ((part_starts < a) & (tree.ends[part_starts] > a)) | ((part_starts >= a) & (part_starts < b))
         )
-        keys = numpy.concatenate([numpy.arange(part_bounds[part], part_bounds[part + 1]) for part in needed])
+        keys = numpy.concatenate([numpy.arange(part_bounds[part], part_bounds[part + 1]) for part in block_parts])
         queries = numpy.arange(a, b)[:, None]
         mask = (keys <= queries) & (queries < tree.ends[keys])
-        blocks.append((tuple(needed.tolist()), torch.from_numpy(mask).to(device)))
+        blocks.append((tuple(block_parts.tolist()), torch.from_numpy(mask).to(device)))
     return AttentionBlocks(tuple(numpy.diff(bounds).tolist()), tuple(numpy.diff(part_bounds).tolist()), tuple(blocks))
 
 

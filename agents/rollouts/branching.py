@@ -498,11 +498,11 @@ def _search_task(
         try:
             expansion = search_steps.send(children)
         except StopIteration as end:
-            chosen: SearchState = end.value
+            selected_state: SearchState = end.value
             break
     ends = [state for state in states if state.ending in ("exited", "truncated")]
-    best = max([chosen, *ends], key=lambda state: episode(state).reward)
+    best = max([selected_state, *ends], key=lambda state: episode(state).reward)
     parents = {state.parent.number for state in states if state.parent is not None}
     leaves = [state for state in states if state.number not in parents and state.steps and state.ending != "failed"]
-    branches = tuple(episode(state) for state in sorted(leaves, key=lambda state: state is not chosen))
-    return SearchResult(episode(chosen), episode(best), len(ends), env_steps, generated_tokens, tuple(states), branches)
+    branches = tuple(episode(state) for state in sorted(leaves, key=lambda state: state is not selected_state))
+    return SearchResult(episode(selected_state), episode(best), len(ends), env_steps, generated_tokens, tuple(states), branches)

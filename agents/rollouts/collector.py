@@ -112,8 +112,8 @@ class Collector:
         if len({episode.number for episode in episodes}) < len(episodes):
             raise ValueError("several episodes have the same number; expected a unique number for each")
         self.submit(episodes)
-        finished = {episode.number: trajectory for episode, trajectory in self.play()}
-        return [finished[episode.number] for episode in episodes]
+        trajectories = {episode.number: trajectory for episode, trajectory in self.play()}
+        return [trajectories[episode.number] for episode in episodes]
 
     def stop(self) -> None:
         """Make `play` return as soon as possible, from any thread. It cannot be resumed."""

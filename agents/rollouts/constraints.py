@@ -332,14 +332,16 @@ class TokenVocabulary(NamedTuple):
             )
         decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
         decoder_types = _decoder_types(decoder)
-        added = tokenizer.added_tokens_decoder
+        added_tokens = tokenizer.added_tokens_decoder
         special = (
-            stop_ids | set(tokenizer.all_special_ids) | {token for token, token_text in added.items() if token_text.special}
+            stop_ids
+            | set(tokenizer.all_special_ids)
+            | {token for token, token_text in added_tokens.items() if token_text.special}
         )
         ids: dict[bytes, list[int]] = defaultdict(list)
         bytes_by_id: dict[int, bytes] = {}
         for token_text, token in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
-            if token in added:
+            if token in added_tokens:
                 token_bytes = token_text.encode()
             elif "ByteLevel" in decoder_types:
                 is_byte_level = set(token_text) <= _CHARACTERS.keys()

@@ -162,9 +162,13 @@ class PointerPolicy:
         item.logprobs.append(float(logprobs[index]))
         if self.traced:
             candidates = item.question.candidates
-            chosen = candidates[index]
+            candidate_action = candidates[index]
             item.tokens.append(
-                describe_action(chosen) if isinstance(chosen, CandidateAction) else chosen if chosen is not None else "(end)"
+                describe_action(candidate_action)
+                if isinstance(candidate_action, CandidateAction)
+                else candidate_action
+                if candidate_action is not None
+                else "(end)"
             )
             if item.question.stage == ACTION:
                 best = numpy.argsort(-logprobs, kind="stable")[:_TRACED_CANDIDATES]

@@ -83,8 +83,8 @@ class ScriptedPolicy:
     _ready: list[tuple[int, Reply]] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        chosen = [(request.slot, self._choose(request)) for request in requests]
-        self._ready += [(slot, Reply(choice) if isinstance(choice, str) else choice) for slot, choice in chosen]
+        choices = [(request.slot, self._choose(request)) for request in requests]
+        self._ready += [(slot, Reply(choice) if isinstance(choice, str) else choice) for slot, choice in choices]
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - nothing to wait for
         ready, self._ready = self._ready, []

@@ -138,7 +138,7 @@ def collect(
             for number in piece.steps:  # up to the first step that decisions cannot reproduce
                 step = steps[number]
                 decisions, is_reproduced = expert_decisions(session, step.page, step.action, has_error=step.has_error)
-                if step.is_example and number in piece.learned:
+                if step.is_example and number in piece.targets:
                     items += [create_imitation(decision, wrong_kept, rng, world, task.template) for decision in decisions]
                 if not is_reproduced:
                     is_complete = False

@@ -73,7 +73,7 @@ def record_labels(label_worlds: LabelWorlds, text: str, variation: str, world: s
 
     """
     url = parse_page(text).url
-    for kind, label in {("", ""), *(found[2:] for found in _find_labels(text))}:  # the empty label counts pages
+    for kind, label in {("", ""), *(match[2:] for match in _find_labels(text))}:  # the empty label counts pages
         label_worlds.setdefault((urlsplit(url).netloc, kind, label, path_of(url)), set()).add(f"{variation}/{world}")
 
 
@@ -245,8 +245,12 @@ def _agreement(first: Set[str], second: Set[str]) -> float:
 
     Effects that end in "*" lead to one of many similar pages. Labels that share only these return 0.
     """
-    shared = first & second
-    return float(any(not effect.endswith(_ANY_PATH) for effect in shared)) if shared or not (first and second) else -1.0
+    common_effects = first & second
+    return (
+        float(any(not effect.endswith(_ANY_PATH) for effect in common_effects))
+        if common_effects or not (first and second)
+        else -1.0
+    )
 
 
 def create_label_matcher(
@@ -297,14 +301,16 @@ def create_label_matcher(
         url = parse_page(text).url
         site = urlsplit(url).netloc
         kinds, path, goal_names = label_vectors.get(site, {}), path_of(url), set(parse_goal(goal).names)
-        found = list(_find_labels(text))
+        page_labels = list(_find_labels(text))
         replacements: dict[tuple[str, str], str] = {}
-        plain = {(kind, label) for _, _, kind, label in found if _PLAIN_LABEL.fullmatch(label)}
+        plain = {(kind, label) for _, _, kind, label in page_labels if _PLAIN_LABEL.fullmatch(label)}
         unknown = {(kind, label) for kind, label in plain if kind not in kinds or label not in kinds[kind][1]}
         if 2 * len(unknown) <= len(plain):
             return text
         for kind, (paths, plain_by_label, plain_names, means) in kinds.items():
-            present = {plain_by_label[label] for _, _, second, label in found if second == kind and label in plain_by_label}
+            present = {
+                plain_by_label[label] for _, _, second, label in page_labels if second == kind and label in plain_by_label
+            }
             free = [index for index, label in enumerate(plain_names) if label not in present]
             unknown_labels = sorted(
                 label for second, label in unknown if second == kind and goal_names.isdisjoint(words_of(label))
@@ -315,20 +321,20 @@ def create_label_matcher(
                     [_MIN_COSINE_SAME_PATH if plain_names[index] in labels_on_path else _MIN_COSINE_SAME_SITE for index in free]
                 )
                 unknown_effects, free_effects = (
-                    [effects.get((site, kind, label), set()) for label in found]
-                    for found in (unknown_labels, [plain_names[index] for index in free])
+                    [effects.get((site, kind, label), set()) for label in names]
+                    for names in (unknown_labels, [plain_names[index] for index in free])
                 )
                 agreements = numpy.array([[_agreement(first, second) for second in free_effects] for first in unknown_effects])
                 gains = numpy.maximum(encode_cached(unknown_labels) @ means[free].T - min_cosines + agreements, 0)
                 for row, column in zip(*linear_sum_assignment(gains, maximize=True), strict=True):
                     if gains[row, column]:
                         replacements[kind, unknown_labels[row]] = plain_names[free[column]]
-        parts, last = [], 0
-        for start, end, kind, label in found:
+        parts, position = [], 0
+        for start, end, kind, label in page_labels:
             if (kind, label) in replacements:
-                parts += [text[last:start], replacements[kind, label].replace("<", "&lt;").replace('"', "&quot;")]
-                last = end
-        return "".join([*parts, text[last:]])
+                parts += [text[position:start], replacements[kind, label].replace("<", "&lt;").replace('"', "&quot;")]
+                position = end
+        return "".join([*parts, text[position:]])
 
     return match_labels
 
