@@ -16,7 +16,7 @@ function coming(id) {
       document.removeEventListener("readystatechange", settle);
       done(element);
     };
-    // An element is added before its text: what follows it, or the end of the file, tells that it is whole.
+    // An element is added before its text. The text is complete if another element follows, or at the end of the file.
     const watcher = new MutationObserver(() => byId(id) && byId(id).nextElementSibling && settle());
     watcher.observe(document.body, { childList: true });
     document.addEventListener("readystatechange", settle);

@@ -1,6 +1,6 @@
 // Episodes: a list, and one of them step by step. What is shown follows from the fragment of the address.
 
-const END = "end"; // the step after the last reply: what the checks said
+const END = "end"; // the step after the last reply, with the verdicts of the checks
 const EPISODE_ROW = 46; // pixels
 
 let current; // the head, the body and the step that are shown
@@ -42,7 +42,7 @@ function startTelling() {
     make("span", { class: "chips" }, ...pair.map((head) => make("a", { href: pathOf(head, 1) }, `${head.policy} `, badge(head.outcome)))), pair[0].goal)));
 }
 
-// How far from what is told well: with pages, and in some five steps.
+// Distance from an illustrative episode, which has pages and about five steps.
 function oddness(pair) {
   return Math.max(...pair.map((head) => Math.abs(head.steps - 5) + (head.holds === "pages" ? 0 : 100)));
 }
@@ -51,14 +51,14 @@ function pathOf(head, step) {
   return `#episode/${encodeURIComponent(head.policy)}/${head.number}/${step}`;
 }
 
-// The address of a step; those of the episode that is shown keep what stands beside it.
+// The address of a step. Addresses of the current episode keep its other parameters.
 function address(head, step) {
   const parameters = new URLSearchParams(query);
   if (!current || current.head !== head) parameters.delete("with");
   return pathOf(head, step) + suffix(parameters);
 }
 
-// Show what the address says: an episode, or the first one that its filters leave.
+// Show the episode of the address, or the first one that matches its filters.
 function route() {
   const [path, parameters] = split(location.hash.slice(1), "?");
   const [kind, policy, number, step] = path.split("/");
@@ -141,7 +141,7 @@ async function show(head, wanted) {
   if (isOther) episodeList.reveal(head);
   episodeList.redraw();
   const item = step === END ? undefined : body.steps[step - 1];
-  byId("turn").replaceChildren(...(item ? tell(item) : tellEnd(body)));
+  byId("turn").replaceChildren(...(item ? renderStep(item) : renderEnd(body)));
   byId("more").replaceChildren(...(item ? tellMore(item) : []));
   showOthers(head);
   showCompared(head, body, step, mine);
@@ -155,7 +155,7 @@ function chip(step, kind) {
   return make("li", {}, make("a", { href: address(current.head, step), class: kind, "aria-current": here && "step" }, String(step)));
 }
 
-function tell(item) {
+function renderStep(item) {
   return [
     item.thought ? field("Thought", make("p", { class: "thought" }, item.thought)) : null,
     field("Action", make("pre", { class: "action" }, item.action || "(an empty reply)")),
@@ -200,11 +200,11 @@ function tokensOf(logprobs, texts) {
     const title = `token ${place + 1}: log-probability ${value.toFixed(2)}, probability ${(100 * probability).toFixed(1)} %`;
     return make("li", { style: `--surprise: ${(100 * (1 - probability)).toFixed(1)}%`, title }, texts[place]?.replaceAll("\n", "⏎") ?? String(Math.round(100 * probability)));
   });
-  const told = `${count(logprobs.length, "token")}, entropy ${(Math.abs(mean)).toFixed(3)} nats a token (estimated)${texts.length ? "" : ", probabilities in %"}`;
-  return make("div", {}, make("p", { class: "quiet" }, told), make("ol", { class: "tokens" }, ...chips));
+  const summary = `${count(logprobs.length, "token")}, entropy ${(Math.abs(mean)).toFixed(3)} nats a token (estimated)${texts.length ? "" : ", probabilities in %"}`;
+  return make("div", {}, make("p", { class: "quiet" }, summary), make("ol", { class: "tokens" }, ...chips));
 }
 
-function tellEnd(body) {
+function renderEnd(body) {
   const verdicts = body.verdicts.map(({ check, passed, reason, ...others }) => {
     const more = Object.entries(others).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ");
     return make("li", {}, make("span", { class: passed ? "badge good" : "badge bad" }, passed ? "passed" : "failed"), ` ${check}: `,

@@ -39,7 +39,7 @@ function choose() {
 function narrow(changes) {
   const values = [...FIELDS, "task", "sort"].map((name) => [name, changes[name] ?? query.get(name)]);
   const wanted = new URLSearchParams(values.filter(([, value]) => value));
-  // At once, not when the browser tells of a new address: until then somebody may have changed another filter.
+  // Immediately, not in the browser's event of the new address: before it, the user may change another filter.
   history.pushState(null, "", `#episodes${suffix(wanted)}`);
   route();
 }
@@ -49,7 +49,7 @@ function suffix(parameters) {
   return text && `?${text}`;
 }
 
-// Filter by what the address says; `found` is called whenever there is more in the list.
+// Filter by the address; `found` is called whenever there is more in the list.
 function filter(parameters, found) {
   const isSame = search && narrowing(parameters) === narrowing(query);
   query = parameters;
@@ -96,7 +96,7 @@ async function find(heads, terms, isWanted, found) {
   const where = query.get("in") || "";
   const parts = where ? PARTS.filter((part) => part === where) : PARTS;
   const hasGoals = !where || where === "goal";
-  let told = 0;
+  let reportedAt = 0;
   if (!heads.length) found([], 0, 0);
   for (let from = 0; from < heads.length && isWanted(); from += AT_ONCE) {
     await Promise.all(heads.slice(from, from + AT_ONCE).map(async (head) => {
@@ -106,9 +106,9 @@ async function find(heads, terms, isWanted, found) {
       if (hit && isWanted()) hits.set(head, hit);
     }));
     const isLast = from + AT_ONCE >= heads.length;
-    if (!isWanted() || !(isLast || performance.now() - told > FOUND_PAUSE)) continue;
+    if (!isWanted() || !(isLast || performance.now() - reportedAt > FOUND_PAUSE)) continue;
     found(heads.filter((head) => hits.has(head)), from + AT_ONCE, heads.length);
-    told = performance.now();
+    reportedAt = performance.now();
   }
 }
 

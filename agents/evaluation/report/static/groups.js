@@ -60,7 +60,7 @@ function branchLine(branch, group) {
     branch.error ? make("span", { class: "bad quiet" }, branch.error) : null));
 }
 
-// The mean of the advantages; those of each step are told when one points at it.
+// The mean of the advantages. The tooltip contains the advantage of each step.
 function advantageOf({ advantage, at }) {
   if (advantage === null) return make("span", { class: "quiet" }, "not trained on");
   const sign = advantage > 0 ? "good" : advantage < 0 ? "bad" : "quiet";

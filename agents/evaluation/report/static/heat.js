@@ -15,8 +15,8 @@ function heatOf(run, templates) {
     ...updates.map((update) => {
       if (!own[update]) return make("span");
       const [solved, played] = own[update];
-      const told = `${template}, update ${update}: ${solved} of ${played}`;
-      return make("span", { class: "cell", role: "img", "aria-label": told, title: told, style: `--value: ${(100 * solved) / played}%` });
+      const label = `${template}, update ${update}: ${solved} of ${played}`;
+      return make("span", { class: "cell", role: "img", "aria-label": label, title: label, style: `--value: ${(100 * solved) / played}%` });
     }),
   ]);
   const ends = updates.length > 1 ? `updates ${updates[0]} to ${updates.at(-1)}` : `update ${updates[0]}`;

@@ -1,4 +1,4 @@
-// A run that goes on: ask the server of this page for newer curves, and say when there are newer groups and episodes.
+// An unfinished run: request newer curves from the server of this page, and show a note if there are newer groups and episodes.
 
 const WATCH_PAUSE = 2000; // milliseconds
 
