@@ -60,11 +60,11 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "test_worlds shown evaluated worlds split limit",
     ),
     "prompt": (
-        "What the agent sees.",
+        "Observation and prompt of the agent.",
         "elements history thoughts window system max_prompt_tokens keywords contexts memory reads",
     ),
     "rollout": (
-        "How episodes are played.",
+        "Episodes and their sampling.",
         "temperature tasks_per_update group_size step_limits dtype dynamic_sampling processes num_envs max_new_tokens constrained vllm sharing "
         "seek_mixed groups_remembered replayed replay fork_every workers steps_per_update candidates trace detours mistakes dagger max_steps",
     ),
@@ -83,7 +83,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "model out updates",
     ),
     "cluster": (
-        "Rollouts that are collected meanwhile or elsewhere.",
+        "Asynchronous and distributed rollouts.",
         "staleness overlap cluster learners learner_restarts env_workers env_resource gpus",
     ),
 }

@@ -456,7 +456,7 @@ def test_the_experts_solutions_are_allowed():
 
 @pytest.mark.parametrize("policy", ["expert", "random", "chat:model"])
 def test_only_language_models_in_this_process_are_constrained(policy):
-    with pytest.raises(ValueError, match="expected a language model without eyes, in a folder"):
+    with pytest.raises(ValueError, match="expected a text-only language model, in a folder"):
         create_policy(EvaluationSettings(policy=policy, constrained=True))
 
 

@@ -180,7 +180,7 @@ def test_a_folder_of_a_vision_language_model_is_a_policy(folder, tmp_path):
     (episode,) = read_trajectories(saved)
     assert (episode.ending, len(episode.steps)) == ("truncated", 2)
     assert [step.prompt_ids.count(2) for step in episode.steps] == [15, 15]
-    with pytest.raises(ValueError, match="expected a language model without eyes"):
+    with pytest.raises(ValueError, match="expected a text-only language model"):
         command.main(["--policy", str(folder), *limits, *env, "--constrained"])
-    with pytest.raises(ValueError, match="system is 'act', which teaches webrl, and dialect is 'computer'"):
+    with pytest.raises(ValueError, match="system is 'act', which describes webrl, and dialect is 'computer'"):
         command.main(["--policy", str(folder), *limits, *env, "--system", "act"])

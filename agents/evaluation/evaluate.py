@@ -78,13 +78,13 @@ def evaluate_policy(
 
 
 def _play(players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool) -> Evaluation:
-    finished: dict[int, Trajectory] = {}
+    trajectories: dict[int, Trajectory] = {}
     with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.submit([EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)])
         for episode, trajectory in players.play():
-            finished[episode.number] = trajectory
+            trajectories[episode.number] = trajectory
             bar.update()
-    return score(tasks, [finished[number] for number in range(len(tasks))])
+    return score(tasks, [trajectories[number] for number in range(len(tasks))])
 
 
 def recorded_env(env: EnvSettings) -> EnvSettings | None:
@@ -98,12 +98,12 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
     if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED) or is_vision_model(policy)):
         raise ValueError(
-            f"constrained is set and policy is {policy!r}; expected a language model without eyes, in a folder or on the Hub"
+            f"constrained is set and policy is {policy!r}; expected a text-only language model, in a folder or on the Hub"
         )
     dialect = settings.env_arguments().get("dialect", "webrl")
     if dialect != "webrl" and settings.system not in ("env", "none", "occam"):
         raise ValueError(
-            f"system is {settings.system!r}, which teaches webrl, and dialect is {dialect!r}; expected 'env', which teaches that"
+            f"system is {settings.system!r}, which describes webrl, and dialect is {dialect!r}; expected 'env', which describes {dialect}"
         )
     if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
         raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")

