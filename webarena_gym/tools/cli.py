@@ -57,8 +57,8 @@ def make_parser() -> Parser:
         examples=["--split test --stats", "--template shopping.product_price --world-seed 5 --draw 3"],
     )
     _choose_tasks(tasks)
-    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
-    tasks.add_argument("--list-templates", action="store_true", help="list all templates that there are, whatever the split")
+    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, compared with WebArena-Lite's")
+    tasks.add_argument("--list-templates", action="store_true", help="list all templates of all splits")
     tasks.add_argument("--export", type=writable_path(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
     tasks.add_argument(
         "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],
@@ -129,7 +129,7 @@ def make_parser() -> Parser:
         "--session", type=writable_path(), metavar="FILE",
         help="for programs: one command a step, and the state of the episode in a file",
     )  # fmt: skip
-    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="steps until it is over")
+    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="maximum of steps")
     play.add_argument(
         "--step-budget", type=decimal(above=0), metavar="X",
         help="also at most X times the steps of the reference solution; the goal contains the number",
@@ -212,7 +212,7 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--draw", type=integer(1, _MOST_DRAWN), metavar="N",
-        help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
+        help="draw N tasks in total, evenly from the templates of --template or of all splits; needs --world-seed",
     )  # fmt: skip
     add_templates(parser, "only tasks of these templates; with --world-seed of any split")
     add_options(parser, "variation", "scale")
@@ -232,11 +232,11 @@ def _tasks_of_world(options: argparse.Namespace, world_seed: int | None) -> list
     drawn: dict[str, Any] = {"variation": options.variation, "scale": options.scale}
     if options.draw is not None:
         if world_seed is None:
-            raise TaskError("--draw needs --world-seed: the world to draw from")
-        found = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
-        if len(found) < options.draw:
-            print_error("webarena-gym", f"{len(found)} of {options.draw} tasks: world {world_seed} has no more that differ")
-        return found
+            raise TaskError("--draw needs --world-seed, the world to draw from")
+        spread = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
+        if len(spread) < options.draw:
+            print_error("webarena-gym", f"{len(spread)} of {options.draw} tasks: world {world_seed} has no more that differ")
+        return spread
     if world_seed is not None and options.template:
         return task_suite.draw(options.template, world_seed=world_seed, count=1, **drawn)
     templates = set(options.template or ())

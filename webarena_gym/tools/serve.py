@@ -91,7 +91,7 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token", help=f"the token that clients must send; required for other hosts, random by default (default: ${_TOKEN})"
     )
-    parser.add_argument("--episodes", type=integer(1), default=limits.episodes, metavar="N", help="open at once")
+    parser.add_argument("--episodes", type=integer(1), default=limits.episodes, metavar="N", help="maximum of open episodes")
     numbers = decimal(above=0)
     parser.add_argument(
         "--idle", type=numbers, default=limits.idle_s, metavar="S", help="seconds until an idle episode is closed"
@@ -156,7 +156,9 @@ def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http", type=integer(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
     )
-    parser.add_argument("--max-steps", type=integer(1), default=_SESSION_STEPS, metavar="N", help="of an episode")
+    parser.add_argument(
+        "--max-steps", type=integer(1), default=_SESSION_STEPS, metavar="N", help="maximum of steps of an episode"
+    )
 
 
 def serve_mcp(options: argparse.Namespace) -> int:
