@@ -248,11 +248,11 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     folder = settings.out / f"clone_{clone}_seed_{seed}"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
-    own = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
-    begun_at = claim(
-        folder, cloned=cloned, **common, **{key: value for key, value in fixed_options(settings).items() if key in own}
+    recipe = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
+    begun_at = claim_folder(
+        folder, cloned=cloned, **common, **{key: value for key, value in lasting(settings).items() if key in recipe}
     )
-    options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
+    options = agent_record(cloned) | common | recipe | {"model": str(cloned), "out": folder / "run"}
     marks = []
     for updates in settings.grpo_updates:
         episodes = folder / f"episodes_{updates}"
