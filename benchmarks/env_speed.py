@@ -156,7 +156,7 @@ def run_parallel(effort: Effort, names: Sequence[str], walks: Sequence[Recording
             rounds[contender.name].append(play_round(contender, chosen, others, served))
     sizes: dict[str, float | None] = {}
     for contender in present:
-        if contender.name != "browsergym_nowait":  # the same as with its waits
+        if contender.name != "browsergym_nowait":  # equal to that with waits
             log_progress(f"memory: {contender.name}")
             size = megabytes_per_env(contender, walks, served)
             sizes[contender.name] = None if size is None else round(size, 2)
@@ -170,7 +170,7 @@ def run_parallel(effort: Effort, names: Sequence[str], walks: Sequence[Recording
 
 
 def figures(rounds: Sequence[RoundTimes]) -> dict[str, Any]:
-    """Return the medians over rounds, steps and resets, and their numbers."""
+    """Return the medians over rounds, steps and resets, and their counts."""
     steps = [ms for measured in rounds for ms in measured.step_ms]
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
@@ -199,7 +199,7 @@ def suite(
 ) -> dict[str, Any]:
     """Return the figures of whole episodes on all sites, in-process, including observations and evaluation.
 
-    Each is played twice in a row: first with nothing in memory but the pages of other tasks, then again, as the next episode of
+    Each is played twice in a row: first with a cache of other tasks' pages only, then again, like the next episode of
     a group is, for which equal pages are neither rendered nor serialised again.
     """
     steps: dict[str, list[float]] = {"first": [], "again": []}

@@ -70,7 +70,7 @@ def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
 
 
 def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float:
-    """Return how many rollouts a second of the clock so many processes play, without an end between rounds of 16 groups."""
+    """Return the rollouts per second of wall time with a number of processes, without a pause between rounds of 16 groups."""
     log_progress(f"collecting with {processes} processes")
     tasks, rng = draw_tasks(worlds, 1), Random(0)
     drawn = [rng.choice(tasks) for _ in range(GROUPS * (rounds + 1))]
@@ -88,7 +88,7 @@ def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float
         for _ in players.play():
             ends.append(time.perf_counter())
             start_groups()
-    first, last = len(ends) // 4, len(ends) - NUM_ENVS  # at the end there is too little for all
+    first, last = len(ends) // 4, len(ends) - NUM_ENVS  # at the end some processes are idle
     return round((last - first) / (ends[last] - ends[first]), 1)
 
 
@@ -99,7 +99,7 @@ def _make_player(model: str, tasks: list[Task], num_envs: int) -> Player:
 
 
 def train(model: str, worlds: list[int], processes: int, updates: int, staleness: int) -> dict[str, Any]:
-    """Return how many rollouts a second a training with so many processes makes. With staleness they play while the learner learns."""
+    """Return the rollouts per second of a training with a number of processes. With staleness they also play during updates."""
     log_progress(f"training with {processes} processes, staleness {staleness}")
     with tempfile.TemporaryDirectory() as out:
         options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max-steps": MAX_STEPS}

@@ -293,7 +293,7 @@ def logprob_difference(model: PreTrainedModel) -> float:
 
 
 def collection(effort: Effort) -> dict[str, Any]:
-    """Return the figures of asynchronous and lock-step rollouts, in wall time, as envs wait; each in a process of its own."""
+    """Return the figures of asynchronous and lock-step rollouts, in wall time, since envs wait; each in a separate process."""
     log_progress("rollouts")
     num_envs, episodes_per_round, wait_s = (16, 32, 0.2) if effort.rounds > 1 else (4, 8, 0.01)
     measured = rollouts.measure(num_envs, episodes_per_round, effort.rounds, wait_s)

@@ -27,8 +27,8 @@ class Contender:
     arguments: tuple[str, ...]  # the adapter's module and its arguments
     python: Path = Path(sys.executable)
     is_served: bool = True  # True if it needs the sites at a port
-    warm_up: int = 1  # episodes before anything is timed
-    further_envs: int = 4  # over which the memory of one is measured
+    warm_up: int = 1  # episodes before the measurement
+    further_envs: int = 4  # for the memory of an env
 
 
 def contenders(chromium: str | None) -> list[Contender]:
