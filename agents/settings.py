@@ -336,8 +336,8 @@ def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice:
             option, has_value, value = word.partition("=")
             name = option.replace("_", "-")
             if name not in readers:
-                hint = suggestion(name, [item for item in readers if not item.startswith("--no-")], tell_all=False)
-                raise ArgumentTypeError(f"{shown(word)} is not understood; {hint or advice}")
+                hint = suggestion(name, [item for item in readers if not item.startswith("--no-")], list_all=False)
+                raise ArgumentTypeError(f"{quote_value(word)} is not understood; {hint or advice}")
             read, value = readers[name], value if has_value else None
         if read is not None and value is not None:
             try:

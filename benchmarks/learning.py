@@ -250,7 +250,7 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     common |= {"max_steps": settings.training_steps, "seed": seed}
     recipe = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
     begun_at = claim_folder(
-        folder, cloned=cloned, **common, **{key: value for key, value in lasting(settings).items() if key in recipe}
+        folder, cloned=cloned, **common, **{key: value for key, value in fixed_options(settings).items() if key in recipe}
     )
     options = agent_record(cloned) | common | recipe | {"model": str(cloned), "out": folder / "run"}
     marks = []

@@ -138,7 +138,7 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     if "/" not in policy and not Path(policy).exists():
         hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], list_all=False)
         if hint:
-            raise ValueError(f"policy is {shown(policy)}, which does not exist; {hint}")
+            raise ValueError(f"policy is {quote_value(policy)}, which does not exist; {hint}")
     names = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     common = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
     return common | {name: value for name, value in agent_record(policy).items() if name in names}

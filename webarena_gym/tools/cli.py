@@ -103,7 +103,7 @@ def make_parser() -> Parser:
     )
     add_walks(fuzz, 10_000)
     fuzz.add_argument(
-        "--pages", type=whole(1), metavar="N",
+        "--pages", type=integer(1), metavar="N",
         help="play that many generated pages, valid and slightly broken ones, and print the classes of what differs",
     )  # fmt: skip
     fuzz.add_argument(
