@@ -24,7 +24,7 @@ from agents.methods.replay import imitation_loss
 from agents.models.checkpoints import agent_record, save_agent
 from agents.train_rl import make_settings, train
 from agents.training.metrics import read_metrics
-from agents.training.rollouts import weighted
+from agents.training.rollouts import weight_steps
 from benchmarks.playing import MAX_STEPS, AgentResult, play, rewards
 from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.world import load_world
@@ -106,7 +106,12 @@ def imitate(clone: str, successes: Sequence[Trajectory], out: Path, settings: gr
         rng = Random(f"{seed}/{update}")
         drawn = rng.sample(list(successes), min(_BATCH, len(successes)))
         grpo.learn(
-            model, optimizer, weighted([(drawn, [1.0 for item in drawn for _ in item.steps])]), imitation_loss, imitation, rng
+            model,
+            optimizer,
+            weight_steps([(drawn, [1.0 for item in drawn for _ in item.steps])]),
+            imitation_loss,
+            imitation,
+            rng,
         )
     save_agent(out, model.network, model.tokenizer, agent_record(clone))
 
