@@ -69,19 +69,19 @@ def play_in_terminal(
 ) -> int:
     """Let a person do the task with an id, or a drawn one. Return the exit status, 0. `on_step` is called with each step and replaces the result line."""
     first = env.reset(seed=seed, options={"task": task[0]} if task else None)
-    title = _colored(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
+    title = _in_colour(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
     _print(f"{_short_forms(env.dialect)}\n\n{title}")
 
     def person(_: str, info: Mapping[str, Any]) -> str | None:
         error = info["action_error"]
         page = str(info["page"])
         _print(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
-        _print(_colored(f"{info['url']}   task: {info['goal']}", _DIM))
+        _print(_in_colour(f"{info['url']}   task: {info['goal']}", _DIM))
         if error:  # last, where it is visible
             hint = (
                 "; with --elements label they are named by their labels" if "elements are named by their ids" in error else ""
             )
-            _print(_colored(f"Action error: {error}{hint}", _RED))
+            _print(_in_colour(f"Action error: {error}{hint}", _RED))
         left = f", {info['steps_left']} left" if "steps_left" in info else ""
         return _next_reply(f"step {info['step'] + 1} of {env.options.max_steps}{left}> ", env.dialect)
 
@@ -92,7 +92,7 @@ def play_in_terminal(
             elif step.terminated or step.truncated:
                 outcome, *reasons = describe_result(step.info)
                 colour = _GREEN if step.info.get("success") else _RED
-                _print("\n".join((_colored(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
+                _print("\n".join((_in_colour(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
     return 0
 
 
@@ -155,14 +155,14 @@ def _next_reply(prompt: str, dialect: Dialect) -> str | None:
         try:
             return expand_short_form(line, dialect)
         except ValueError as error:
-            _print(_colored(str(error), _RED))
+            _print(_in_colour(str(error), _RED))
 
 
 def _short_forms(dialect: Dialect) -> str:
     return BY_LABEL if dialect.naming == "label" else PLAYING
 
 
-def _colored(text: str, code: str) -> str:
+def _in_colour(text: str, code: str) -> str:
     """Return a text in a colour if stdout is a terminal that supports it (https://no-color.org)."""
     has_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return f"\033[{code}m{text}\033[0m" if has_colour else text

@@ -148,12 +148,12 @@ def unsupported_answers(task: Task, observed: ObservedText) -> list[str]:
     return [
         problem
         for text in (text for value in required for text in ([value] if isinstance(value, str) else value))
-        if not any(not list(_unsupported(choice, task, observed)) for choice in text.split(" |OR| "))
-        for problem in _unsupported(text.split(" |OR| ")[0], task, observed)
+        if not any(not list(_unsupported_pieces(choice, task, observed)) for choice in text.split(" |OR| "))
+        for problem in _unsupported_pieces(text.split(" |OR| ")[0], task, observed)
     ]
 
 
-def _unsupported(answer: str, task: Task, observed: ObservedText) -> Iterator[str]:
+def _unsupported_pieces(answer: str, task: Task, observed: ObservedText) -> Iterator[str]:
     if answer not in task.grounds and answer not in _WORD_ANSWERS and observed.has(answer):
         return
     parts = [answer] if answer in task.grounds else pieces(answer, task.intent)
