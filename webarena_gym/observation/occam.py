@@ -49,7 +49,7 @@ class OccamWriter(Writer):
         self._levels: list[int] = []  # heading levels above the current block
 
     def text(self, text: str) -> None:
-        self._pieces.append(_Piece(self._clipped(text), is_text=True))
+        self._pieces.append(_Piece(self._clip(text), is_text=True))
 
     def image(self, alt: str) -> None:
         """Write nothing."""
@@ -65,7 +65,7 @@ class OccamWriter(Writer):
             walker.visit_children(element)
             return
         self.flush()
-        title = self._clipped(visible_text(element, marks_struck=True))
+        title = self._clip(visible_text(element, marks_struck=True))
         for control in inner_controls(element):
             walker.write_control(control)
         if title and title not in [piece.name for piece in self._pieces]:

@@ -82,7 +82,7 @@ class Writer(ABC):
         walker.visit_children(element)
         self.text(STRUCK_MARK)
 
-    def _clipped(self, text: str) -> str:
+    def _clip(self, text: str) -> str:
         limit = self._max_text
         return text if limit is None or len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
@@ -250,7 +250,7 @@ class AxTreeWriter(Writer):
 
     def heading(self, element: HtmlElement, walker: TreeWalker) -> None:
         self.flush()
-        title = self._clipped(visible_text(element, marks_struck=True))
+        title = self._clip(visible_text(element, marks_struck=True))
         if title:
             self.lines.append(f"{self._indent()}heading '{title}'")
         self.depth += 1
@@ -274,7 +274,7 @@ class AxTreeWriter(Writer):
         self.flush()
 
     def flush(self) -> None:
-        line = self._clipped(single_line("".join(self._text)))
+        line = self._clip(single_line("".join(self._text)))
         self._text.clear()
         if line:
             self.lines.append(f"{self._indent()}StaticText '{line}'")
@@ -350,7 +350,7 @@ class HtmlWriter(Writer):
         if at_start:
             text = text.lstrip()
         if text:
-            line.append(self._clipped(text))
+            line.append(self._clip(text))
 
     def struck(self, element: HtmlElement, walker: TreeWalker) -> None:
         self._line.append(f"<{element.tag}>")
