@@ -9,7 +9,8 @@ import pytest
 from tests.crawl import PLAUSIBLE, Visitor, rule, survey
 from tests.growth import NASTY, cpu_seconds, outgrown, text_of
 from webarena_gym.browsers.document import Document, SavedDocument, parse
-from webarena_gym.browsers.forms import default_button, form_entries
+from webarena_gym.browsers.form_data import construct_entry_list
+from webarena_gym.browsers.forms import default_button
 from webarena_gym.browsers.http import resolve_url, without_fragment
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Tab
@@ -44,7 +45,7 @@ def filled(form, name, text):
     """What a form sends with a text in one field, and as it was or with plain words in all others."""
     kinds = {control.get("name"): control.get("type", control.tag).lower() for control in form.iter("input", "textarea")}
     words = PLAUSIBLE | dict.fromkeys(_TEXTS, "Plain words")
-    sent = form_entries(form, default_button(form))
+    sent = construct_entry_list(form, default_button(form))
     return [(key, text if key == name else value or words.get(kinds.get(key), "")) for key, value, *_ in sent]
 
 

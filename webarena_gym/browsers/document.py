@@ -15,6 +15,7 @@ from lxml import etree
 from lxml.html import HtmlComment, HtmlElement
 
 from webarena_gym.browsers.http import NEEDS_SCRIPTS
+from webarena_gym.browsers.input_values import sanitize_value
 from webarena_gym.pages import dom
 
 NodePath = tuple[int, ...]
@@ -263,22 +264,32 @@ class Document:
         }
         if new:
             self._changes |= new
-            self.tree, self._saved = self._read(), None
-            self._focused = None if self._focused is None else self._current(self._focused)
-            self._tab_start = None if self._tab_start is None else self._current(self._tab_start)
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        self.tree, self._saved = self._read(), None
+        self._focused = None if self._focused is None else self._current(self._focused)
+        self._tab_start = None if self._tab_start is None else self._current(self._tab_start)
 
     def _current(self, element: HtmlElement) -> HtmlElement:
         """Return the element of the current tree at the path of `element`, which may belong to an earlier tree."""
         root = self.tree.root
         return element if element.getroottree().getroot() is root else _element_at(root, _path_to(element))
 
+    def value_before_edit(self, control: HtmlElement) -> str | None:
+        """Return the value of a control after loading; None if the user has not changed it since, or since a reset."""
+        path = _path_to(control)
+        if path not in self._changes:
+            return None
+        return dom.field_value(_element_at(original_tree(self.html).root, path))
+
     def restore_defaults(self, applies_to: Callable[[HtmlElement], bool]) -> None:
         """Reset the changed elements for which `applies_to` returns True to their state after loading."""
-        changed = [(_element_at(self.root, path), path, name) for path, (name, _) in self._changes.items()]
-        original = original_tree(self.html).root if changed else self.root
-        self.write(
-            *((part, name, _read(_element_at(original, path), name)) for part, path, name in changed if applies_to(part))
-        )
+        paths = [path for path in self._changes if applies_to(_element_at(self.root, path))]
+        if paths:
+            for path in paths:
+                del self._changes[path]
+            self._rebuild()
 
     def save(self) -> SavedDocument:
         """Return the picklable state; the same object as long as nothing changes."""
@@ -354,6 +365,8 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
                 _select_one(control)
         elif "value" in control.attrib and dom.element_type(control) == "file":
             del control.attrib["value"]  # only the user can choose a file
+        elif (value := sanitize_value(control, control.get("value"), control.get("value"))) != control.get("value", ""):
+            _write(control, "value", INVALID_XML.sub("", value))
         elif "checked" in control.attrib and dom.element_type(control) == "radio" and control.get("name"):
             earlier = checked.get(group := (dom.form_owner(control), control.get("name")))
             if earlier is not None:
@@ -365,7 +378,7 @@ def _select_one(select: HtmlElement) -> None:
     selected = dom.selected_options(select)
     for option in selected[:-1]:
         del option.attrib["selected"]
-    if not selected and select.get("size", "1") in {"0", "1", ""}:
+    if not selected and dom.display_size(select) == 1:
         first = next((option for option in select.iter("option") if not dom.is_disabled(option)), None)
         if first is not None:
             first.set("selected", "selected")

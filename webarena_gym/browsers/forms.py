@@ -1,24 +1,18 @@
-"""Rules of interaction for both browsers: clicks, selections, typing, keys, form submission and HTML's constraint validation.
+"""Rules of interaction for both browsers: clicks, selections, typing and keys.
 
 All functions are pure; HTML semantics are in `webarena_gym.pages.dom`. A key without an effect on the page text is rejected
 with a message. Examples are keys that move the caret, scroll, step a number, or open a list whose options are already in the
 page text.
 """
 
-import hashlib
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from fractions import Fraction
-from mimetypes import MimeTypes
-from types import MappingProxyType
-from typing import NamedTuple
-from urllib.parse import quote_plus
+from collections.abc import Collection
 
 from lxml.html import HtmlElement
 
+from webarena_gym.browsers.constraints import LENGTH_TYPES
 from webarena_gym.browsers.document import INVALID_XML
-from webarena_gym.browsers.http import Request, is_web, referrer_for
+from webarena_gym.browsers.form_data import control_value, file_names
+from webarena_gym.browsers.input_values import DATE_TYPES, convert_string_to_number, parse_color
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
 from webarena_gym.pages.reading import Labels, options, plain_name
@@ -67,17 +61,6 @@ def usable_click_target(element: HtmlElement) -> HtmlElement | None:
 def focusable_ancestor(element: HtmlElement) -> HtmlElement | None:
     """Return the element that a click on `element` focuses: itself or its nearest focusable ancestor; None if there is none."""
     return next((part for part in (element, *element.iterancestors()) if dom.is_focusable(part)), None)
-
-
-def check_form(form: HtmlElement, button: HtmlElement | None) -> None:
-    """Raise ActionError if constraint validation prevents the submission of a form by `button`.
-
-    A browser shows the reason only in a bubble, which is not part of the page.
-    """
-    checks = "novalidate" not in form.attrib and (button is None or "formnovalidate" not in button.attrib)
-    for control in dom.form_controls(form) if checks else ():
-        if problem := control_problem(control):
-            raise ActionError(f"the form was not sent: {describe(control)} {problem}")
 
 
 def selection_after(select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> list[HtmlElement]:
@@ -142,28 +125,9 @@ def find_file(name: str, files: Collection[str], field: str) -> str:
     return match
 
 
-def file_names(value: str, files: Collection[str]) -> list[str]:
-    """Return the file names in the value of a file field. A comma in the name of an available file does not separate."""
-    return [value] if value in files else [name for name in value.split(", ") if name]
-
-
-def file_type(name: str) -> str:
-    """Return the media type of a file by its name. Unlike `mimetypes.guess_type`, it does not depend on the machine."""
-    return MimeTypes().guess_type(name)[0] or "application/octet-stream"
-
-
 def available_files(files: Collection[str]) -> str:
     """Return the part of a message that lists the available files."""
     return f"available files: {', '.join(files) or 'none'}"
-
-
-def control_value(control: HtmlElement) -> str:
-    """Return the value of a control; of several selected options, the first one's."""
-    if control.tag == "select":
-        return next(map(dom.option_value, dom.selected_options(control)), "")
-    if control.tag == "input" and dom.element_type(control) == "submit":
-        return str(control.get("value", "Submit"))
-    return dom.field_value(control)
 
 
 def describe(element: HtmlElement) -> str:
@@ -172,21 +136,16 @@ def describe(element: HtmlElement) -> str:
     return str(element.tag) if name == element.tag else f'{element.tag} "{name[:60]}"'
 
 
+def refusal(control: HtmlElement, problem: str) -> ActionError:
+    """Return the error for a form that is not sent because of an invalid control. A browser shows the reason only in a bubble."""
+    return ActionError(f"the form was not sent: {describe(control)} {problem}")
+
+
 def default_button(form: HtmlElement) -> HtmlElement | None:
     """Return the default button of a form, which Enter in a field presses: its first submit button, even if disabled."""
     return next((control for control in dom.form_controls(form) if dom.element_type(control) in dom.SUBMIT_TYPES), None)
 
 
-_NUMBER = re.compile(r"-?(\d{1,400}(\.\d{1,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?", re.ASCII)  # doubles have up to 309 digits
-_EMAIL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*", re.ASCII)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*:\S+", re.IGNORECASE)
-_DATE_FORMATS = {"date": "%Y-%m-%d", "month": "%Y-%m", "time": "%H:%M", "datetime-local": "%Y-%m-%dT%H:%M"}
-_PATTERNS = {
-    "number": _NUMBER,
-    "range": _NUMBER,
-    "week": re.compile(r"\d{4}-W(0[1-9]|[1-4]\d|5[0-3])", re.ASCII),
-    "color": re.compile(r"#[0-9a-fA-F]{6}"),
-}
 _EXAMPLES = {
     "number": "12.5", "range": "12.5", "date": "2023-03-05", "month": "2023-03", "week": "2023-W10", "time": "15:07",
     "datetime-local": "2023-03-05T15:07", "color": "#ff8800",
@@ -197,10 +156,7 @@ def format_problem(type_name: str, text: str) -> str:
     """Return why a field of this type cannot have the value `text`; "" if it can. Any field can be empty."""
     if not text or type_name not in _EXAMPLES:
         return ""
-    if type_name in _DATE_FORMATS:
-        is_valid = _is_date(text, _DATE_FORMATS[type_name])
-    else:
-        is_valid = _PATTERNS[type_name].fullmatch(text) is not None
+    is_valid = bool(parse_color(text)) if type_name == "color" else convert_string_to_number(type_name, text) is not None
     return "" if is_valid else f'takes a {type_name} such as {_EXAMPLES[type_name]}, not "{text}"'
 
 
@@ -217,189 +173,15 @@ def text_after_typing(element: HtmlElement, text: str) -> str:
     text = INVALID_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if type_name != "textarea":
         text = text.replace("\n", "")
-    if type_name not in {"text", "search", "tel", "password", "textarea"}:
+    if type_name in _EXAMPLES or type_name == "email":
         text = text.strip()
     if problem := format_problem(type_name, text):
         raise ActionError(f"{describe(element)} {problem}")
-    max_length = element.get("maxlength", "")
-    return text[: int(max_length)] if max_length.isdecimal() else text
-
-
-def control_problem(control: HtmlElement) -> str:
-    """Return why constraint validation rejects the control's value; "" if it is valid."""
-    type_name = dom.element_type(control)
-    if type_name in dom.BUTTON_TYPES or type_name == "hidden" or dom.is_disabled(control):
-        return ""
-    if type_name in dom.TYPEABLE_TYPES and "readonly" in control.attrib:
-        return ""
-    if "required" in control.attrib and _is_missing(control, type_name):
-        return "must be ticked" if type_name in dom.CHECKABLE_TYPES else "must be filled in"
-    text = control_value(control)
-    if not text or type_name not in dom.TYPEABLE_TYPES:
-        return ""
-    if type_name in _EXAMPLES:
-        return format_problem(type_name, text) or _range_problem(control, type_name, text)
-    addresses = [part.strip() for part in text.split(",")] if "multiple" in control.attrib else [text]
-    if type_name == "email" and not all(map(_EMAIL.fullmatch, addresses)):
-        return f'must be an e-mail address, not "{text}"'
-    if type_name == "url" and not _URL.fullmatch(text):
-        return f'must be a full address such as http://example.com/, not "{text}"'
-    min_length = control.get("minlength", "")
-    if min_length.isdecimal() and len(text) < int(min_length):
-        return f"must have at least {min_length} characters"
-    pattern = control.get("pattern")
-    if pattern and type_name != "textarea" and not _matches(pattern, text):
-        return f'does not have the form that is asked for: {control.get("title") or pattern}, not "{text}"'
-    return ""
-
-
-def _is_date(text: str, date_format: str) -> bool:
-    try:
-        return datetime.strptime(text, date_format).strftime(date_format) == text
-    except ValueError:
-        return False
-
-
-def _is_missing(control: HtmlElement, type_name: str) -> bool:
-    if type_name == "checkbox":
-        return "checked" not in control.attrib
-    if type_name == "radio":
-        return not any("checked" in radio.attrib for radio in dom.radio_group(control))
-    if type_name == "select":
-        return not any(map(dom.option_value, dom.selected_options(control)))
-    return not control_value(control)
-
-
-def _range_problem(control: HtmlElement, type_name: str, text: str) -> str:
-    low, high = (control.get(name, "") for name in ("min", "max"))
-    if type_name not in {"number", "range"}:
-        too_low, too_high = low and text < low, high and text > high
-        return f"must not be before {low}" if too_low else f"must not be after {high}" if too_high else ""
-    number, least, most = Fraction(text), _number(low), _number(high)
-    if least is not None and number < least:
-        return f"must be at least {low}, not {text}"
-    if most is not None and number > most:
-        return f"must be at most {high}, not {text}"
-    step = _number(control.get("step", "1")) or Fraction(1)
-    if control.get("step", "").lower() != "any" and step > 0 and (number - (least or 0)) % step:
-        return f"must be a multiple of {control.get('step', '1')}" + (f" from {low}" if least else "") + f", not {text}"
-    return ""
-
-
-def _number(text: str) -> Fraction | None:
-    return Fraction(text) if _NUMBER.fullmatch(text) else None
-
-
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        return re.fullmatch(pattern, text) is not None
-    except re.error:
-        return True  # browsers ignore an invalid pattern
-
-
-MULTIPART = "multipart/form-data"
-URLENCODED = "application/x-www-form-urlencoded"
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-
-
-class FormEntry(NamedTuple):
-    """A name and value of a form submission. The value of a file is its name ("" if none is chosen), with its `content`."""
-
-    name: str
-    value: str
-    is_file: bool = False
-    content: bytes = b""
-
-
-def form_request(
-    form: HtmlElement,
-    button: HtmlElement | None,
-    page_url: str,
-    resolve: Callable[[str], str],
-    files: Mapping[str, bytes] = MappingProxyType({}),
-) -> Request | None:
-    """Return the request that submits a form; None if its action is not a web address.
-
-    Args:
-        form: the form.
-        button: the pressed button, whose `formaction`, `formmethod` and `formenctype` override the form's attributes.
-        page_url: address of the page.
-        resolve: returns the absolute URL of a reference on the page.
-        files: content of the available files by name.
-
-    """
-    overrides = {} if button is None else button.attrib
-    method = overrides.get("formmethod", form.get("method", "")).strip().lower()
-    action = overrides.get("formaction", form.get("action", "")).strip()
-    enctype = overrides.get("formenctype", form.get("enctype", "")).strip().lower()
-    url = resolve(action) if action else page_url
-    if method == "dialog" or not is_web(url):
-        return None
-    entries = form_entries(form, button, files)
-    if method == "post":
-        content_type, body = encode_form(entries, enctype)
-        return Request(url, "POST", content_type, body, referrer_for(page_url, url))
-    address, mark, fragment = url.partition("#")
-    _, query = encode_form(entries, URLENCODED)
-    url = f"{address.partition('?')[0]}?{query.decode()}{mark}{fragment}"
-    return Request(url, referrer=referrer_for(page_url, url))
-
-
-def form_entries(
-    form: HtmlElement, submitter: HtmlElement | None, files: Mapping[str, bytes] = MappingProxyType({})
-) -> list[FormEntry]:
-    """Return the entry list of a form submitted by `submitter`, in document order."""
-    return [
-        entry
-        for control in dom.form_controls(form)
-        if (control is submitter or dom.element_type(control) not in dom.BUTTON_TYPES)
-        and not dom.is_disabled(control)
-        and next(control.iterancestors("datalist"), None) is None
-        for entry in _control_entries(control, files)
-    ]
-
-
-def _control_entries(control: HtmlElement, files: Mapping[str, bytes]) -> list[FormEntry]:
-    name, type_name = control.get("name", ""), dom.element_type(control)
-    if type_name == "image":
-        prefix = f"{name}." if name else ""
-        return [FormEntry(f"{prefix}x", "0"), FormEntry(f"{prefix}y", "0")]
-    if not name:
-        return []
-    if type_name in dom.CHECKABLE_TYPES:
-        return [FormEntry(name, control.get("value", "on"))] if "checked" in control.attrib else []
-    if type_name == "select":
-        return [
-            FormEntry(name, dom.option_value(option)) for option in dom.selected_options(control) if not dom.is_disabled(option)
-        ]
-    if type_name == "file":
-        names = file_names(control.get("value", ""), files) or [""]
-        return [FormEntry(name, file, is_file=True, content=files.get(file, b"")) for file in names]
-    if type_name == "hidden" and name.lower() == "_charset_":
-        return [FormEntry(name, "UTF-8")]
-    return [FormEntry(name, control_value(control))]
-
-
-def encode_form(entries: Sequence[FormEntry], enctype: str) -> tuple[str, bytes]:
-    """Return the content type and body of a submission: multipart if `enctype` is MULTIPART, otherwise URL-encoded."""
-    pairs = [(_LINE_BREAK.sub("\r\n", entry.name), _LINE_BREAK.sub("\r\n", entry.value), entry.is_file) for entry in entries]
-    if enctype != MULTIPART:
-        query = "&".join(f"{quote_plus(name, safe='*')}={quote_plus(text, safe='*')}" for name, text, _ in pairs)
-        return URLENCODED, query.replace("~", "%7E").encode()
-    # A digest of the content is a deterministic boundary that does not occur in it.
-    contents = [entry.content for entry in entries]
-    boundary = "----form" + hashlib.sha256(repr(pairs).encode() + b"".join(contents)).hexdigest()[:24]
-    lines: list[bytes] = []
-    for (name, text, is_file), content in zip(pairs, contents, strict=True):
-        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_in_quotes(name)}"'
-        if is_file:
-            head += f'; filename="{_in_quotes(text)}"\r\nContent-Type: {file_type(text)}'
-        lines += [head.encode(), b"\r\n\r\n", content if is_file else text.encode(), b"\r\n"]
-    return f"{MULTIPART}; boundary={boundary}", b"".join(lines) + f"--{boundary}--\r\n".encode()
-
-
-def _in_quotes(name: str) -> str:
-    return name.replace("\r\n", "%0D%0A").replace('"', "%22")
+    max_length = dom.parse_non_negative_integer(element.get("maxlength"))
+    if max_length is None or type_name not in LENGTH_TYPES:
+        return text
+    # The length is counted in UTF-16, and half a character is no character.
+    return text.encode("utf-16-le")[: 2 * max_length].decode("utf-16-le", "ignore")
 
 
 _MODIFIER_KEYS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
@@ -438,6 +220,7 @@ _HORIZONTAL_KEYS = frozenset(("ArrowLeft", "ArrowRight"))
 _DELETION_KEYS = frozenset(("Backspace", "Delete", "Control+A", "ControlOrMeta+A"))
 _SPACE_KEYS = frozenset((" ", "Space"))
 _PICKER_TYPES = frozenset(("color", "file"))  # Enter opens a picker of the browser
+_TEXT_TYPES = dom.SINGLE_LINE_TYPES - DATE_TYPES
 
 
 def choice_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
@@ -472,7 +255,7 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
     if key == "Enter":
         if type_name == "textarea" or presses or dom.is_link(focused):
             return True
-        return focused.tag == "input" and type_name not in _PICKER_TYPES and _enter_submits(dom.form_owner(focused))
+        return submits_implicitly(focused)
     if key in _SPACE_KEYS and (presses or type_name in dom.CHECKABLE_TYPES):
         return type_name != "radio" or "checked" not in focused.attrib
     if type_name not in dom.TYPEABLE_TYPES - {"range", "color"} or "readonly" in focused.attrib:
@@ -492,14 +275,22 @@ def _alternative(key: str, focused: HtmlElement) -> str:
     return ": type its whole text" if dom.element_type(focused) in dom.TYPEABLE_TYPES else ""
 
 
-def _enter_submits(form: HtmlElement | None) -> bool:
-    """Return True if Enter in a field submits its form: by the default button or, without one, if it is the only field."""
-    if form is None:
+def submits_implicitly(control: HtmlElement) -> bool:
+    """Return True if Enter in a control submits its form: by the default button or, without one, from its only text field.
+
+    https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#implicit-submission
+
+    As in Chromium, Enter opens a color or file picker or a drop-down list instead, and fields of dates are no text fields.
+    """
+    form, type_name = dom.form_owner(control), dom.element_type(control)
+    is_list = control.tag == "select" and dom.display_size(control) > 1
+    if form is None or not (is_list or (control.tag == "input" and type_name not in _PICKER_TYPES)):
         return False
     button = default_button(form)
     if button is not None:
         return not dom.is_disabled(button)
-    return sum(dom.element_type(control) in dom.SINGLE_LINE_TYPES for control in dom.form_controls(form)) <= 1
+    text_types = [dom.element_type(field) for field in dom.form_controls(form) if dom.element_type(field) in _TEXT_TYPES]
+    return type_name in _TEXT_TYPES and len(text_types) == 1
 
 
 def _option_by_key(key: str, select: HtmlElement) -> HtmlElement | None:
@@ -508,7 +299,7 @@ def _option_by_key(key: str, select: HtmlElement) -> HtmlElement | None:
     options = [option for option in select.iter("option") if "selected" in option.attrib or not dom.is_disabled(option)]
     selected = next(iter(dom.selected_options(select)), None)
     position = -1 if selected is None else options.index(selected)
-    if key in _HORIZONTAL_KEYS and select.get("size", "1") not in ("", "0", "1"):
+    if key in _HORIZONTAL_KEYS and dom.display_size(select) > 1:
         return None
     if key in _FORWARD_KEYS:
         candidates = options[position + 1 :]

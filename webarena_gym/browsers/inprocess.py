@@ -12,9 +12,10 @@ from urllib.parse import unquote
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action
-from webarena_gym.browsers import forms
+from webarena_gym.browsers import constraints, forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
+from webarena_gym.browsers.form_data import control_value, form_request
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
     BLANK_URL,
@@ -31,6 +32,7 @@ from webarena_gym.browsers.http import (
     typed_url,
     without_fragment,
 )
+from webarena_gym.browsers.input_values import sanitize_value
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages import dom
@@ -227,7 +229,7 @@ class InProcessBrowser:
                 self._click(focused)
         elif dom.element_type(focused) == "textarea":
             self._fill(focused, self._text_before_caret(focused) + "\n")
-        elif focused.tag != "input" or dom.element_type(focused) in dom.BUTTON_TYPES:
+        elif focused.tag not in {"input", "select"} or dom.element_type(focused) in dom.BUTTON_TYPES:
             self._click(focused)
         elif (form := dom.form_owner(focused)) is not None:
             self._submit(form, forms.default_button(form))
@@ -244,7 +246,7 @@ class InProcessBrowser:
 
     def _text_before_caret(self, field: HtmlElement) -> str:
         """Return the text that precedes the next typed character: "" if all text is selected and will be replaced."""
-        return "" if self._document.is_selected else forms.control_value(field)
+        return "" if self._document.is_selected else control_value(field)
 
     def _click(self, element: HtmlElement) -> None:
         document = self._document
@@ -300,6 +302,11 @@ class InProcessBrowser:
 
     def _fill(self, element: HtmlElement, text: str) -> None:
         text = forms.text_after_typing(element, text)
+        if (
+            element.tag == "input" and dom.element_type(element) != "url"
+        ):  # Chromium keeps what the user types around an address
+            default_value = self._document.value_before_edit(element)
+            text = sanitize_value(element, text, element.get("value") if default_value is None else default_value)
         self._document.focus(element)
         self._document.write((element, TEXT if element.tag == "textarea" else "value", text))
 
@@ -337,10 +344,16 @@ class InProcessBrowser:
         self._navigate(request, "link", link.get("target"))
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
-        forms.check_form(form, button)
+        invalid = constraints.interactively_validate(form, button, self._document.value_before_edit)
+        if invalid:
+            problem = constraints.problem_text(
+                invalid[0], constraints.validity(invalid[0], self._document.value_before_edit(invalid[0]))
+            )
+            self._document.focus(next(filter(dom.is_focusable, invalid), self._document.focused))
+            raise forms.refusal(invalid[0], problem)
         overrides = {} if button is None else button.attrib
         files = self._client.files if self._document.tree.notes[1] else {}
-        request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files)
+        request = form_request(form, button, self._tab.entry.url, self._resolve, files)
         if request is not None:
             self._navigate(request, "form", overrides.get("formtarget", form.get("target")))
 

@@ -37,7 +37,9 @@ EDITABLE_VALUES = ("", "true", "plaintext-only")
 is_too_deep = etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 """XPath on a root element: true if elements are nested deeper than `MAX_DEPTH`."""
 _CONTROLS_NAMING_FORM = etree.XPath("//*[@form = $form]")
+_OPTION_TEXTS = etree.XPath("descendant::text()[not(parent::script)]")
 _LINE_BREAK = re.compile(r"\r\n?")
+_ASCII_SPACES = re.compile(r"[ \t\n\f\r]+")
 HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style"))
 _INTEGER = re.compile(r"[ \t\n\f\r]*+([+-]?[0-9]{1,9})")
 _VISIBILITIES = frozenset(("visible", "hidden", "collapse"))
@@ -72,6 +74,15 @@ def element_by_id(element: HtmlElement, identifier: str) -> HtmlElement | None:
     return element.getroottree().getroot().get_element_by_id(identifier, None) if identifier else None
 
 
+def parse_non_negative_integer(text: str | None) -> int | None:
+    """Return the integer that a text begins with; None if it begins with none, or with a negative one.
+
+    https://html.spec.whatwg.org/multipage/common-microsyntaxes.html#rules-for-parsing-non-negative-integers
+    """
+    match = _INTEGER.match(text or "")
+    return int(match[1]) if match and int(match[1]) >= 0 else None
+
+
 # Forms, their controls and labels.
 
 
@@ -84,11 +95,14 @@ def form_owner(control: HtmlElement) -> HtmlElement | None:
 
 
 def form_controls(form: HtmlElement) -> list[HtmlElement]:
-    """Return the controls of a form in document order."""
+    """Return the controls of a form in document order, without those that `template` and `noscript` only contain as text."""
     root = form.getroottree().getroot()
     # Scanning the whole document for each of many forms is slow, and few forms have controls outside of them.
     scope = root if "id" in form.attrib and _CONTROLS_NAMING_FORM(root, form=form.get("id")) else form
-    return [control for control in scope.iter(*CONTROL_TAGS) if form_owner(control) is form]
+    controls = [control for control in scope.iter(*CONTROL_TAGS) if form_owner(control) is form]
+    if next(scope.iter("template", "noscript"), None) is None:
+        return controls
+    return [control for control in controls if next(control.iterancestors("template", "noscript"), None) is None]
 
 
 def radio_group(radio: HtmlElement) -> list[HtmlElement]:
@@ -163,8 +177,24 @@ def option_label(option: HtmlElement) -> str:
 
 
 def option_value(option: HtmlElement) -> str:
-    """Return the value that a form submits for an option."""
-    return str(option.get("value", normalize_space(option.text_content())))
+    """Return the value that a form submits for an option.
+
+    Without `value` it is the text with ASCII white space stripped and collapsed; a no-break space stays.
+    https://html.spec.whatwg.org/multipage/form-elements.html#dom-option-text
+    """
+    value = option.get("value")
+    if value is None:
+        value = _ASCII_SPACES.sub(" ", "".join(_OPTION_TEXTS(option))).strip(" ")
+    return str(value)
+
+
+def display_size(select: HtmlElement) -> int:
+    """Return the number of options that a select shows.
+
+    https://html.spec.whatwg.org/multipage/form-elements.html#concept-select-size
+    """
+    size = parse_non_negative_integer(select.get("size"))
+    return size or (4 if "multiple" in select.attrib else 1)
 
 
 def selected_options(select: HtmlElement) -> list[HtmlElement]:

@@ -5,12 +5,13 @@ return the same messages for the same page.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
-from webarena_gym.browsers import forms
+from webarena_gym.browsers import constraints, forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
 from webarena_gym.browsers.chromium.driver import SHARED
@@ -173,12 +174,17 @@ class ChromiumBrowser:
             forms.check_enabled(select)
             self._select_option(select, target, toggle=True)
             return
-        if target is not None and dom.element_type(target) in dom.SUBMIT_TYPES and (form := dom.form_owner(target)) is not None:
-            forms.check_form(form, target)
+        submits = target is not None and dom.element_type(target) in dom.SUBMIT_TYPES
         force = element.get("aria-disabled") == "true"  # Playwright would wait, but a user's click does reach the element
         if target is not None and dom.is_link(target) and "download" in target.attrib:
             self._tab.signals.download_event.clear()  # a download is expected
-        self._act_with_mouse(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS, force=force), "click")
+        with self._refusals():
+            self._act_with_mouse(
+                element,
+                lambda handle, at: handle.click(position=at, timeout=ACTION_MS, force=force),
+                "click",
+                watches_validation=submits,
+            )
 
     def right_click(self, element: HtmlElement) -> None:
         location_of(element, self._view)
@@ -261,21 +267,17 @@ class ChromiumBrowser:
                 else:  # another radio button of the group
                     self._act_on_element(choice, lambda handle: handle.click(timeout=ACTION_MS), "click")
                 return
-        if (
-            key == "Enter"
-            and focused is not None
-            and focused.tag == "input"
-            and dom.element_type(focused) not in dom.BUTTON_TYPES
-        ):
-            form = dom.form_owner(focused)
-            button = None if form is None else forms.default_button(form)
-            if form is not None and (button is None or not dom.is_disabled(button)):
-                forms.check_form(form, button)
         text = forms.key_text(key)
-        if self._tab.is_scripted or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES):
-            self._act(lambda tab: tab.press(key, text))
-        elif text.isascii():
-            self._act(lambda tab: tab.page.keyboard.press(key))
+        is_typing = self._tab.is_scripted or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES)
+
+        async def act(tab: Tab) -> None:
+            submits = key in ("Enter", " ", "Space") and focused is not None and dom.form_owner(focused) is not None
+            async with tab.watch_validation(tab.page.main_frame) if submits else nullcontext():
+                await (tab.press(key, text) if is_typing else tab.page.keyboard.press(key))
+
+        if is_typing or text.isascii():
+            with self._refusals():
+                self._act(act)
 
     def go_back(self) -> None:
         self._traverse(-1, "there is no earlier page in this tab to go back to")
@@ -431,19 +433,41 @@ class ChromiumBrowser:
 
         self._act(act)
 
-    def _act_with_mouse(self, element: HtmlElement, action: Callable[[Any, Any], Awaitable[Any]], operation: str = "") -> None:
+    def _act_with_mouse(
+        self,
+        element: HtmlElement,
+        action: Callable[[Any, Any], Awaitable[Any]],
+        operation: str = "",
+        *,
+        watches_validation: bool = False,
+    ) -> None:
         """Perform `operation` of hand.js on an element if possible, otherwise call `action(handle, position)` for its click point."""
         frame, index = location_of(element, self._view)
 
         async def act(tab: Tab) -> None:
             if not (operation and await tab.act_by_script(frame, index, operation)):
-                async with tab.drawing():
+                async with tab.drawing(), tab.watch_validation(frame) if watches_validation else nullcontext():
                     handle, at = await tab.click_point(frame, index)
                     if self._for_pictures:
                         await tab.record_mouse(handle, at)
                     await action(handle, at)
 
         self._act(act)
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Raise ActionError if an action within the context did not send a form because Chromium found a field invalid."""
+        view, tab = self._view, self._tab
+        tab.invalid_field = None
+        yield
+        invalid = tab.invalid_field
+        if invalid is None:
+            return
+        locations = {} if view is None else view.locations
+        field = next((element for element, location in locations.items() if location == invalid.location), None)
+        if field is None:
+            raise ActionError(f"the form was not sent: {invalid.message}")
+        raise forms.refusal(field, constraints.problem_text(field, invalid.flag) or invalid.message)
 
     def _select_option(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
         options, selection = list(select.iter("option")), forms.selection_after(select, option, toggle=toggle)

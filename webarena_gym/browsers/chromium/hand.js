@@ -1,9 +1,10 @@
 // Performs an operation on an element, for webarena_gym.browsers.chromium.tab: "focus", "click", "fill" with the text `argument`, or
 // "select" of the options with the indices `argument`. It is used only on pages without scripts, which cannot distinguish it from mouse
-// and keyboard. It returns true, or false, with nothing done, if mouse and keyboard must be used to find the reason.
+// and keyboard. It returns true, or false, with nothing done, if mouse and keyboard must be used to find the reason. A click that does
+// not send a form returns the field that is invalid, from `validation` (see validation.js).
 // The operation "clickPoint", for all pages, changes nothing. For a checkbox, radio button or file field that is hidden or covered, it
 // returns the index of the label to click and the point in it, {label, x, y}; otherwise null.
-async (index, operation, argument) => {
+async (index, operation, argument, validation) => {
   const element = window[Symbol.for("webarena_gym")]?.[index];
   if (!element?.isConnected) return operation === "clickPoint" ? null : false;
   const CARET_TYPES = new Set(["text", "search", "password", "tel", "url"]); // types whose caret can be set
@@ -72,6 +73,7 @@ async (index, operation, argument) => {
     if (!target || control.type === "file") return false;
     focusNear(target);
     moveCaretToEnd(document.activeElement);
+    validation("watch");
     target.click();
   } else if (operation === "fill") {
     const isTextField = element.localName === "textarea" || (element.localName === "input" && TEXT_TYPES.has(element.type));
@@ -86,5 +88,5 @@ async (index, operation, argument) => {
     element.focus();
   }
   await new Promise((done) => setTimeout(done)); // queued tasks, such as the submission of a form, start
-  return true;
+  return operation === "click" ? validation("read") ?? true : true;
 }

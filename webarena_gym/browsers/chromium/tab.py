@@ -79,7 +79,9 @@ WAIT_S = 3.0  # how long the action wait waits for the first change
 MAX_WAIT_S = 10.0  # limit for a wait of a given duration
 ACTION_MS = 5_000.0  # limit for Playwright to reach an element
 _FOLDER = Path(__file__).parent
-_HAND, _REST, _SCROLL = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "rest.js", "scroll.js"))
+_HAND, _REST, _SCROLL, _VALIDATION = (
+    (_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "rest.js", "scroll.js", "validation.js")
+)
 _LISTENERS = 'typeof getEventListeners === "function" ? getEventListeners : null'  # exists only in the console
 _REFUSED = "http://refused.invalid/"  # a host that no proxy serves, followed by the quoted address that cannot be opened
 _ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
@@ -102,6 +104,14 @@ _IMAGES = """async (waits) => {
 Lazy images are requested only when they are drawn."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
+
+
+class InvalidField(NamedTuple):
+    """A field because of which Chromium did not send a form: its location, its validity flag ("" for another) and Chromium's message."""
+
+    location: NodeLocation
+    flag: str
+    message: str
 
 
 class TabHistory(NamedTuple):
@@ -137,6 +147,8 @@ class Tab:
         self.is_static = is_static  # the page is drawn only in `picture` and within `drawing`
         # Result of page.js for the main frame; None if anything may have changed the page since.
         self.reading: dict[str, Any] | None = None
+        self.invalid_field: InvalidField | None = None
+        """The field that prevented the last click or key press of `watch_validation` or `act_by_script` from sending a form."""
         self._title = ""
 
     @classmethod
@@ -432,8 +444,21 @@ class Tab:
         """
         if self.is_scripted or frame is not self.page.main_frame:
             return False
-        is_done: bool = await self.evaluate(_HAND, index, operation, argument)
-        return is_done
+        script = f"(...given) => ({_HAND})(...given, {_VALIDATION})"
+        result: bool | dict[str, Any] = await self.evaluate(script, index, operation, argument)
+        self._record_invalid(frame, result if isinstance(result, dict) else None)
+        return bool(result)
+
+    @asynccontextmanager
+    async def watch_validation(self, frame: Any) -> AsyncIterator[None]:
+        """Record in `invalid_field` the field because of which an action within the context does not send a form of a frame."""
+        await frame.evaluate(_VALIDATION, "watch")
+        yield
+        with suppress(PlaywrightError):  # the page may navigate
+            self._record_invalid(frame, await frame.evaluate(_VALIDATION, "read"))
+
+    def _record_invalid(self, frame: Any, field: dict[str, Any] | None) -> None:
+        self.invalid_field = None if field is None else InvalidField((frame, field["index"]), field["flag"], field["message"])
 
     async def press(self, key: str, text: str) -> None:
         """Press a key that types `text`. On a page without scripts, first move the caret to the end unless text is selected."""

@@ -16,7 +16,8 @@ from lxml.html import HtmlElement
 from webarena_gym.backends.base import execute_solution
 from webarena_gym.backends.embedded import EmbeddedBackend, WorldSpec
 from webarena_gym.browsers.document import parse
-from webarena_gym.browsers.forms import URLENCODED, FormEntry, default_button, encode_form, form_entries, form_request
+from webarena_gym.browsers.form_data import URLENCODED, FormEntry, construct_entry_list, encode_entries, form_request
+from webarena_gym.browsers.forms import default_button
 from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
@@ -183,8 +184,8 @@ def _searches(page: HtmlElement, url: str) -> Iterator[str]:
     for form in page.iter("form"):
         sent = form_request(form, default_button(form), url, partial(resolve_url, url))
         if sent is not None and sent.method == "GET":
-            filled = [entry._replace(value=entry.value or "a") for entry in form_entries(form, default_button(form))]
-            yield f"{sent.url.partition('?')[0]}?{encode_form(filled, URLENCODED)[1].decode()}"
+            filled = [entry._replace(value=entry.value or "a") for entry in construct_entry_list(form, default_button(form))]
+            yield f"{sent.url.partition('?')[0]}?{encode_entries(filled, URLENCODED)[1].decode()}"
 
 
 def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
@@ -199,9 +200,9 @@ def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
             sent = form_request(form, button, url, partial(resolve_url, url))
             if sent is None or sent.method != "POST":
                 continue
-            as_it_is = form_entries(form, button)
+            as_it_is = construct_entry_list(form, button)
             for altered in (as_it_is, [*_with_texts(as_it_is, controls)], [*_with_choices(as_it_is, controls)]):
-                content_type, body = encode_form(altered, sent.content_type.partition(";")[0])
+                content_type, body = encode_entries(altered, sent.content_type.partition(";")[0])
                 yield sent._replace(content_type=content_type, body=body)
 
 
