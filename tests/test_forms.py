@@ -7,11 +7,10 @@ from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from tests.raw_chromium import HOME, RawChromium, page_of, read_table, record, without_boundary
-from webarena_gym.browsers import constraints
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
-from webarena_gym.pages import dom
+from webarena_gym.pages import constraints, dom
 from webarena_gym.pages.page import Network
 
 TABLE = read_table()

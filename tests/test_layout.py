@@ -10,10 +10,10 @@ from werkzeug.test import Client
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
-from webarena_gym.browsers.form_data import control_value
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.writers import HtmlWriter, TreeWalker
 from webarena_gym.pages import dom
+from webarena_gym.pages.dom import control_value
 from webarena_gym.pages.reading import MAX_LABEL, Labels, single_line
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.seeding import COOKIE

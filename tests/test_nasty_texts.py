@@ -9,10 +9,10 @@ import pytest
 from tests.crawl import PLAUSIBLE, Visitor, rule, survey
 from tests.growth import NASTY, cpu_seconds, outgrown, text_of
 from webarena_gym.browsers.document import Document, SavedDocument, parse
-from webarena_gym.browsers.form_data import construct_entry_list
 from webarena_gym.browsers.forms import default_button
 from webarena_gym.browsers.http import resolve_url, without_fragment
 from webarena_gym.observation import observe
+from webarena_gym.pages.form_data import construct_entry_list
 from webarena_gym.pages.page import Page, Tab
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of

@@ -15,8 +15,8 @@ from lxml import etree
 from lxml.html import HtmlComment, HtmlElement
 
 from webarena_gym.browsers.http import NEEDS_SCRIPTS
-from webarena_gym.browsers.input_values import sanitize_value
 from webarena_gym.pages import dom
+from webarena_gym.pages.input_values import sanitize_value
 
 NodePath = tuple[int, ...]
 """Path of an element in its tree: its child index on each level, from the root down."""

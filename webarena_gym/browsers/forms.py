@@ -1,20 +1,21 @@
-"""Rules of interaction for both browsers: clicks, selections, typing and keys.
+"""Rules of interaction for both browsers: clicks, selections, typing, keys and form submission.
 
 All functions are pure; HTML semantics are in `webarena_gym.pages.dom`. A key without an effect on the page text is rejected
 with a message. Examples are keys that move the caret, scroll, step a number, or open a list whose options are already in the
 page text.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.constraints import LENGTH_TYPES
 from webarena_gym.browsers.document import INVALID_XML
-from webarena_gym.browsers.form_data import control_value, file_names
-from webarena_gym.browsers.input_values import DATE_TYPES, convert_string_to_number, parse_color
+from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
-from webarena_gym.pages import dom
+from webarena_gym.pages import dom, form_data
+from webarena_gym.pages.constraints import LENGTH_TYPES
+from webarena_gym.pages.input_values import DATE_TYPES, convert_string_to_number, parse_color
 from webarena_gym.pages.reading import Labels, options, plain_name
 
 
@@ -110,7 +111,7 @@ def file_selection(field: HtmlElement, name: str, files: Collection[str], *, add
     `add` keeps the chosen files of a field for several. Raises ActionError if there is no such file.
     """
     check_enabled(field)
-    earlier = file_names(field.get("value", ""), files) if add and "multiple" in field.attrib else []
+    earlier = form_data.file_names(field.get("value", ""), files) if add and "multiple" in field.attrib else []
     return [*(old for old in earlier if old != name), find_file(name, files, describe(field))] if name else []
 
 
@@ -184,6 +185,43 @@ def text_after_typing(element: HtmlElement, text: str) -> str:
     return text.encode("utf-16-le")[: 2 * max_length].decode("utf-16-le", "ignore")
 
 
+def form_request(
+    form: HtmlElement,
+    button: HtmlElement | None,
+    page_url: str,
+    resolve: Callable[[str], str],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> Request | None:
+    """Return the request that submits a form; None if its action is not a web address.
+
+    https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#form-submission-algorithm
+
+    Args:
+        form: the form.
+        button: the pressed button, whose `formaction`, `formmethod` and `formenctype` override the form's attributes.
+        page_url: address of the page.
+        resolve: returns the absolute URL of a reference on the page.
+        files: content of the available files by name.
+
+    """
+    overrides = {} if button is None else button.attrib
+    method = overrides.get("formmethod", form.get("method", "")).lower()
+    action = overrides.get("formaction", form.get("action", "")).strip(" \t\n\f\r")
+    enctype = overrides.get("formenctype", form.get("enctype", "")).lower()
+    url = resolve(action) if action else page_url
+    if method == "dialog" or not is_web(url):
+        return None
+    charset = form_data.pick_encoding(form)
+    entries = form_data.construct_entry_list(form, button, files, charset)
+    if method == "post":
+        content_type, body = form_data.encode_entries(entries, enctype, charset)
+        return Request(url, "POST", content_type, body, referrer_for(page_url, url))
+    address, mark, fragment = url.partition("#")
+    _, query = form_data.encode_entries(entries, form_data.URLENCODED, charset)
+    url = f"{address.partition('?')[0]}?{query.decode()}{mark}{fragment}"
+    return Request(url, referrer=referrer_for(page_url, url))
+
+
 _MODIFIER_KEYS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
 _FORWARD_KEYS, _BACKWARD_KEYS = frozenset(("ArrowDown", "ArrowRight")), frozenset(("ArrowUp", "ArrowLeft"))
 _NAMED_KEYS = _MODIFIER_KEYS | _FORWARD_KEYS | _BACKWARD_KEYS | frozenset(f"F{number}" for number in range(1, 13)) | frozenset((
@@ -243,7 +281,7 @@ def check_key_effect(key: str, focused: HtmlElement | None) -> None:
         return
     if focused is None:
         raise ActionError(f'the key "{key}" does nothing here: no element has the focus')
-    if len(key) == 1 and (problem := format_problem(dom.element_type(focused), control_value(focused) + key)):
+    if len(key) == 1 and (problem := format_problem(dom.element_type(focused), dom.control_value(focused) + key)):
         raise ActionError(f"{describe(focused)} {problem}")
     if not _has_effect(key, focused):
         raise ActionError(f'the key "{key}" does nothing in {describe(focused)}{_alternative(key, focused)}')
@@ -261,7 +299,7 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
     if type_name not in dom.TYPEABLE_TYPES - {"range", "color"} or "readonly" in focused.attrib:
         return False
     writes = len(key) == 1 or key in _SPACE_KEYS or (key.startswith("Shift+") and len(key) == len("Shift+") + 1)
-    return writes or (key in _DELETION_KEYS and control_value(focused) != "")
+    return writes or (key in _DELETION_KEYS and dom.control_value(focused) != "")
 
 
 def _alternative(key: str, focused: HtmlElement) -> str:

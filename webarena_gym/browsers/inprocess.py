@@ -12,10 +12,9 @@ from urllib.parse import unquote
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action
-from webarena_gym.browsers import constraints, forms
+from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
-from webarena_gym.browsers.form_data import control_value, form_request
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
     BLANK_URL,
@@ -32,10 +31,10 @@ from webarena_gym.browsers.http import (
     typed_url,
     without_fragment,
 )
-from webarena_gym.browsers.input_values import sanitize_value
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
-from webarena_gym.pages import dom
+from webarena_gym.pages import constraints, dom
+from webarena_gym.pages.input_values import sanitize_value
 from webarena_gym.pages.page import Network, Page, Tab, Traffic
 from webarena_gym.pages.reading import is_interactive
 
@@ -246,7 +245,7 @@ class InProcessBrowser:
 
     def _text_before_caret(self, field: HtmlElement) -> str:
         """Return the text that precedes the next typed character: "" if all text is selected and will be replaced."""
-        return "" if self._document.is_selected else control_value(field)
+        return "" if self._document.is_selected else dom.control_value(field)
 
     def _click(self, element: HtmlElement) -> None:
         document = self._document
@@ -353,7 +352,7 @@ class InProcessBrowser:
             raise forms.refusal(invalid[0], problem)
         overrides = {} if button is None else button.attrib
         files = self._client.files if self._document.tree.notes[1] else {}
-        request = form_request(form, button, self._tab.entry.url, self._resolve, files)
+        request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files)
         if request is not None:
             self._navigate(request, "form", overrides.get("formtarget", form.get("target")))
 

@@ -202,6 +202,15 @@ def selected_options(select: HtmlElement) -> list[HtmlElement]:
     return [option for option in select.iter("option") if "selected" in option.attrib]
 
 
+def control_value(control: HtmlElement) -> str:
+    """Return the value of a control; of several selected options, the first one's."""
+    if control.tag == "select":
+        return next(map(option_value, selected_options(control)), "")
+    if control.tag == "input" and element_type(control) == "submit":
+        return str(control.get("value", "Submit"))
+    return field_value(control)
+
+
 # Visibility.
 
 

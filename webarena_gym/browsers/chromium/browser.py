@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
-from webarena_gym.browsers import constraints, forms
+from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
 from webarena_gym.browsers.chromium.driver import SHARED
@@ -21,7 +21,7 @@ from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.http import typed_url
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
-from webarena_gym.pages import dom
+from webarena_gym.pages import constraints, dom
 from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
 from webarena_gym.pages.reading import is_editor

@@ -19,10 +19,10 @@ from webarena_gym.browsers.chromium.gate import HttpResponse, InterceptingProxy,
 from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, NodeLocation, Tab
 from webarena_gym.browsers.chromium.window import STYLE, capture
-from webarena_gym.browsers.form_data import file_type
 from webarena_gym.browsers.http import is_web, save_download
 from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.observation.pictures import Capture, PictureFormat
+from webarena_gym.pages.form_data import file_type
 from webarena_gym.pages.page import Network, Traffic
 
 READ_STATE = """() => {

@@ -16,8 +16,7 @@ from lxml.html import HtmlElement
 from webarena_gym.backends.base import execute_solution
 from webarena_gym.backends.embedded import EmbeddedBackend, WorldSpec
 from webarena_gym.browsers.document import parse
-from webarena_gym.browsers.form_data import URLENCODED, FormEntry, construct_entry_list, encode_entries, form_request
-from webarena_gym.browsers.forms import default_button
+from webarena_gym.browsers.forms import default_button, form_request
 from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
@@ -26,6 +25,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
 from webarena_gym.evaluators.side_effects import CHECK
 from webarena_gym.pages import dom
+from webarena_gym.pages.form_data import URLENCODED, FormEntry, construct_entry_list, encode_entries
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import HOSTS, SITES, URLS
 from webarena_gym.sites.country.dice import Scale

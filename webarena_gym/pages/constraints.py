@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.input_values import (
+from webarena_gym.pages import dom
+from webarena_gym.pages.input_values import (
     DATE_TYPES,
     NUMERIC_TYPES,
     convert_string_to_number,
     domain_to_ascii,
     step_range,
 )
-from webarena_gym.pages import dom
 
 DefaultValue = Callable[[HtmlElement], str | None]
 """Returns the value that a control had before the user edited it; None if the user has not edited it."""

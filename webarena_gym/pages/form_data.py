@@ -1,4 +1,4 @@
-"""Submission of forms: the entry list of a form, its encodings, and the request.
+"""Submission of forms: the entry list of a form and its encodings.
 
 Each function implements the section of the HTML standard that its docstring links to, as Chromium does; `tests/data/forms.json`
 contains Chromium's requests.
@@ -7,7 +7,7 @@ contains Chromium's requests.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from mimetypes import MimeTypes
 from types import MappingProxyType
 from typing import NamedTuple
@@ -16,7 +16,6 @@ from urllib.parse import quote_plus
 from lxml import etree
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.pages import dom
 
 MULTIPART = "multipart/form-data"
@@ -50,15 +49,6 @@ class FormEntry(NamedTuple):
     content: bytes = b""
 
 
-def control_value(control: HtmlElement) -> str:
-    """Return the value of a control; of several selected options, the first one's."""
-    if control.tag == "select":
-        return next(map(dom.option_value, dom.selected_options(control)), "")
-    if control.tag == "input" and dom.element_type(control) == "submit":
-        return str(control.get("value", "Submit"))
-    return dom.field_value(control)
-
-
 def file_names(value: str, files: Collection[str]) -> list[str]:
     """Return the file names in the value of a file field. A comma in the name of an available file does not separate."""
     return [value] if value in files else [name for name in value.split(", ") if name]
@@ -67,43 +57,6 @@ def file_names(value: str, files: Collection[str]) -> list[str]:
 def file_type(name: str) -> str:
     """Return the media type of a file by its name. Unlike `mimetypes.guess_type`, it does not depend on the machine."""
     return MimeTypes().guess_type(name)[0] or "application/octet-stream"
-
-
-def form_request(
-    form: HtmlElement,
-    button: HtmlElement | None,
-    page_url: str,
-    resolve: Callable[[str], str],
-    files: Mapping[str, bytes] = MappingProxyType({}),
-) -> Request | None:
-    """Return the request that submits a form; None if its action is not a web address.
-
-    https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#form-submission-algorithm
-
-    Args:
-        form: the form.
-        button: the pressed button, whose `formaction`, `formmethod` and `formenctype` override the form's attributes.
-        page_url: address of the page.
-        resolve: returns the absolute URL of a reference on the page.
-        files: content of the available files by name.
-
-    """
-    overrides = {} if button is None else button.attrib
-    method = overrides.get("formmethod", form.get("method", "")).lower()
-    action = overrides.get("formaction", form.get("action", "")).strip(_ASCII_SPACE)
-    enctype = overrides.get("formenctype", form.get("enctype", "")).lower()
-    url = resolve(action) if action else page_url
-    if method == "dialog" or not is_web(url):
-        return None
-    charset = pick_encoding(form)
-    entries = construct_entry_list(form, button, files, charset)
-    if method == "post":
-        content_type, body = encode_entries(entries, enctype, charset)
-        return Request(url, "POST", content_type, body, referrer_for(page_url, url))
-    address, mark, fragment = url.partition("#")
-    _, query = encode_entries(entries, URLENCODED, charset)
-    url = f"{address.partition('?')[0]}?{query.decode()}{mark}{fragment}"
-    return Request(url, referrer=referrer_for(page_url, url))
 
 
 def construct_entry_list(
@@ -122,7 +75,10 @@ def construct_entry_list(
             continue
         type_name = dom.element_type(control)
         is_button = type_name in dom.BUTTON_TYPES
-        direction = [FormEntry(control.get("dirname"), directionality(control))] if _has_dirname(control, type_name) else []
+        has_direction = (
+            "dirname" in control.attrib and type_name in _DIRNAME_TYPES and control.tag != "button" and control.get("name")
+        )
+        direction = [FormEntry(control.get("dirname"), directionality(control))] if has_direction else []
         if is_button:  # of a button Chromium sends the direction first, and always
             entries += direction
         if control is submitter or not is_button:
@@ -130,10 +86,6 @@ def construct_entry_list(
         if not is_button:
             entries += direction
     return entries
-
-
-def _has_dirname(control: HtmlElement, type_name: str) -> bool:
-    return "dirname" in control.attrib and type_name in _DIRNAME_TYPES and control.tag != "button" and bool(control.get("name"))
 
 
 def _control_entries(control: HtmlElement, files: Mapping[str, bytes], charset: str) -> Iterator[FormEntry]:
@@ -157,9 +109,11 @@ def _control_entries(control: HtmlElement, files: Mapping[str, bytes], charset: 
     elif type_name == "hidden" and name.lower() == "_charset_":
         yield FormEntry(name, charset)
     elif type_name == "textarea" and control.get("wrap", "").lower() in ("hard", "physical") and dom.is_rendered(control):
-        yield FormEntry(name, hard_wrapped(control_value(control), dom.parse_non_negative_integer(control.get("cols")) or 20))
+        yield FormEntry(
+            name, hard_wrapped(dom.control_value(control), dom.parse_non_negative_integer(control.get("cols")) or 20)
+        )
     else:
-        yield FormEntry(name, control_value(control))
+        yield FormEntry(name, dom.control_value(control))
 
 
 def directionality(element: HtmlElement) -> str:
@@ -231,12 +185,13 @@ def encode_entries(entries: Sequence[FormEntry], enctype: str, charset: str = "U
 
     https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data and the sections after it.
     """
+    codec = _CODECS.get(charset, charset)
     pairs = [
-        (_encoded(_LINE_BREAK.sub("\r\n", entry.name), charset), _encoded(_LINE_BREAK.sub("\r\n", entry.value), charset))
+        [_LINE_BREAK.sub("\r\n", part).encode(codec, "xmlcharrefreplace") for part in (entry.name, entry.value)]
         for entry in entries
     ]
     if enctype == PLAIN:
-        return PLAIN, b"".join(b"%b=%b\r\n" % pair for pair in pairs)
+        return PLAIN, b"".join(b"%b=%b\r\n" % (name, text) for name, text in pairs)
     if enctype != MULTIPART:
         query = "&".join("=".join(quote_plus(part, safe="*") for part in pair) for pair in pairs)
         return URLENCODED, query.replace("~", "%7E").encode()
@@ -255,10 +210,6 @@ def encode_entries(entries: Sequence[FormEntry], enctype: str, charset: str = "U
 
 def _text(encoded: bytes) -> str:
     return encoded.decode("utf-8", "backslashreplace")
-
-
-def _encoded(text: str, charset: str) -> bytes:
-    return text.encode(_CODECS.get(charset, charset), "xmlcharrefreplace")
 
 
 def _in_quotes(name: bytes) -> bytes:
