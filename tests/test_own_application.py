@@ -461,7 +461,7 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     ("clock", "noon", "clock is 'noon'; expected a time"),
     ("loads", "twice", "loads is 'twice'; expected 'once' or 'each time'"),
     ("login", None, "account and login belong together"),
-    ("incidental", ("a b c",), "incidental: 'a b c' declares nothing; expected a table, table.column, +table or +table WHERE condition, or files as in /cache/*"),
+    ("incidental", ("a b c",), "incidental: 'a b c' is not a declaration; expected a table, table.column, +table or +table WHERE condition, or files as in /cache/*"),
     ("environment", {"A": "{stat}"}, "'{stat}' cannot be read"),
     ("environment", {"A": "{env}"}, 'differs for each episode; expected loads = "each time"'),
 ])  # fmt: skip
