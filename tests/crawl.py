@@ -14,7 +14,8 @@ from urllib.parse import quote, urlencode, urlsplit
 import lxml.html
 from werkzeug.exceptions import HTTPException
 
-from webarena_gym.browsers.http import CookieJar, is_web, resolve_url, without_fragment
+from webarena_gym.browsers.cookies import CookieJar
+from webarena_gym.browsers.http import is_web, resolve_url, without_fragment
 from webarena_gym.pages.page import HostUnknownError
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import PLAIN, layout_of

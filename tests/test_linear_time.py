@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.growth import NASTY, outgrown, text_of
+from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.browsers.forms import format_problem
-from webarena_gym.browsers.http import CookieJar, render_response, resolve_url
+from webarena_gym.browsers.http import render_response, resolve_url
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Response, Tab
 from webarena_gym.sites.country import texts

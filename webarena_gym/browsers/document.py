@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 from lxml.html import HtmlComment, HtmlElement
 
-from webarena_gym.browsers.http import NEEDS_SCRIPTS
+from webarena_gym.browsers.http import NEEDS_SCRIPTS, referrer_policy
 from webarena_gym.pages import dom
 from webarena_gym.pages.input_values import sanitize_value
 
@@ -53,6 +53,8 @@ class SavedDocument(NamedTuple):
     is_selected: bool = False
     tab_start: NodePath | None = None
     is_revisited: bool = False
+    policy: str = ""
+    """Referrer policy of the response's headers."""
 
 
 class DocumentTree:
@@ -79,6 +81,13 @@ class DocumentTree:
     def target(self) -> str:
         """Value of `<base target>`, or ""."""
         return next((base.get("target") for base in self.root.iter("base") if "target" in base.attrib), "")
+
+    @cached_property
+    def policy(self) -> str:
+        """Referrer policy of the last `<meta name=referrer>` that has a known one, or ""."""
+        metas = (meta for meta in self.root.iter("meta") if meta.get("name", "").lower() == "referrer")
+        policies = [referrer_policy(meta.get("content", ""), in_meta=True) for meta in metas]
+        return next(filter(None, reversed(policies)), "")
 
     @cached_property
     def first_focused(self) -> HtmlElement | None:
@@ -191,13 +200,14 @@ class Document:
         self._is_selected = False
         self._tab_start: HtmlElement | None = None
         self._is_revisited = saved.is_revisited
+        self._header_policy = saved.policy
 
     @cached_property
     def tree(self) -> DocumentTree:
         """The tree in the current state."""
         tree = self._read()
         if self._saved is not None:
-            _, _, focus, self._is_selected, tab_start, _ = self._saved
+            _, _, focus, self._is_selected, tab_start, *_ = self._saved
             self._focused = None if focus is None else _element_at(tree.root, focus)
             self._tab_start = None if tab_start is None else _element_at(tree.root, tab_start)
         return tree
@@ -210,6 +220,11 @@ class Document:
     def root(self) -> HtmlElement:
         """The `html` element, which always contains a `body`."""
         return self.tree.root
+
+    @property
+    def policy(self) -> str:
+        """The referrer policy, or "" for the default."""
+        return self.tree.policy or self._header_policy
 
     @property
     def focused(self) -> HtmlElement | None:
@@ -297,7 +312,9 @@ class Document:
             focus = None if self._focused is None else _path_to(self._focused)
             tab_start = None if self._tab_start is None else _path_to(self._tab_start)
             changes = tuple((path, *change) for path, change in self._changes.items())
-            self._saved = SavedDocument(self.html, changes, focus, self._is_selected, tab_start, self._is_revisited)
+            self._saved = SavedDocument(
+                self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy
+            )
         return self._saved
 
 

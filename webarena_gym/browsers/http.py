@@ -1,30 +1,28 @@
-"""HTTP of the browsers: URLs, cookies, pages for responses of any type, and the HTTP client of the in-process browser.
+"""HTTP of the browsers: URLs, headers, pages for responses of any type, and the HTTP client of the in-process browser.
 
-URLs are resolved and normalized by the URL standard. Cookies follow RFC 6265 with a fixed clock: a cookie lives for the episode
-unless it is deleted, by a Max-Age of zero or less or an Expires before the fixed time. Values are sent back unchanged,
-including quotes. SameSite is ignored. The client follows redirects.
+URLs are resolved and normalized by the URL standard, and requests have the headers that Chromium sends. The client follows redirects.
 """
 
 import re
 import socket
 import string
-from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.message import Message
-from email.utils import parsedate_to_datetime
 from html import escape
 from ipaddress import IPv6Address
 from pathlib import PurePosixPath
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from lxml.html import HTMLParser, document_fromstring
 
+from webarena_gym.browsers.cookies import NOW, CookieJar, parse_cookie_date
 from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import HostUnknownError, Network, Response
 from webarena_gym.pages.reading import single_line
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")
 _IS_PLAIN = re.compile(r"[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62})*")
@@ -46,24 +44,50 @@ _IN_PATH, _IN_QUERY, _IN_FRAGMENT = _punctuation_except('"#<>?^`{}'), _punctuati
 def canonical_url(url: str) -> str:
     """Return the normalized form of an absolute URL. Raises ValueError for an invalid URL.
 
+    https://url.spec.whatwg.org/#url-parsing, of which URLs of other schemes than http and https return unchanged.
+
     >>> canonical_url("HTTP://Shop.test:80?q=a b#")
     'http://shop.test/?q=a%20b#'
     """
-    address, fragment_mark, fragment = url.partition("#")
-    address, query_mark, query = address.partition("?")
-    parts = urlsplit(address)
-    if parts.scheme not in _DEFAULT_PORTS:
+    scheme, _, rest = url.partition(":")
+    scheme = scheme.lower()
+    if scheme not in _DEFAULT_PORTS:
         return url
+    rest, fragment_mark, fragment = rest.partition("#")
+    rest, query_mark, query = rest.partition("?")
+    authority, slash, path = rest.replace("\\", "/").lstrip("/").partition("/")
+    parts = urlsplit(f"//{authority}")
     port = "" if parts.port is None else f":{parts.port}"
-    path = urlsplit(urljoin("http://host/", parts.path)).path if "/." in parts.path else parts.path
     return "".join(
         (
-            f"{parts.scheme}://{_host(parts.hostname or '')}{port.removesuffix(_DEFAULT_PORTS[parts.scheme])}",
-            quote(path or "/", safe=_IN_PATH, errors="replace"),
+            f"{scheme}://{_host(parts.hostname or '')}{port.removesuffix(_DEFAULT_PORTS[scheme])}",
+            quote(_path_state(slash + path), safe=_IN_PATH, errors="replace"),
             query_mark + quote(query, safe=_IN_QUERY, errors="replace"),
             fragment_mark + quote(fragment, safe=_IN_FRAGMENT, errors="replace"),
         )
     )
+
+
+def _path_state(path: str) -> str:
+    """Return a path without the segments "." and "..", which may be percent-encoded.
+
+    https://url.spec.whatwg.org/#path-state
+    """
+    if not path:
+        return "/"
+    if "/." not in path and "/%2" not in path:
+        return path
+    segments: list[str] = []
+    names = path[1:].split("/")
+    for index, name in enumerate(names):
+        dots = name.lower().replace("%2e", ".")
+        if dots == "..":
+            del segments[-1:]
+        elif dots != ".":
+            segments.append(name)
+        if dots in (".", "..") and index == len(names) - 1:
+            segments.append("")
+    return "/" + "/".join(segments)
 
 
 def _host(name: str) -> str:
@@ -84,15 +108,45 @@ def _host(name: str) -> str:
 
 
 def resolve_url(base: str, reference: str) -> str:
-    """Return the absolute URL of `reference` in a document at `base`, or "" if it is invalid.
+    r"""Return the absolute URL of `reference` in a document at `base`, or "" if it is invalid.
+
+    https://url.spec.whatwg.org/#relative-state
 
     >>> resolve_url("http://shop.test/a/b?c#d", "?page=2"), resolve_url("http://shop.test/a/b?c#d", "#")
     ('http://shop.test/a/b?page=2', 'http://shop.test/a/b?c#')
     """
-    address, mark, fragment = reference.strip(_BLANK).translate(_LINE_BREAKS).partition("#")
+    reference = reference.strip(_BLANK).translate(_LINE_BREAKS)
     document_url = without_fragment(base)
+    scheme = _SCHEME.match(reference)
+    if scheme and not (scheme[1].lower() in _DEFAULT_PORTS and is_web(base) and base.startswith(f"{scheme[1].lower()}:")):
+        return _canonical_or_empty(reference)
+    if not is_web(base):
+        return document_url + reference if reference[:1] in ("", "#") else ""
+    origin, path, query = _split_base(document_url)
+    relative = reference[scheme.end() :] if scheme else reference  # "http:x" is relative on a page of the same scheme
+    address, mark, fragment = relative.partition("#")
+    location, query_mark, own_query = address.partition("?")
+    location = location.replace("\\", "/")
+    if location.startswith("//"):
+        return _canonical_or_empty(f"{origin.partition(':')[0]}:{relative}")
+    if not location.startswith("/"):
+        query = query_mark + own_query if location or query_mark else query
+        location = path.rpartition("/")[0] + "/" + location if location else path
+    else:
+        query = query_mark + own_query
+    return _canonical_or_empty(f"{origin}{location}{query}{mark}{fragment}")
+
+
+def _split_base(url: str) -> tuple[str, str, str]:
+    """Return the origin, the path, and the query with its question mark, of a normalized URL without fragment."""
+    start = url.find("/", url.find("//") + 2)
+    path, mark, query = url[start:].partition("?")
+    return url[:start], path, mark + query
+
+
+def _canonical_or_empty(url: str) -> str:
     try:
-        return canonical_url((urljoin(document_url, address) if address else document_url) + mark + fragment)
+        return canonical_url(url)
     except ValueError:
         return ""
 
@@ -126,87 +180,44 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def referrer_for(source: str, target: str) -> str:
-    """Return the Referer header of a request from the page `source` to `target`.
+_REFERRER_POLICIES = frozenset(
+    ("no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin", "origin-when-cross-origin",
+     "strict-origin-when-cross-origin", "unsafe-url")
+)  # fmt: skip
+_LEGACY_POLICIES = {
+    "never": "no-referrer",
+    "always": "unsafe-url",
+    "origin-when-crossorigin": "origin-when-cross-origin",
+    "default": "",
+}
 
-    It is the page's URL for the same origin, the page's origin for others, and "" if the page is not on the web.
+
+def referrer_policy(text: str, *, in_meta: bool = False) -> str:
+    """Return the last known referrer policy of a header, an attribute or a `meta` element, "" without one.
+
+    https://w3c.github.io/webappsec-referrer-policy/#parse-referrer-policy-from-header
     """
-    if not is_web(source):
+    names = [name.strip().lower() for name in text.split(",")]
+    if in_meta:
+        names = [_LEGACY_POLICIES.get(name, name) for name in names]
+    return next((name for name in reversed(names) if name in _REFERRER_POLICIES), "")
+
+
+def referrer_for(source: str, target: str, policy: str = "") -> str:
+    """Return the Referer header of a request from the page `source` to `target`; "" sends none.
+
+    https://w3c.github.io/webappsec-referrer-policy/#determine-requests-referrer
+    """
+    if not is_web(source) or policy == "no-referrer":
         return ""
-    return without_fragment(source) if origin_of(source) == origin_of(target) else f"{origin_of(source)}/"
-
-
-_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
-
-
-class Cookie(NamedTuple):
-    """A cookie. `host_only` excludes subdomains of `domain`."""
-
-    domain: str
-    path: str
-    name: str
-    value: str
-    host_only: bool
-
-
-class CookieJar:
-    """The cookies of one browser."""
-
-    def __init__(self, cookies: Iterable[Cookie] = ()) -> None:
-        self._cookies = {cookie[:3]: cookie for cookie in cookies}
-
-    @classmethod
-    def from_hosts(cls, cookies: Mapping[str, Mapping[str, str]]) -> "CookieJar":
-        """Return a jar with these cookies: host to name to value."""
-        return cls(Cookie(host, "/", name, value, True) for host, pairs in cookies.items() for name, value in pairs.items())
-
-    def contents(self) -> tuple[Cookie, ...]:
-        """Return all cookies, the oldest first."""
-        return tuple(self._cookies.values())
-
-    def header(self, url: str) -> str:
-        """Return the Cookie header of a request to `url`; "" if no cookie matches."""
-        parts = urlsplit(url)
-        cookies = [cookie for cookie in self._cookies.values() if _matches(cookie, parts.hostname or "", parts.path)]
-        cookies.sort(key=lambda cookie: -len(cookie.path))
-        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies)
-
-    def receive(self, url: str, header: str) -> None:
-        """Process one Set-Cookie header of a response from `url`. A malformed one, or one for another domain, is ignored."""
-        pair, *rest = header.split(";")
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        attributes = {key.strip().lower(): text.strip() for key, _, text in (part.partition("=") for part in rest)}
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        domain = attributes.get("domain", "").lower().removeprefix(".")
-        foreign = domain not in {"", host} and ("." not in domain or not host.endswith(f".{domain}"))
-        if not equals or not name or foreign or ("secure" in attributes and parts.scheme != "https"):
-            return
-        path = attributes.get("path", "")
-        if not path.startswith("/"):
-            path = parts.path.rpartition("/")[0] or "/"
-        cookie = Cookie(domain or host, path, name, value, host_only=not domain)
-        if _is_expired(attributes):
-            self._cookies.pop(cookie[:3], None)
-        else:
-            self._cookies[cookie[:3]] = cookie
-
-
-def _matches(cookie: Cookie, host: str, path: str) -> bool:
-    if host != cookie.domain and (cookie.host_only or not host.endswith(f".{cookie.domain}")):
-        return False
-    return path == cookie.path or path.startswith(cookie.path.rstrip("/") + "/")
-
-
-def _is_expired(attributes: Mapping[str, str]) -> bool:
-    max_age = attributes.get("max-age", "")
-    if max_age.lstrip("-").isdecimal():
-        return max_age.startswith("-") or int(max_age) == 0
-    try:
-        moment = parsedate_to_datetime(attributes.get("expires", ""))
-    except (ValueError, TypeError):
-        return False
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) < _CLOCK
+    same = origin_of(source) == origin_of(target)
+    is_downgrade = source.startswith("https:") and not target.startswith("https:")
+    if (policy == "same-origin" and not same) or (
+        is_downgrade and policy not in ("unsafe-url", "origin", "origin-when-cross-origin", "same-origin")
+    ):
+        return ""
+    is_whole = policy in ("unsafe-url", "no-referrer-when-downgrade") or (same and policy not in ("origin", "strict-origin"))
+    return without_fragment(source) if is_whole else f"{origin_of(source)}/"
 
 
 BLANK_PAGE = b"<html><head></head><body></body></html>"
@@ -229,7 +240,11 @@ def render_response(response: Response) -> bytes:
     content_type = response.header("Content-Type")
     media_type = content_type.partition(";")[0].strip().lower()
     if not response.body:
-        return BLANK_PAGE if response.status < 400 else message_page("This page isn't working", f"HTTP ERROR {response.status}")
+        return (
+            BLANK_PAGE
+            if not 400 <= response.status < 600
+            else message_page("This page isn't working", f"HTTP ERROR {response.status}")
+        )
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
         if "<script" in html and _has_no_content(html):
@@ -295,16 +310,58 @@ def _decode(body: bytes, content_type: str) -> str:
 
 BLANK_URL = "about:blank"
 _REDIRECT_LIMIT = 20
+_SHOWN_SCHEMES = ("about:", "data:", "blob:", "file:")  # a redirect to another one is left to other programs
+_HEADERS = {
+    "Upgrade-Insecure-Requests": "1",
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0 Safari/537.36",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8,"
+    "application/signed-exchange;v=b3;q=0.7",
+    "Accept-Language": "en-US,en;q=0.9",
+}
+"""The headers of each navigation in Chromium 156. Accept-Encoding is left out, as responses are not decompressed."""
 
 
 class Request(NamedTuple):
-    """The request of a navigation. `referrer` is the Referer header; "" sends none."""
+    """The request of a navigation.
+
+    Attributes:
+        url: address, with its fragment.
+        method: "GET" or "POST".
+        content_type: the Content-Type header of a POST.
+        body: the body of a POST.
+        referrer: the Referer header; "" sends none.
+        initiator: URL of the page that navigates; "" if the address was typed.
+        policy: referrer policy of that page.
+        origin: the Origin header of a POST.
+
+    """
 
     url: str
     method: str = "GET"
     content_type: str = ""
     body: bytes = b""
     referrer: str = ""
+    initiator: str = ""
+    policy: str = ""
+    origin: str = ""
+
+    def sent_by(self, page_url: str, policy: str) -> "Request":
+        """Return the request as a page with a referrer policy sends it.
+
+        https://fetch.spec.whatwg.org/#append-a-request-origin-header
+        """
+        origin = "null" if policy == "no-referrer" or not is_web(page_url) else origin_of(page_url)
+        return self._replace(
+            referrer=referrer_for(page_url, self.url, policy), initiator=page_url, policy=policy, origin=origin
+        )
+
+
+class LoadedPage(NamedTuple):
+    """A page that was loaded: its URL, its HTML, and the referrer policy of its headers."""
+
+    url: str
+    html: bytes
+    policy: str = ""
 
 
 _MAX_PREVIEW = 300  # characters of a downloaded text in the notice
@@ -338,26 +395,28 @@ class Client:
         """Files available to file fields, by name: those of the network and the downloads."""
         return {**self._network.files, **self.downloads}
 
-    def load(self, request: Request, save_as: str | None = None) -> tuple[str, bytes] | None:
-        """Send a request, follow redirects and return the final URL and HTML.
+    def load(self, request: Request, save_as: str | None = None) -> LoadedPage | None:
+        """Send a request, follow redirects and return the page.
 
         Return None if the response is not a page: no content, or a download. `save_as` makes any response a download; it is the
         file name unless the response has one, or "" for the name in the URL.
         """
         if request.url == BLANK_URL:
-            return BLANK_URL, BLANK_PAGE
+            return LoadedPage(BLANK_URL, BLANK_PAGE)
         for _ in range(_REDIRECT_LIMIT + 1):
             try:
                 response = self._send(request)
             except HostUnknownError:
-                return request.url, failure_page(request.url)
+                return LoadedPage(request.url, failure_page(request.url))
             location = response.header("Location")
             if response.status in {301, 302, 303, 307, 308} and location:
                 url = resolve_url(request.url, location)
                 if not url:
-                    return request.url, failure_page(location)
-                request = _redirect_request(request, response.status, url)
-            elif response.status in {204, 205}:
+                    return LoadedPage(request.url, failure_page(location))
+                if not is_web(url) and not url.startswith(_SHOWN_SCHEMES):
+                    return None  # another program would open it
+                request = redirect_request(request, response, url)
+            elif response.status in {204, 205, 304}:
                 return None
             elif save_as is not None or response.header("Content-Disposition").lower().startswith("attachment"):
                 message = Message()  # parses the header's parameters
@@ -367,26 +426,51 @@ class Client:
                 self.notices.append(save_download(name, response.body, self.downloads))
                 return None
             else:
-                return request.url, render_response(response)
-        return request.url, failure_page(request.url, too_many_redirects=True)
+                return LoadedPage(request.url, render_response(response), referrer_policy(response.header("Referrer-Policy")))
+        return LoadedPage(request.url, failure_page(request.url, too_many_redirects=True))
 
     def _send(self, request: Request) -> Response:
         url = without_fragment(request.url)
-        headers = {"Cookie": self.cookies.header(url), "Referer": request.referrer}
+        headers = {
+            **_HEADERS,
+            "Cookie": self.cookies.header(url, request.method, request.initiator),
+            "Referer": request.referrer,
+        }
         if request.method == "POST":
-            headers |= {"Content-Type": request.content_type, "Origin": origin_of(request.referrer or url)}
+            headers |= {"Content-Type": request.content_type, "Origin": request.origin or origin_of(request.referrer or url)}
         headers = {name: value for name, value in headers.items() if value}
         response = self._network.request(request.method, url, headers, request.body)
         for name, value in response.headers:
             if name.lower() == "set-cookie":
-                self.cookies.receive(url, value)
+                self.cookies.receive(url, value, self._time_of(response))
         return response
 
+    def _time_of(self, response: Response) -> datetime:
+        """Return the time at which a site has sent a response: by its Date header, else by the clock of the network.
 
-def _redirect_request(request: Request, status: int, url: str) -> Request:
+        Chromium compares the Expires of cookies with the Date header, too.
+        """
+        clock = self._network.clock
+        sent = parse_cookie_date(response.header("Date")) or (datetime.fromisoformat(clock) if clock else NOW)
+        return sent if sent.tzinfo else sent.replace(tzinfo=UTC)
+
+
+def redirect_request(request: Request, response: Response, url: str) -> Request:
+    """Return the request that follows a redirect to `url`.
+
+    https://fetch.spec.whatwg.org/#http-redirect-fetch. As in Chromium, the first redirect to another origin makes Origin "null", and
+    a Referer that was shortened for another origin stays short.
+    """
     fragment = request.url.partition("#")[2]
     if fragment and "#" not in url:
         url += f"#{fragment}"
-    if status in {301, 302, 303} and request.method == "POST":
-        return Request(url, referrer=request.referrer)
-    return request._replace(url=url)
+    policy = referrer_policy(response.header("Referrer-Policy")) or request.policy
+    request = request._replace(
+        url=url,
+        referrer=referrer_for(request.referrer, url, policy) if request.referrer else "",
+        policy=policy,
+        origin=request.origin if origin_of(request.url) == origin_of(url) else "null",
+    )
+    if response.status in {301, 302, 303} and request.method == "POST":
+        return request._replace(method="GET", content_type="", body=b"")
+    return request

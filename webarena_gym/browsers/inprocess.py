@@ -14,19 +14,18 @@ from lxml.html import HtmlElement
 from webarena_gym.actions import Action
 from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
+from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
     BLANK_URL,
     NEEDS_SCRIPTS,
     Client,
-    Cookie,
-    CookieJar,
     Request,
     failure_page,
     is_web,
     origin_of,
-    referrer_for,
+    referrer_policy,
     resolve_url,
     typed_url,
     without_fragment,
@@ -332,9 +331,11 @@ class InProcessBrowser:
             if not url or url.lower().startswith("javascript:"):
                 self._reject_scripted(link)
             return
-        silent = "noreferrer" in link.get("rel", "").lower().split()
-        referrer = "" if silent else referrer_for(self._tab.entry.url, url)
-        request = Request(url, referrer=referrer)
+        own_policy = (
+            "no-referrer" if "noreferrer" in link.get("rel", "").lower().split() else link.get("referrerpolicy", "").lower()
+        )
+        policy = referrer_policy(own_policy) or self._document.policy
+        request = Request(url).sent_by(self._tab.entry.url, policy)
         if "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url):
             self._client.load(request, link.get("download"))
             return
@@ -354,6 +355,7 @@ class InProcessBrowser:
         files = self._client.files if self._document.tree.notes[1] else {}
         request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files)
         if request is not None:
+            request = request.sent_by(self._tab.entry.url, self._document.policy)
             self._navigate(request, "form", overrides.get("formtarget", form.get("target")))
 
     def _resolve(self, reference: str) -> str:
@@ -407,9 +409,9 @@ class InProcessBrowser:
         forms.check_visible(element)
 
 
-def _loaded_entry(url: str, html: bytes) -> HistoryEntry:
+def _loaded_entry(url: str, html: bytes, policy: str = "") -> HistoryEntry:
     """Return a history entry for a page in its state after loading."""
-    entry = HistoryEntry(url, Document(SavedDocument(html)))
+    entry = HistoryEntry(url, Document(SavedDocument(html, policy=policy)))
     if _fragment_target(entry) is None:
         entry.document.focus(entry.document.tree.first_focused)
     else:

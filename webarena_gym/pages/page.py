@@ -18,6 +18,7 @@ from webarena_gym.errors import HostUnknownError as HostUnknownError
 MAX_TRAFFIC_BYTES = 64 * 2**20
 """Maximum size of the traffic record of one session in bytes; later exchanges are dropped."""
 _RECORDED_TYPE = "application/json"  # no evaluation rule reads the body of any other response
+_MAX_STATUS = 999
 NO_RESPONSE = -1
 """Status of an exchange without a response."""
 
@@ -188,7 +189,10 @@ def _call_application(site: WSGIApplication, environ: dict[str, Any]) -> Respons
         close = getattr(chunks, "close", None)
         if close is not None:
             close()
-    return Response(int(head[0].split(" ", 1)[0]), list(head[1]), content)
+    status = int(head[0].split(" ", 1)[0])
+    if not 200 <= status <= _MAX_STATUS:
+        raise ValueError(f"the site answered with the status {head[0][:40]!r}; expected 200 to {_MAX_STATUS}")
+    return Response(status, list(head[1]), content)
 
 
 class Tab(NamedTuple):

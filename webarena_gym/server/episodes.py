@@ -16,7 +16,7 @@ from webarena_gym import __version__
 from webarena_gym.actions import Action, Kind
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application
-from webarena_gym.browsers.http import Cookie, CookieJar
+from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.env import Snapshot, WebArenaLite
 from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
 from webarena_gym.evaluators.outcome import describe_result

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from webarena_gym.browsers.http import CookieJar
+from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.pages.page import Network, Response
 from webarena_gym.sites.catalogue import HOSTS
 

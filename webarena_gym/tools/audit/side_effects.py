@@ -15,9 +15,10 @@ from lxml.html import HtmlElement
 
 from webarena_gym.backends.base import execute_solution
 from webarena_gym.backends.embedded import EmbeddedBackend, WorldSpec
+from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.forms import default_button, form_request
-from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment
+from webarena_gym.browsers.http import Client, LoadedPage, Request, is_web, resolve_url, without_fragment
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
@@ -154,7 +155,7 @@ class _Search:
         after = client.load(Request(url)) if answer else None
         return before is not None and after is not None and _text(before[1]) != _text(after[1])
 
-    def _undo_request(self, request: Request, known: set[Request], answer: tuple[str, bytes]) -> Request | None:
+    def _undo_request(self, request: Request, known: set[Request], answer: LoadedPage) -> Request | None:
         """Return the request that reverts a submission, among the forms that only its response has; None if there is none."""
         for undo_request in list(dict.fromkeys(_posts(parse(answer[1]), answer[0])))[:_UNDO_TRIES]:
             if undo_request not in known:
