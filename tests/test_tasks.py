@@ -410,6 +410,14 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
         Row("pair", {**entry, "url": "/", "also": {"thick": {"sql": "0"}}, "needs": {"thick": "a thick book"}}, {})(shelf)
 
 
+def test_values_are_drawn_evenly_where_most_rows_share_one(shelf):
+    query = "SELECT column1 AS found FROM (VALUES (1), (1), (1), (1), (1), (1), (1), (1), (1), (2)) ORDER BY 1"
+    row = Row("count", {"intent": "Count.", "query": query, "evenly": "found", "url": "/{found}", "way": []}, {})
+    drawn = Counter(row(shelf).eval["reference_url"] for _ in range(60))
+    assert drawn.keys() == {"/1", "/2"}
+    assert 15 < drawn["/2"] < 45
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ('fly = "Fly to {place}."', "map.templates.toml: fly has no way, and is drawn by no module of its site"),
     ("fly = 3", "fly cannot be read: AttributeError: 'int' object"),
@@ -426,6 +434,7 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", "fly has an answer and no type"),
     ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\nachievable = 'walk'", "fly names the achievable section 'walk', which its file has not"),
     ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nachievable = 'fly'", "fly has an achievable section, but neither `says` nor `lacks`"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nevenly = 'wings'", "fly has evenly = 'wings' and no query to draw from"),
     ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\n[fly.achievable]\nway = []", "fly.achievable has 0 of draw, answer, url"),
     ("[fly]\nintent = 'Fly.'\ntype = 'day'\nway = []\nanswer = ''", "fly cannot be read: ValueError: type is 'day'; expected record, or one of money"),
 ])  # fmt: skip

@@ -73,8 +73,15 @@ _RARITY = 10  # one draw of so many cannot be done, of templates that have such 
 
 @cache
 def _turns() -> dict[str, int]:
+    """Return the numbers of the templates with unachievable draws. The pool's come last, so that new ones change no other split."""
     mixed = (name for name, template in templates().items() if template.unachievable is not None)
-    return {name: place for place, name in enumerate(mixed)}
+    return {name: place for place, name in enumerate(sorted(mixed, key=lambda name: name not in _standard()))}
+
+
+@cache
+def _standard() -> frozenset[str]:
+    """Return the names of the templates of the standard splits."""
+    return frozenset(name for part in PARTS.values() for split in STANDARD for name in part.names(split))
 
 
 @cache
@@ -264,10 +271,9 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
     """Return the parts of a split: names of templates, and how many tasks they give together."""
     if split in STANDARD:
         return [(part.names(split), part.total(split)) for part in PARTS.values()]
-    suite = {name for part in PARTS.values() for split in STANDARD for name in part.names(split)}
     of: dict[str, list[str]] = {name: [] for name in _DRAWS}
     for name, template in templates().items():
-        if template.difficulty or template.needs_eyes or name not in suite | LEFT_OUT.keys():
+        if template.difficulty or template.needs_eyes or name not in _standard() | LEFT_OUT.keys():
             of["hard" if template.difficulty else "pictures" if template.needs_eyes else "pool"].append(name)
     return [(tuple(of[split]), _DRAWS[split] * len(of[split]))]
 

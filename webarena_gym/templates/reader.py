@@ -9,6 +9,7 @@ field is the column's value. `$NAME` is the object of that name in the site's mo
 - `given`: columns computed before the row is drawn, in the format of `also`;
 - `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other`: the query of a
   second row. Queries refer to columns as `:column`; texts call the second row `other`, queries `:other_column`;
+- `evenly`, with `query`: a column. One of its values is drawn first, with equal probability, and then a row with that value;
 - `also`: further columns, computed in order: texts, calls, `{sql = "..."}` for one value, `{column = "..."}` for a list, and
   `{rows = "..."}` for a list of lists;
 - `needs`: columns that must not be false or empty, each with a description of what the world lacks otherwise;
@@ -71,10 +72,10 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "lacks": ways.impossible,
 }
 _OWN = {
-    "intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots", "achievable",
+    "intent", "sites", "type", "on", "given", "query", "evenly", "source", "pair", "other", "also", "needs", "way", "slots", "achievable",
 }  # fmt: skip
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "intent": (str, list), "type": (str,), "on": (str,), "query": (str,), "other": (str,), "way": (list,), "sites": (list,),
+    "intent": (str, list), "type": (str,), "on": (str,), "query": (str,), "evenly": (str,), "other": (str,), "way": (list,), "sites": (list,),
     "given": (dict,), "also": (dict,), "needs": (dict,), "slots": (dict,), "pair": (bool,), "achievable": (str, dict),
 }  # fmt: skip
 _REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page", "said"}
@@ -206,6 +207,8 @@ class Row(Formatter):
         if len(kinds) != 1:
             raise t.TaskError(f"{where} has {len(kinds)} of {', '.join(_MAKE)}; expected one")
         check_types(entry, _TYPES, where)
+        if "evenly" in entry and "query" not in entry:
+            raise t.TaskError(f"{where} has evenly = {entry['evenly']!r} and no query to draw from")
         self._where, self._names, self._kind = where, {**BUILT_IN, **names}, kinds[0]
         self._way = [self._step(line) for line in entry.get("way", ())]
         tables = ("given", "also", "needs", "slots")  # by name, and no calls
@@ -248,6 +251,9 @@ class Row(Formatter):
         if "query" not in self._entry:
             return [{}]
         rows = t.in_order(self._entry["query"], self._rows(world, row, self._entry["query"]))
+        if column := self._entry.get("evenly"):
+            value = world.rng.choice(sorted({each[column] for each in rows}))
+            rows = [each for each in rows if each[column] == value]
         return world.rng.sample(rows, 2) if self._entry.get("pair") else [world.rng.choice(rows)]
 
     def _rows(self, world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
