@@ -150,12 +150,24 @@ def next_iid(world: t.Sampler, table: str, project_id: int) -> int:
     return int(world.value(f"SELECT coalesce(max(iid), 0) + 1 FROM {table} WHERE project_id = ?", project_id))
 
 
-def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
-    """Return one of the items that a query finds, and its `topic`, which no other item of its project mentions. Raises NothingToDraw."""
-    known, rows = pools(), world.rows(query)
+def topics_known() -> dict[str, str]:
+    """Return the topics of issues and merge requests, each with the words of it that stand in titles."""
+    known = pools()
     topics = {f"the {word}": word for word in known["components"]}
     topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
-    topics |= {f"the {part}": part for part in parts_of_programs()}  # what issues of large worlds are about
+    return topics | {f"the {part}": part for part in parts_of_programs()}  # what issues of large worlds are about
+
+
+def unmentioned(world: t.Sampler, row: t.Row) -> str:
+    """Draw a topic that no issue of a row's project mentions. Raises NothingToDraw."""
+    query = "SELECT lower(title || ' ' || description) FROM issue WHERE project_id = ? ORDER BY iid"
+    texts = [text for (text,) in world.rows(query, row["project_id"])]
+    return world.rng.choice([topic for topic, words in topics_known().items() if not any(words in text for text in texts)])
+
+
+def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
+    """Return one of the items that a query finds, and its `topic`, which no other item of its project mentions. Raises NothingToDraw."""
+    topics, rows = topics_known(), world.rows(query)
     for row in world.rng.sample(rows, len(rows)):
         others = world.rows(f"SELECT title FROM {kind.table} WHERE project_id = ? ORDER BY iid", row["project_id"])
         titles = [item["title"].lower() for item in others]

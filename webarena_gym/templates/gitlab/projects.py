@@ -153,6 +153,8 @@ def group_name(world: t.Sampler) -> str:
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
+TRUNK_HEAD = "SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = :trunk_id"
+"""The title of the latest commit on the default branch of a row."""
 MAY_WRITE = f"""s.project_id IN (
     SELECT project_id FROM membership WHERE user_id = {ME} AND role IN ('Developer', 'Maintainer', 'Owner')
 ) AND NOT s.is_archived"""
