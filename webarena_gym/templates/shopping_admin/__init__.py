@@ -13,7 +13,6 @@ from webarena_gym.sites.shopping_admin.grids import written_cents
 from webarena_gym.sites.shopping_admin.views.customers import APPLY
 from webarena_gym.sites.shopping_admin.views.orders import CARRIERS, STATUSES
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import amounts, nth
@@ -297,20 +296,6 @@ def track_is(row: t.Row, carrier: str, number: str) -> dict[str, object]:
     query = """SELECT carrier, number FROM shipment_track JOIN shipment USING (shipment_id) WHERE order_id = ?
                ORDER BY track_id DESC LIMIT 1"""
     return t.state(query, row["order_id"], expected=[[carrier, number]])
-
-
-def notify_nobody(world: t.Sampler) -> t.Draw:
-    """Write to a customer who has no pending order, which cannot be done."""
-    query = """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders
-           FROM customer c JOIN sales_order USING (customer_id)
-           GROUP BY customer_id HAVING sum(status = 'pending') = 0 AND orders <= 10 ORDER BY customer_id"""
-    row = world.pick(query)
-    return t.Draw(
-        slots={"customer": row["name"], "note": world.rng.choice(TEXTS["notes"])},
-        grounds={"N/A": lacks([f"Orders of {row['name']}", f"{row['orders']} records found"], [])},
-        eval=t.all_of(t.not_achievable(), others_stay(world, ORDERS)),
-        solution=[*open_customer(row["name"], "Orders"), t.leave("N/A", f"None of the orders of {row['name']} is pending.")],
-    )
 
 
 INVOICED = """SELECT o.*, max(i.created_at) AS invoiced_at,

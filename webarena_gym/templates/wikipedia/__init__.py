@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.sites.wikipedia.site import MEMBERS_PER_PAGE
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import Ground, lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
@@ -123,11 +122,6 @@ TOWNS = (
 ) """
 )
 """The towns with their people and states."""
-
-
-def lacks_unless(here: Sequence[str], elsewhere: Sequence[str]) -> Ground | None:
-    """Return what an answer follows from that names nothing, as all that is there belongs elsewhere."""
-    return None if here else lacks(elsewhere, [])
 
 
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
