@@ -252,8 +252,7 @@ class Row(Formatter):
             return [{}]
         rows = t.in_order(self._entry["query"], self._rows(world, row, self._entry["query"]))
         if column := self._entry.get("evenly"):
-            value = world.rng.choice(sorted({each[column] for each in rows}))
-            rows = [each for each in rows if each[column] == value]
+            rows = ways.of_one_value(world, rows, column)
         return world.rng.sample(rows, 2) if self._entry.get("pair") else [world.rng.choice(rows)]
 
     def _rows(self, world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:

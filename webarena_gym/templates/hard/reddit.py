@@ -6,7 +6,6 @@ from typing import Any
 
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import ago, findable, joined, listed, now, of_site, rows_become
 from webarena_gym.templates.reader import read_texts
@@ -462,7 +461,7 @@ def posts_are(world: t.Sampler, *rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def sell_where_allowed(world: t.Sampler) -> t.Draw:
-    """Post an offer to the one forum whose rules allow it, or nowhere; both are as likely."""
+    """Post an offer to the one forum whose rules allow it, or send it to a user where none does; both are as likely."""
     rng = world.rng
     subscribed = {row[0] for row in world.rows(SUBSCRIPTIONS)}
     mine = {row["forum_id"] for row in world.rows(OWN)}
@@ -491,15 +490,16 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
     rng.shuffle(named)
     looks = joined(*(open_rules(forum["name"]) for forum in named))
     looks += [*open_user(me["username"]), t.click(f"Submissions ({posts})", "What have I sold, and when?")]
-    slots = {"forums": listed([forum["name"] for forum in named]), "title": title, "text": text}
+    (friend,) = strangers(world, 1)
+    slots = {"forums": listed([forum["name"] for forum in named]), "title": title, "text": text, "friend": friend["username"]}
     reasons = ["Only subscribers sell", "Their titles begin with the price"]
     evidence = [f"Nothing for {price - 10} dollars or more", *reasons, first, second]
     if is_allowed:
         check = posts_are(world, (once["forum_id"], title, text))
         return t.Draw(slots, check, [*looks, *submit(once["name"], title, text)], evidence=evidence)
-    check = t.all_of(t.not_achievable(), posts_are(world))
-    steps = [*looks, t.leave("N/A", "None of them allows it.")]
-    return t.Draw(slots, check, steps, grounds={"N/A": says(*reasons, second)}, evidence=evidence)
+    check = t.all_of(posts_are(world), messages_are(world, [friend], text))
+    steps = [*looks, *write_to([friend], text), t.leave("", "None of them allows it.")]
+    return t.Draw(slots, check, steps, evidence=evidence)
 
 
 def appoint_moderators(world: t.Sampler) -> t.Draw:

@@ -1,7 +1,7 @@
 """Hard templates of the shop: products found by what they must do and by what their reviewers write."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from webarena_gym.tasks import template as t
@@ -9,7 +9,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates import shopping as shop
 from webarena_gym.templates.hard.kit import ago, counted, findable, needs_facts, opening, rows_become
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import along, turn_pages
+from webarena_gym.templates.ways import along, of_one_value, turn_pages
 
 TEXTS = read_texts("hard/shopping")
 
@@ -173,7 +173,7 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     rng = world.rng
     quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
     pair = rng.sample(world.rows(shop.GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
-    remainder, gone = rng.sample(TEXTS["kept"], rng.randint(3, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
+    kept, gone = rng.sample(TEXTS["kept"], rng.randint(1, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
     unknown = rng.sample(TEXTS["unknown"], 2)
     names = rng.sample(TEXTS["names"], 14)
     drawn = [(opinion, name, opinion in remainder) for opinion, name in zip([*remainder, *gone, *unknown], names, strict=False)]
@@ -229,32 +229,9 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
 LEAST = 40  # reviews of a product
 
 
-def a_product(world: t.Sampler) -> t.Row:
-    """Draw a product that very many have reviewed."""
-    needs_facts(world, "review_fact")
-    count = "(SELECT count(*) FROM review r WHERE r.product_id = goods.product_id AND r.status = 'Approved') AS count"
-    return world.pick(shop.GOODS + f"SELECT *, {count} FROM goods WHERE count >= ? ORDER BY product_id", LEAST)
-
-
-def written_on(world: t.Sampler, product: t.Row) -> list[t.Row]:
-    """Return the reviews of a product with their overall opinions."""
-    approved = "product_id = ? AND status = 'Approved' ORDER BY review_id"
-    return world.rows(f"SELECT * FROM review JOIN review_fact USING (review_id) WHERE {approved}", product["product_id"])
-
-
-def faults(world: t.Sampler, product: t.Row) -> Mapping[str, Sequence[int]]:
-    """Return, by the name of an aspect, the reviews whose writers find fault with it in the end."""
-    review_ids: dict[str, list[int]] = {}
-    query = """SELECT o.name, o.review_id FROM review_opinion o JOIN review r USING (review_id)
-        WHERE r.product_id = ? AND r.status = 'Approved' AND o.verdict = 0 ORDER BY o.name, o.review_id"""
-    for row in world.rows(query, product["product_id"]):
-        review_ids.setdefault(row["name"], []).append(row["review_id"])
-    return review_ids
-
-
 def read(world: t.Sampler, product: t.Row) -> list[Step]:
     """Return the steps to the reviews of a product and through all of their pages."""
-    pages = -(-product["count"] // world.layout.page_size(shop.PER_PAGE))
+    pages = -(-product["reviews"] // world.layout.page_size(shop.PER_PAGE))
     turns = [t.click("Next", "There are more reviews.")] * (pages - 1)
     return [*shop.open_reviews(product), *turns, t.hover("Previous", "This is the end of the last page.")]
 
@@ -264,50 +241,48 @@ def beginning(text: str) -> str:
     return text if len(text) < 240 else text[:240].rpartition(" ")[0]
 
 
-def tally(world: t.Sampler, product: t.Row, rows: Sequence[t.Row], *, least: int = 8, **slots: str) -> t.Draw:
-    """Return a draw that asks how many reviews something is true of. Raises NothingToDraw where they are few."""
-    way, evidence = read(world, product), sorted({opening(row["detail"]) for row in rows})
-    begun = [beginning(row["detail"]) for row in rows]
-    return counted({"product": product["name"], **slots}, begun, way, evidence, "I have counted them.", least=least)
+def tally(world: t.Sampler, condition: str, *, least: int = 8, aspect: str = "''") -> t.Draw:
+    """Return a draw that asks how many of the very many reviews of a product meet a condition, `least` or more.
+
+    A condition on opinions (`o`) has an `aspect`, the SQL of its name. The number is drawn first, so that rare ones are asked for as
+    often; the product and the aspect follow. Raises NothingToDraw.
+    """
+    needs_facts(world, "review_fact")
+    opinions = "" if aspect == "''" else "JOIN review_opinion o USING (review_id)"
+    told = f"FROM review r JOIN review_fact f USING (review_id) {opinions} WHERE r.status = 'Approved' AND {condition}"
+    query = f"""SELECT * FROM goods JOIN (SELECT r.product_id, {aspect} AS aspect, count(*) AS found {told} GROUP BY 1, 2)
+        USING (product_id) WHERE reviews >= ? AND found >= ? ORDER BY product_id, aspect"""
+    product = world.rng.choice(of_one_value(world, world.rows(shop.GOODS + query, LEAST, least), "found"))
+    query = f"SELECT r.detail {told} AND r.product_id = ? AND {aspect} = ? ORDER BY r.review_id"
+    texts = [row["detail"] for row in world.rows(query, product["product_id"], product["aspect"])]
+    slots = {"product": product["name"]} | ({"aspect": product["aspect"]} if opinions else {})
+    evidence = sorted({opening(text) for text in texts})
+    return counted(slots, [beginning(text) for text in texts], read(world, product), evidence, "I have counted them.")
 
 
 def faults_with(world: t.Sampler) -> t.Draw:
     """Count the reviewers who find fault with an aspect of a product."""
-    product = a_product(world)
-    candidates = {name: review_ids for name, review_ids in faults(world, product).items() if len(review_ids) >= 8}
-    aspect = world.rng.choice(sorted(candidates))
-    rows = [row for row in written_on(world, product) if row["review_id"] in candidates[aspect]]
-    return tally(world, product, rows, aspect=aspect)
+    return tally(world, "o.verdict = 0", aspect="o.name")
 
 
 def content_but_for(world: t.Sampler) -> t.Draw:
     """Count the reviewers who praise a product as a whole and find fault with an aspect."""
-    product = a_product(world)
-    content = [row for row in written_on(world, product) if row["rating"] >= 4]
-    candidates = {
-        name: [row for row in content if row["review_id"] in review_ids] for name, review_ids in faults(world, product).items()
-    }
-    aspect = world.rng.choice([name for name, review_ids in sorted(candidates.items()) if len(review_ids) >= 4])
-    return tally(world, product, candidates[aspect], least=4, aspect=aspect)
+    return tally(world, "o.verdict = 0 AND r.rating >= 4", least=2, aspect="o.name")
 
 
 def not_kept(world: t.Sampler) -> t.Draw:
     """Count the reviewers who got rid of a product."""
-    product = a_product(world)
-    gone = {"returned", "exchanged", "given away"}
-    return tally(world, product, [row for row in written_on(world, product) if row["outcome"] in gone])
+    return tally(world, "f.outcome IN ('returned', 'exchanged', 'given away')")
 
 
 def for_somebody_else(world: t.Sampler) -> t.Draw:
     """Count the reviews of a product that somebody else owns."""
-    product = a_product(world)
-    return tally(world, product, [row for row in written_on(world, product) if row["user"]])
+    return tally(world, "f.user != ''")
 
 
 def came_back(world: t.Sampler) -> t.Draw:
     """Count the reviews that their writers have added to."""
-    product = a_product(world)
-    return tally(world, product, [row for row in written_on(world, product) if row["edited_after"]])
+    return tally(world, "f.edited_after != ''")
 
 
 def cart_from_wishes(world: t.Sampler) -> t.Draw:

@@ -9,7 +9,7 @@ from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping.carts import PAYMENT_METHODS, TABLE, variants_of
 from webarena_gym.sites.shopping.carts import rule_discount as discount_of
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says, sum_of
+from webarena_gym.tasks.grounds import sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import ago, as_written, findable, joined, listed, now, rows_become
 from webarena_gym.templates.hard.shopping_goods import noun, own_cart, put
@@ -473,7 +473,10 @@ def pieces_before(world: t.Sampler) -> t.Draw:
 
 
 def within_budget(world: t.Sampler) -> t.Draw:
-    """Leave an order in the cart if it costs no more than a limit, shipping and discount included; both ends are as likely."""
+    """Leave an order in the cart if it costs no more than a limit, shipping and discount included, or else a part of it.
+
+    Both ends are as likely.
+    """
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
     chosen = sorted(world.rng.sample(goods, 3), key=lambda row: str(row["name"]))
     amounts = [world.rng.randint(1, 3) for _ in chosen]
@@ -498,15 +501,15 @@ def within_budget(world: t.Sampler) -> t.Draw:
         t.click("Apply Discount"),
     ]
     lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
-    slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit)}
+    extra = world.rng.randrange(len(chosen))  # the place of what is taken out again
+    slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit), "extra": chosen[extra]["name"]}
     evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]
-    if fits:
-        targets = zip(chosen, amounts, strict=True)
-        held = cart_holds(*((row["sku"], {}, amount) for row, amount in targets), coupon=rule["coupon_code"])
-        return t.Draw(slots, held, [*steps, t.leave("", f"It comes to {money(total)}.")], evidence=evidence)
-    check = t.all_of(t.not_achievable(), cart_holds())
-    steps = [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")]
-    return t.Draw(slots, check, steps, grounds={"N/A": says(money(subtotal - discount))}, evidence=evidence)
+    held = [(row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)]
+    if not fits:
+        del held[extra]
+        steps.append(t.click(nth("Remove", extra), f"It would come to {money(total)}."))
+    steps.append(t.leave("", "It is as it should be."))
+    return t.Draw(slots, cart_holds(*held, coupon=rule["coupon_code"]), steps, evidence=evidence)
 
 
 def order_by_memory(world: t.Sampler) -> t.Draw:
