@@ -208,8 +208,8 @@ def load(
 def load_version(split: str, version: int) -> tuple[Task, ...]:
     """Return the tasks of a split as a version of the suite has them. Raises TaskError for an unknown version or split.
 
-    Version 1 had other tasks in the splits "train", "validation" and "test" alone, some under ids that version 2 has as well: they are
-    kept as they were, and cannot be drawn again.
+    Version 1 had other tasks in all splits but "pictures", some under ids that version 2 has as well: they are kept as they were, and
+    cannot be drawn again.
     """
     expect_split(split)
     if version not in VERSIONS:

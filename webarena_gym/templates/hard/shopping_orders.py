@@ -504,7 +504,9 @@ def within_budget(world: t.Sampler) -> t.Draw:
     extra = world.rng.randrange(len(chosen))  # the place of what is taken out again
     slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit), "extra": chosen[extra]["name"]}
     evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]
-    held = [(row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)]
+    held: list[tuple[str, dict[str, str], int]] = [
+        (row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)
+    ]
     if not fits:
         del held[extra]
         steps.append(t.click(nth("Remove", extra), f"It would come to {money(total)}."))
