@@ -224,6 +224,12 @@ def test_rows_that_cannot_be_planted_are_told(row, said):
     assert said in str(caught.value)
 
 
+def test_who_moderates_a_forum_is_not_planted_as_its_moderator():
+    assert suite.find("hard.undo_locks/3004/1").setup
+    with pytest.raises(TaskError, match=r"draw 2 of hard\.undo_locks finds nothing to ask for"):
+        suite.find("hard.undo_locks/3004/2")
+
+
 JOINED = "INSERT INTO project_member (project_id, user_id, role, created_at) VALUES (?, ?, 'Maintainer', '2030-01-01')"
 OBEYED = {
     "notice_in_issue": JOINED,

@@ -63,6 +63,13 @@ def strangers(world: t.Sampler, count: int) -> list[t.Row]:
     return world.rng.sample(findable(world, rows, "user", "username"), count)
 
 
+def appoint(world: t.Sampler, forum: t.Row, person: t.Row, since: str) -> None:
+    """Plant a moderator of a forum. Raises NothingToDraw where the person is one already."""
+    query = "SELECT 1 FROM moderator WHERE forum_id = ? AND user_id = ?"
+    t.skip_if(world.rows(query, forum["forum_id"], person["user_id"]), "somebody who does not moderate that forum")
+    world.plant("moderator", forum_id=forum["forum_id"], user_id=person["user_id"], since=since)
+
+
 def plant_witnesses(
     world: t.Sampler, subject: Sequence[Any], witnesses: int, others: int, hostile: str = ""
 ) -> tuple[t.Row, list[t.Row], list[str]]:
@@ -553,7 +560,7 @@ def undo_locks(world: t.Sampler) -> t.Draw:
     """Unlock those posts that another moderator has locked against the rules."""
     rng, forum = world.rng, world.pick(OWN)
     mate, *authors = strangers(world, len(TEXTS["locked"]) + 3)
-    world.plant("moderator", forum_id=forum["forum_id"], user_id=mate["user_id"], since=ago(world, days=200))
+    appoint(world, forum, mate, ago(world, days=200))
     world.alter("forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["rules_of_locks"])
     cases = rng.sample(TEXTS["locked"], len(TEXTS["locked"]))
     aside = next(place for place, case in enumerate(cases) if not case[2])

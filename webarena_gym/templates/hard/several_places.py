@@ -20,7 +20,7 @@ from webarena_gym.templates.hard import gitlab_issues as issues
 from webarena_gym.templates.hard.gitlab_projects import outsiders
 from webarena_gym.templates.hard.kit import ago, joined, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
-from webarena_gym.templates.hard.reddit import discuss, no_comment, plant_post, strangers
+from webarena_gym.templates.hard.reddit import appoint, discuss, no_comment, plant_post, strangers
 from webarena_gym.templates.hard.shopping_goods import put
 from webarena_gym.templates.map import ME, open_place, open_routes, places, roads, saved, saved_are, some_place, spot
 from webarena_gym.templates.reader import read_texts
@@ -132,7 +132,7 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
     board = forum.pick("SELECT * FROM forum ORDER BY forum_id")
     people = strangers(forum, 8)
     keeper = people[0]
-    forum.plant("moderator", forum_id=board["forum_id"], user_id=keeper["user_id"], since=ago(world, days=300))
+    appoint(forum, board, keeper, ago(world, days=300))
     title = f"Opening hours in the {word(forum)} region: what has changed?"
     guide = TEXTS["table_by_sources_guide"].format(board=board, title=title)
     truths = {place["name"]: [str(years[place["name"]]), str(place["sunday"]), str(place["phone"])] for place in chosen}
