@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates import shopping as shop
 from webarena_gym.templates.hard.kit import ago, counted, findable, needs_facts, opening, rows_become
@@ -173,10 +174,11 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     rng = world.rng
     quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
     pair = rng.sample(world.rows(shop.GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
-    kept, gone = rng.sample(TEXTS["kept"], rng.randint(1, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
+    kept, gone = rng.sample(TEXTS["kept"], rng.randint(1, 12)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
     unknown = rng.sample(TEXTS["unknown"], 2)
-    names = rng.sample(TEXTS["names"], 14)
-    drawn = [(opinion, name, opinion in remainder) for opinion, name in zip([*remainder, *gone, *unknown], names, strict=False)]
+    opinions = [*kept, *gone, *unknown]
+    names = rng.sample(TEXTS["names"], len(opinions))
+    drawn = [(opinion, name, opinion in kept) for opinion, name in zip(opinions, names, strict=True)]
     rng.shuffle(drawn)
     for place, (opinion, name, _) in enumerate(drawn):
         plant_review(world, pair[place % 2], name, opinion, ago(world, days=6 + 17 * place))
@@ -241,33 +243,55 @@ def beginning(text: str) -> str:
     return text if len(text) < 240 else text[:240].rpartition(" ")[0]
 
 
-def tally(world: t.Sampler, condition: str, *, least: int = 8, aspect: str = "''") -> t.Draw:
-    """Return a draw that asks how many of the very many reviews of a product meet a condition, `least` or more.
+FAULT = "o.verdict = 0"
 
-    A condition on opinions (`o`) has an `aspect`, the SQL of its name. The number is drawn first, so that rare ones are asked for as
-    often; the product and the aspect follow. Raises NothingToDraw.
+
+def with_reviews(world: t.Sampler, condition: str, least: int) -> tuple[t.Row, list[t.Row]]:
+    """Draw a number, a product with so many reviews that meet a condition, and return it with these reviews.
+
+    For the condition FAULT, the product has an `aspect` that the reviews are about. Raises NothingToDraw.
     """
     needs_facts(world, "review_fact")
-    opinions = "" if aspect == "''" else "JOIN review_opinion o USING (review_id)"
+    opinions, aspect = ("JOIN review_opinion o USING (review_id)", "o.name") if condition == FAULT else ("", "''")
     told = f"FROM review r JOIN review_fact f USING (review_id) {opinions} WHERE r.status = 'Approved' AND {condition}"
     query = f"""SELECT * FROM goods JOIN (SELECT r.product_id, {aspect} AS aspect, count(*) AS found {told} GROUP BY 1, 2)
         USING (product_id) WHERE reviews >= ? AND found >= ? ORDER BY product_id, aspect"""
     product = world.rng.choice(of_one_value(world, world.rows(shop.GOODS + query, LEAST, least), "found"))
-    query = f"SELECT r.detail {told} AND r.product_id = ? AND {aspect} = ? ORDER BY r.review_id"
-    texts = [row["detail"] for row in world.rows(query, product["product_id"], product["aspect"])]
-    slots = {"product": product["name"]} | ({"aspect": product["aspect"]} if opinions else {})
-    evidence = sorted({opening(text) for text in texts})
-    return counted(slots, [beginning(text) for text in texts], read(world, product), evidence, "I have counted them.")
+    query = f"SELECT r.* {told} AND r.product_id = ? AND {aspect} = ? ORDER BY r.review_id"
+    return product, world.rows(query, product["product_id"], product["aspect"])
+
+
+def tally(world: t.Sampler, condition: str) -> t.Draw:
+    """Return a draw that asks how many of the very many reviews of a product meet a condition, eight or more.
+
+    The number is drawn first, so that rare ones are asked for as often. Raises NothingToDraw.
+    """
+    product, rows = with_reviews(world, condition, 8)
+    begun, evidence = [beginning(row["detail"]) for row in rows], sorted({opening(row["detail"]) for row in rows})
+    slots = {"product": product["name"]} | ({"aspect": product["aspect"]} if product["aspect"] else {})
+    return counted(slots, begun, read(world, product), evidence, "I have counted them.")
 
 
 def faults_with(world: t.Sampler) -> t.Draw:
     """Count the reviewers who find fault with an aspect of a product."""
-    return tally(world, "o.verdict = 0", aspect="o.name")
+    return tally(world, FAULT)
 
 
 def content_but_for(world: t.Sampler) -> t.Draw:
-    """Count the reviewers who praise a product as a whole and find fault with an aspect."""
-    return tally(world, "o.verdict = 0 AND r.rating >= 4", least=2, aspect="o.name")
+    """Count the reviewers who find fault with an aspect of a product and praise it as a whole, and those who do not praise it."""
+    product, rows = with_reviews(world, FAULT, 6)
+    parts = [[row for row in rows if (row["rating"] >= 4) == is_content] for is_content in (True, False)]
+    numbers = [str(len(part)) for part in parts]
+    t.skip_if("0" in numbers or numbers[0] == numbers[1], "complaints of both kinds, in different numbers")
+    answer, others = "; ".join(numbers), [f"{len(parts[0]) + 1}; {numbers[1]}", f"{numbers[0]}; {len(parts[1]) + 1}"]
+    check = t.with_form(t.answer(fuzzy_match=answer), ordered=True)
+    grounds = {
+        number: number_of(*(beginning(row["detail"]) for row in part)) for number, part in zip(numbers, parts, strict=True)
+    }
+    steps = [*read(world, product), t.leave(answer, "I have counted both kinds.")]
+    evidence = sorted({opening(row["detail"]) for row in rows})
+    slots = {"product": product["name"], "aspect": product["aspect"]}
+    return t.Draw(slots, check, steps, wrong_answers=others, grounds=grounds, evidence=evidence)
 
 
 def not_kept(world: t.Sampler) -> t.Draw:
