@@ -23,9 +23,9 @@ def my_name(world: t.Sampler) -> str:
 
 def of_one_value(world: t.Sampler, rows: Iterable[t.Row], column: str) -> list[t.Row]:
     """Draw one of the values that a column has, each as likely as the others, and return the rows that have it."""
-    found = list(rows)
-    value = world.rng.choice(sorted({row[column] for row in found}))
-    return [row for row in found if row[column] == value]
+    candidates = list(rows)
+    value = world.rng.choice(sorted({row[column] for row in candidates}))
+    return [row for row in candidates if row[column] == value]
 
 
 def amounts(cents: Sequence[int]) -> list[str]:

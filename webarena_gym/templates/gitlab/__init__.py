@@ -151,14 +151,14 @@ def next_iid(world: t.Sampler, table: str, project_id: int) -> int:
 
 
 def topics_known() -> dict[str, str]:
-    """Return the topics of issues and merge requests, each with the words of it that stand in titles."""
+    """Return the topics of issues and merge requests, each with the words by which titles name it."""
     known = pools()
     topics = {f"the {word}": word for word in known["components"]}
     topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
     return topics | {f"the {part}": part for part in parts_of_programs()}  # what issues of large worlds are about
 
 
-def unmentioned(world: t.Sampler, row: t.Row) -> str:
+def absent_topic(world: t.Sampler, row: t.Row) -> str:
     """Draw a topic that no issue of a row's project mentions. Raises NothingToDraw."""
     query = "SELECT lower(title || ' ' || description) FROM issue WHERE project_id = ? ORDER BY iid"
     texts = [text for (text,) in world.rows(query, row["project_id"])]

@@ -175,9 +175,9 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
         looks += open_route(one["name"], two["name"], FOOT)
         looks += open_place(two["name"], "When is it open?")
     evidence = [*(duration(way) for way in ways), *(row["saturday"] for row in stops)]
-    wanted, seen = (stops, "All of them are open in time.") if is_possible else ([start], "One of them is closed then.")
-    check = saved_are({**own, **{row["place_id"]: note for row in wanted}})
-    steps = [*looks, *joined(*(save(row["name"], note) for row in wanted)), t.leave("", seen)]
+    stored, reason = (stops, "All of them are open in time.") if is_possible else ([start], "One of them is closed then.")
+    check = saved_are({**own, **{row["place_id"]: note for row in stored}})
+    steps = [*looks, *joined(*(save(row["name"], note) for row in stored)), t.leave("", reason)]
     return t.Draw(slots, check, steps, evidence=evidence)
 
 

@@ -253,11 +253,11 @@ def with_reviews(world: t.Sampler, condition: str, least: int) -> tuple[t.Row, l
     """
     needs_facts(world, "review_fact")
     opinions, aspect = ("JOIN review_opinion o USING (review_id)", "o.name") if condition == FAULT else ("", "''")
-    told = f"FROM review r JOIN review_fact f USING (review_id) {opinions} WHERE r.status = 'Approved' AND {condition}"
-    query = f"""SELECT * FROM goods JOIN (SELECT r.product_id, {aspect} AS aspect, count(*) AS found {told} GROUP BY 1, 2)
+    reviews = f"FROM review r JOIN review_fact f USING (review_id) {opinions} WHERE r.status = 'Approved' AND {condition}"
+    query = f"""SELECT * FROM goods JOIN (SELECT r.product_id, {aspect} AS aspect, count(*) AS found {reviews} GROUP BY 1, 2)
         USING (product_id) WHERE reviews >= ? AND found >= ? ORDER BY product_id, aspect"""
     product = world.rng.choice(of_one_value(world, world.rows(shop.GOODS + query, LEAST, least), "found"))
-    query = f"SELECT r.* {told} AND r.product_id = ? AND {aspect} = ? ORDER BY r.review_id"
+    query = f"SELECT r.* {reviews} AND r.product_id = ? AND {aspect} = ? ORDER BY r.review_id"
     return product, world.rows(query, product["product_id"], product["aspect"])
 
 
