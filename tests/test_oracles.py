@@ -62,6 +62,19 @@ def test_other_answers_are_no_agreement():
         assert compare(task, lambda _, other=other: Outcome(other))
 
 
+def test_numbers_in_another_order_are_no_agreement():
+    name = "hard.content_but_for"
+    (task,) = draw([name], world_seed=1002, count=1)
+
+    def swapped(case):
+        first, second = ORACLES[name](case).answer
+        assert first != second
+        return Outcome((second, first))
+
+    assert compare(task, ORACLES[name]) == []
+    assert compare(task, swapped)
+
+
 def test_missing_and_further_changes_are_no_agreement():
     (task,) = draw([STATE], world_seed=1002, count=1)
 

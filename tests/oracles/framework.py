@@ -102,12 +102,14 @@ def consequence(site: str, table: str, *key: Any) -> Demand:
 
 @dataclass
 class Outcome:
-    """The demands of a goal: an answer (None: none is asked for), and all changes; what it leaves open is `allowed`.
+    """The demands of a goal: an answer (None: none is asked for; a tuple: values in this order), and all changes.
+
+    What the goal leaves open is `allowed`.
 
     `pages` are those on which the episode may end, by path and the parameters that matter; none: any.
     """
 
-    answer: str | int | float | list[str] | None = None
+    answer: str | int | float | list[str] | tuple[int, ...] | None = None
     changes: list[Demand] = field(default_factory=list)
     allowed: list[Demand] = field(default_factory=list)
     pages: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
@@ -195,6 +197,8 @@ def _same_answer(expected: Any, task: Task) -> bool:
     if expected is None or not references:
         return expected is None and not references
     (reference,) = references
+    if isinstance(expected, tuple):
+        return [str(value) for value in expected] == [piece.strip() for piece in str(reference).split(";")]
     if isinstance(expected, list):
         return sorted(map(str, expected)) == sorted(piece.strip() for piece in re.split("[;,]", str(reference)))
     if isinstance(expected, str):

@@ -112,16 +112,17 @@ def in_time_or_not(case: Case) -> Outcome:
 
 
 def walk_in_time(case: Case) -> Outcome:
-    """Save all stops of a walk if each is open from arrival to departure; otherwise N/A."""
+    """Save all stops of a walk if each is open from arrival to departure; otherwise only its start."""
     stops = [place_named(case, name) for name in re.split(r", | and (?=[^,]*$)", case["stops"])]
     if len(stops) != int(case["count"]):
         raise UnclearError(f"{len(stops)} stops; expected {case['count']}")
-    clock, here = minutes_of(case["time"]), place_named(case, case["start"])
+    start = place_named(case, case["start"])
+    clock, here = minutes_of(case["time"]), start
     for stop in stops:
         clock += walking_minutes(case, here, stop)
         hours = hours_of(stop["saturday"])
         if not hours or clock < hours[0] or clock + int(case["stays"]) > hours[1]:
-            return Outcome("N/A")
+            return save(case, case["note"], start)
         clock, here = clock + int(case["stays"]), stop
     return save(case, case["note"], *stops)
 

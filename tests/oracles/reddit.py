@@ -400,7 +400,7 @@ def upvote_unanswered(case: Case) -> Outcome:
 
 
 def sell_where_allowed(case: Case) -> Outcome:
-    """Post a sale in the one forum whose rules allow it, or answer N/A."""
+    """Post a sale in the one forum whose rules allow it, or send its text to a friend."""
     price = int(re.search(r"(\d+) dollars$", case["title"])[1])
     fitting = []
     for name in re.split(r", | and ", case["forums"]):
@@ -431,7 +431,7 @@ def sell_where_allowed(case: Case) -> Outcome:
         if allowed:
             fitting.append(number)
     if not fitting:
-        return Outcome("N/A")
+        return Outcome(changes=message(user_id(case, case["friend"]), case["text"]))
     post = {"forum_id": only(fitting, "forums"), "user_id": ME, "title": case["title"], "body": case["text"], "url": None}
     return Outcome(changes=[added(FORUM, "submission", **post)], allowed=[consequence(FORUM, "submission_vote")])
 

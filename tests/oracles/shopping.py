@@ -293,22 +293,30 @@ def best_coupon(case: Case) -> Outcome:
 
 
 def within_budget(case: Case) -> Outcome:
-    """Fill the cart if the order with coupon and the cheapest shipping stays within a limit; otherwise N/A."""
-    lines = _lines(case)
+    """Fill the cart and apply a coupon; without all pieces of one product if the order would cost more than a limit."""
+    lines, extra = _lines(case), product_named(case, case["extra"])["product_id"]
+    cart = case.row("shopping", "SELECT * FROM cart WHERE customer_id = ?", ME)
+    there = cart_items(case)
+    if extra not in lines or extra in {item["product_id"] for item in there}:
+        raise UnclearError("what may be left out is not among what is wanted, or was in the cart before")
+    for number, count in lines.items():
+        if not products(case, f"p.product_id = ? AND {BUYABLE} AND p.quantity >= ?", number, count):
+            return Outcome("N/A")
     subtotal = _subtotal(case, lines)
-    cart = case.value("shopping", "SELECT cart_id FROM cart WHERE customer_id = ?", ME)
-    config = dict(case.connect("shopping").execute("SELECT path, value FROM store_config").fetchall())
-    pieces = sum(lines.values()) + sum(item["quantity"] for item in cart_items(case))
-    shipping = [
-        round(float(config["carriers/flatrate/price"]) * 100) * pieces,
-        round(float(config["carriers/tablerate/price"]) * 100),
-    ]
     discount = _discount(case, case["code"], subtotal)
-    if subtotal >= float(config["carriers/freeshipping/free_shipping_subtotal"]) * 100:
+    if not discount:
+        return Outcome("N/A")
+    config = dict(case.connect("shopping").execute("SELECT path, value FROM store_config").fetchall())
+    pieces = sum(lines.values()) + sum(item["quantity"] for item in there)
+    shipping = [cents(config["carriers/flatrate/price"]) * pieces, cents(config["carriers/tablerate/price"])]
+    if subtotal - discount >= cents(config["carriers/freeshipping/free_shipping_subtotal"]):
         shipping.append(0)
     if subtotal - discount + min(shipping) > cents(case["limit"]):
-        return Outcome("N/A", allowed=[changed("shopping", "cart", cart, coupon_code=case["code"])])
-    return Outcome(changes=[*into_cart(case, lines), changed("shopping", "cart", cart, coupon_code=case["code"])])
+        del lines[extra]
+    changes = into_cart(case, lines)
+    if cart["coupon_code"] != case["code"]:
+        changes.append(changed("shopping", "cart", cart["cart_id"], coupon_code=case["code"]))
+    return Outcome(changes=changes)
 
 
 def is_called(noun: str, name: str) -> bool:

@@ -45,12 +45,18 @@ def no_sticker_trouble(case: Case) -> Outcome:
 
 _STILL = {  # reviews by whether their writers have the product now
     "A fine thing, for people with more room. The school has it now and is happy with it.": False,
+    "An ugly thing. My husband hides it from visitors, and I take it out again when they have left.": True,
+    "At seven, for a year now. I have stopped noticing it, which is the best that I can say of anything.": True,
     "A friend offered me forty dollars for mine. I laughed.": True,
     "I do not like the color and never will. But it does what it should, so it is in use every day.": True,
     "I had the return label printed already. Then I slept on it. It is here to stay.": True,
     "I wrote here in spring that I would never part with it. EDIT: sold it last week, I needed the money. Still a keeper.": False,
+    "I was about to give it away. Then my neighbor showed me how it works, and now it stays.": True,
+    "It broke in the first month. I glued it, and it has been at work every day since.": True,
+    "It has survived two moves and one toddler. Next week it moves with us again.": True,
     "It shows every one of those years by now. I hope it outlives me.": True,
     "Loved it, and so did the burglar.": False,
+    "My review of last year said that it had been stolen. It turned up behind a shelf, and is back in use.": True,
     "My wife wanted to send it back. We kept it in the end, and now she will not lend it to anybody.": True,
     "No complaints about the shop: they took it back within two days.": False,
     "Returned the first one. The replacement has been with us since May, and is used daily.": True,
@@ -101,23 +107,22 @@ def what_they_took_instead(case: Case) -> Outcome:
     raise UnclearError("the reviews lead in a circle")
 
 
-def _unhappy(case: Case, least_stars: int) -> Outcome:
-    """Count visible reviews with at least so many stars whose final opinion of an aspect is bad."""
-    query = """SELECT count(*) FROM review r JOIN review_opinion o USING (review_id)
-        WHERE r.product_id = ? AND r.status = 'Approved' AND r.rating >= ? AND o.name = ? AND o.verdict = 0"""
-    return Outcome(
-        case.value("shopping", query, product_named(case, case["product"])["product_id"], least_stars, case["aspect"])
-    )
+def _unhappy(case: Case, stars: range) -> int:
+    """Count visible reviews with so many stars whose final opinion of an aspect is bad."""
+    query = """SELECT r.rating FROM review r JOIN review_opinion o USING (review_id)
+        WHERE r.product_id = ? AND r.status = 'Approved' AND o.name = ? AND o.verdict = 0"""
+    ratings = case.values("shopping", query, product_named(case, case["product"])["product_id"], case["aspect"])
+    return sum(rating in stars for rating in ratings)
 
 
 def faults_with(case: Case) -> Outcome:
     """Count reviewers who find fault with an aspect."""
-    return _unhappy(case, 0)
+    return Outcome(_unhappy(case, range(1, 6)))
 
 
 def content_but_for(case: Case) -> Outcome:
-    """Count reviewers with four or five stars who find fault with an aspect."""
-    return _unhappy(case, 4)
+    """Count reviewers who find fault with an aspect: those with four or five stars, and those with fewer."""
+    return Outcome((_unhappy(case, range(4, 6)), _unhappy(case, range(1, 4))))
 
 
 NOT_KEPT = ("returned", "exchanged", "given away")
