@@ -149,8 +149,8 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
     near = "EXISTS (SELECT 1 FROM street s WHERE s.street_id = p.street_id AND s.town_id = ?)"
     town = world.value("SELECT town_id FROM street WHERE street_id = ?", start["street_id"])
     around = places(world, f"{_OPEN_LONG} AND saturday LIKE '%-%' AND saturday != weekdays AND {near}", town)
-    stops = rng.sample([row for row in around if row["place_id"] not in own], 4)
-    t.skip_if(start["place_id"] in own, "a start that is not saved")
+    stops = rng.sample([row for row in around if row["place_id"] not in saved_places], 4)
+    t.skip_if(start["place_id"] in saved_places, "a start that is not saved")
     ways = [route(world, FOOT, one, two).minutes for one, two in zip([start, *stops], stops, strict=False)]
     t.skip_if(not all(4 <= way <= 75 for way in ways), "a walk from place to place")
     is_possible = rng.random() < 0.5
@@ -176,7 +176,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
         looks += open_place(two["name"], "When is it open?")
     evidence = [*(duration(way) for way in ways), *(row["saturday"] for row in stops)]
     stored, reason = (stops, "All of them are open in time.") if is_possible else ([start], "One of them is closed then.")
-    check = saved_are({**own, **{row["place_id"]: note for row in stored}})
+    check = saved_are({**saved_places, **{row["place_id"]: note for row in stored}})
     steps = [*looks, *joined(*(save(row["name"], note) for row in stored)), t.leave("", reason)]
     return t.Draw(slots, check, steps, evidence=evidence)
 

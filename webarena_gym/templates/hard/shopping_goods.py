@@ -174,11 +174,11 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     rng = world.rng
     quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
     pair = rng.sample(world.rows(shop.GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
-    kept, gone = rng.sample(TEXTS["kept"], rng.randint(1, 12)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
+    still_owned, gone = rng.sample(TEXTS["kept"], rng.randint(1, 12)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
     unknown = rng.sample(TEXTS["unknown"], 2)
-    opinions = [*kept, *gone, *unknown]
+    opinions = [*still_owned, *gone, *unknown]
     names = rng.sample(TEXTS["names"], len(opinions))
-    drawn = [(opinion, name, opinion in kept) for opinion, name in zip(opinions, names, strict=True)]
+    drawn = [(opinion, name, opinion in still_owned) for opinion, name in zip(opinions, names, strict=True)]
     rng.shuffle(drawn)
     for place, (opinion, name, _) in enumerate(drawn):
         plant_review(world, pair[place % 2], name, opinion, ago(world, days=6 + 17 * place))
