@@ -34,7 +34,6 @@ _ENCODINGS = {
 }
 _CODECS = {"Shift_JIS": "cp932", "EUC-KR": "cp949"}  # of Python, where it has another name
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_ASCII_SPACE = " \t\n\f\r"
 _TEXTS = etree.XPath("descendant::text()[not(ancestor::textarea) and not(ancestor::script) and not(ancestor::style)]")
 _WORD = re.compile("([^ \\t\u00ad\u200b-]*[\u00ad\u200b-]+|[^ \\t\u00ad\u200b-]+)?([ \\t]*)")
 _WIDTHLESS = re.compile("[\u00ad\u200b]")
