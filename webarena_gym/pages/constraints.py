@@ -8,7 +8,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv6Address
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lxml.html import HtmlElement
@@ -21,6 +23,9 @@ from webarena_gym.pages.input_values import (
     domain_to_ascii,
     step_range,
 )
+
+if TYPE_CHECKING:
+    from regress import Regex
 
 DefaultValue = Callable[[HtmlElement], str | None]
 """Returns the value that a control had before the user edited it; None if the user has not edited it."""
@@ -199,10 +204,24 @@ def _ipv4_number(label: str) -> int:
 
 
 def _matches(pattern: str, text: str) -> bool:
+    """Return True if a text has the form of a `pattern`; one that is no regular expression of JavaScript's flag v is ignored.
+
+    https://html.spec.whatwg.org/multipage/input.html#the-pattern-attribute
+    """
+    expression = _compiled_pattern(pattern)
+    return expression is None or expression.find(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled_pattern(pattern: str) -> "Regex | None":
+    from regress import Regex, RegressError  # noqa: PLC0415 - few pages have patterns
+
+    # With the flag v alone, regress accepts unknown escapes such as "\\h", which JavaScript refuses.
     try:
-        return re.fullmatch(pattern, text) is not None
-    except re.error:
-        return True  # browsers ignore an invalid pattern
+        Regex(pattern, "uv")
+        return Regex(f"^(?:{pattern})$", "uv")
+    except RegressError:
+        return None
 
 
 def _range_problem(control: HtmlElement, type_name: str, text: str, default_value: str | None) -> str:
