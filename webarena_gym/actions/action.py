@@ -52,7 +52,7 @@ class Action:
 
     What is done with mouse and keyboard at places in the window has `points`, in pixels from its upper left corner: the place, the path
     of a drag, or () for where the mouse is. A `by` is how many pixels to scroll, to the right and down; the `argument` of a click or scroll are
-    then the keys that are held, such as "Control+Shift".
+    then the keys that are held, such as "Control+Shift". The `by` of a key that is pressed n times is (0, n).
     """
 
     kind: Kind

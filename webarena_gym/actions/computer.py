@@ -28,6 +28,7 @@ NOTCH = 100
 """Pixels of one step of the mouse wheel, in which Anthropic and UI-TARS count."""
 
 _FAR = 1e6  # pixels
+_MAX_REPEAT = 100  # presses of a key in one action, as in Anthropic's own tool
 _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _NUMBERS_OF_A_BOX = 4
 _ACTION = re.compile(r"^[ \t]*Action:", re.MULTILINE)
@@ -145,7 +146,8 @@ class Computer(Dialect):
         if keys is not None:
             action = Action(Kind.PRESS, argument=keys, points=())
         is_known = action.points is not None or action.kind in (Kind.WAIT, Kind.GOTO, Kind.EXIT)
-        if action.element is not None or not is_known:
+        is_repeated = action.kind is Kind.PRESS and action.by is not None and self.vendor not in ("anthropic", "qwen")
+        if action.element is not None or not is_known or is_repeated:
             raise ValueError(f"the computer dialect cannot express {action}")
         writers = {"openai": self._openai, "anthropic": self._anthropic, "ui-tars": self._ui_tars, "qwen": self._anthropic}
         return writers[self.vendor](action)
@@ -170,6 +172,9 @@ class Computer(Dialect):
                 return Action(Kind.SCROLL, argument=_held(given), points=self._places(given), by=_distance(name, given))
             case "keypress" | "key" | "hotkey" | "press":
                 keys = _chord(next((given[each] for each in ("keys", "key", "text") if each in given), ""))
+                count = _repeat(given)
+                if count > 1:
+                    return Action(Kind.PRESS, argument=keys, points=(), by=(0, count))
                 return _SHORTCUTS.get(keys) or Action(Kind.PRESS, argument=keys, points=())
             case "type":
                 return Action(Kind.WRITE, argument=_text(given, name), points=())
@@ -291,7 +296,8 @@ class Computer(Dialect):
                 said = {"action": "scroll", **place, "scroll_direction": way, "scroll_amount": amount, **held}
             case Kind.PRESS:
                 keys = self._keys(argument)
-                said = {"action": "key"} | ({"keys": keys} if is_qwen else {"text": "+".join(keys)})
+                repeat = {} if action.by is None else {"repeat": action.by[1]}
+                said = {"action": "key"} | ({"keys": keys} if is_qwen else {"text": "+".join(keys)}) | repeat
             case Kind.WRITE:
                 said = {"action": "type", "text": argument}
             case Kind.WAIT:
@@ -377,6 +383,10 @@ def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, A
         is_named = isinstance(given.get("action"), str) or isinstance(given.get("type"), str)
         yield from _unwrapped(given if is_named else {**given, "type": value.get("name")}, depth - 1)
         return
+    if isinstance(value.get("actions"), list) and value["actions"] and not isinstance(value.get("action"), str):
+        value = {
+            key: part for key, part in value.items() if key != "action"
+        }  # OpenAI: the list replaces the one action beside it
     inner = [
         value[key]
         for key in ("action", "actions", "content", "output", "tool_calls", "function")
@@ -392,6 +402,14 @@ def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, A
             yield from _unwrapped(each, depth - 1)
     elif isinstance(kind, str):
         yield kind, value
+
+
+def _repeat(given: Mapping[str, Any]) -> int:
+    """Return how often a key is pressed (Anthropic's `repeat`). Raises ActionError."""
+    count = _number(given.get("repeat", 1), "repeat")
+    if count not in range(1, _MAX_REPEAT + 1):
+        raise ActionError(f"repeat is {given['repeat']!r}; expected a whole number from 1 to {_MAX_REPEAT}")
+    return int(count)
 
 
 def _number(value: Any, what: str) -> float:

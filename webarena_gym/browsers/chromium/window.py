@@ -126,7 +126,8 @@ async def _type(tab: Tab, action: Action) -> str:
     keyboard, text = tab.page.keyboard, action.argument or ""
     focus = await tab.evaluate(_WINDOW, "hit", None)
     if action.kind is Kind.PRESS:
-        await keyboard.press(text)
+        for _ in range(action.by[1] if action.by else 1):
+            await keyboard.press(text)
         return f"the form was not sent: {focus['problem']}" if text == "Enter" and focus["problem"] else ""
     if focus["isTextField"] and not tab.is_scripted:  # no script could notice that no keys are pressed
         for number, line in enumerate(text.split("\n")):
