@@ -106,7 +106,7 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
 @pytest.mark.parametrize(("header", "pages", "problem"), [
     ({"observation": "axtree"}, 2, ""),
     ({"dialect": "browsergym"}, 1, "has different pages"),  # it has no exit()
-    ({"scale": "large"}, 0, "not known here"),
+    ({"scale": "large"}, 0, "settings of its env are unknown"),
 ])  # fmt: skip
 def test_pages_are_played_in_an_env_of_the_header_as_far_as_it_answers_so(tmp_path, header, pages, problem):
     record = {"task_id": "shopping.cart_add/1000/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"]}
@@ -318,8 +318,8 @@ def test_pages_that_are_not_seen_again_are_left_out_and_it_is_told(shop_tasks, e
         empty = replayer.replay(task, replace(episode, steps=()))
     assert (len(half.pages), half.problem) == (1, "From step 2 on, the current env has different pages.")
     assert (none.pages, none.problem) == ([], "From step 1 on, the current env has different pages.")
-    assert (other.pages, other.problem) == ([], "Its env showed pages in a way that is not known here.")
-    assert (unknown.pages, unknown.problem) == ([], "Its task is of no world that can be drawn here.")
+    assert (other.pages, other.problem) == ([], "The settings of its env are unknown.")
+    assert (unknown.pages, unknown.problem) == ([], "Its task does not belong to a generated world.")
     assert (empty.pages, empty.problem) == ([], "It has no steps.")
 
 

@@ -78,7 +78,7 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
     deeper(ids).logits.square().mean().backward()
     inserted = deeper.base_model.layers[1:3]
     assert all(layer.self_attn.o_proj.weight.grad.abs().max() > 0 for layer in inserted)
-    with pytest.raises(ValueError, match="inserted_layers=2 needs a trained model"):
+    with pytest.raises(ValueError, match="inserted_layers is 2; expected 0 with model="):
         BCSettings(out=Path("new"), inserted_layers=2)
 
 

@@ -190,7 +190,7 @@ RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
     ({"constrained": True, **RECOMPUTED}, "contexts is 'released'; expected another"),
     ({"constrained": True, "vllm": "http://127.0.0.1:1"}, "vllm is .*; expected --old-logprobs recomputed"),
     ({"constrained": True, "cluster": "local"}, "cluster is 'local'"),
-    ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
+    ({"contexts": "released"}, "old_logprobs 'sampled'; expected 'recomputed'"),
     ({**RECOMPUTED, "history": "full"}, "history 'compressed'"),
     ({"cluster": "local", "workers": 2}, "workers is 2; expected 0 with a cluster"),
     ({"updates": -1}, "updates is -1; expected at least 0"),
