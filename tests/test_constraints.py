@@ -138,7 +138,7 @@ def walk(automaton, rng, limit):
     """A random response, ended or None."""
     state, ids = automaton.start, []
     while len(ids) < limit:
-        token = rng.choice(state.allowed.tolist())
+        token = rng.choice(state.allowed_ids.tolist())
         state = state.advance(token)
         if state is None:
             return ids
@@ -191,7 +191,7 @@ def test_a_small_language_has_just_the_texts_that_all_tokens_spell(kind):
     found, pending = set(), [((), automaton.start)]
     while pending:
         ids, state = pending.pop()
-        for token in state.allowed.tolist():
+        for token in state.allowed_ids.tolist():
             if (after := state.advance(token)) is None:
                 found.add(tokenizer.decode(ids))
             else:
@@ -337,7 +337,7 @@ def test_the_allowed_tokens_are_found_in_linear_time(text):
             for byte in b'exit(message="':
                 state = state.advance(known.ids[bytes((byte,))][0])
             for _ in range(20):
-                state = (state or automaton.start).advance(rng.choice((state or automaton.start).allowed.tolist()))
+                state = (state or automaton.start).advance(rng.choice((state or automaton.start).allowed_ids.tolist()))
 
         return find
 
@@ -406,7 +406,7 @@ def test_probabilities_of_the_allowed_tokens_add_up_to_one_and_others_have_none(
     model, tokenizer, encoder = made
     constraints = Constraints(encoder)
     state = constraints.for_page("Open the bag", PAGE).start
-    responses = [(token,) for token in state.allowed.tolist()]
+    responses = [(token,) for token in state.allowed_ids.tolist()]
     trained, _ = tiny.language_model(model, tokenizer, constrained=True, sharing="rows")
     ((_, values),) = trained.logprobs(answers([PAGE] * len(responses), responses))
     assert torch.cat(values).exp().sum().item() == pytest.approx(1.0, abs=1e-5)
@@ -433,7 +433,7 @@ def test_greedy_replies_take_the_most_likely_allowed_token(made):
     states = constraints.for_page("Open the bag", PAGE).response_states(one.response_ids)
     for place, state in enumerate(states):
         logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
-        assert ids[place] == state.allowed[logits[state.allowed].argmax()]
+        assert ids[place] == state.allowed_ids[logits[state.allowed_ids].argmax()]
 
 
 STARTER = Path(agents.__file__).parent / "checkpoints" / "language-model-1.7m"

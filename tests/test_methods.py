@@ -147,7 +147,7 @@ FORKS = "expected none of them with forks or searches"
     ("tsr", {"staleness": 1}, FORKS),
     ("grpo", {"advantages": "forks", "staleness": 1}, FORKS),
     ("tsr", {"search_width": 0}, "search_width is 0; expected at least 1"),
-    ("tsr", {"advantages": "forks"}, "advantages are 'forks'"),
+    ("tsr", {"advantages": "forks"}, "advantages is 'forks'"),
     ("starpo", {"starpo_kept": 0.0}, r"starpo_kept is 0\.0; expected more than 0"),
     ("webrl", {"constrained": True}, "method is 'webrl'; expected another with constrained replies"),
 ])  # fmt: skip

@@ -412,7 +412,7 @@ class ConstraintState:
         self._automaton, self._position = automaton, position
 
     @cached_property
-    def allowed(self) -> Tensor:
+    def allowed_ids(self) -> Tensor:
         """The ids of the tokens allowed next, in ascending order, shape (A,). A stop token ends the reply."""
         with torch.inference_mode(mode=False):  # the learner reuses the tensor that the sampler created
             return torch.tensor(sorted(self._next), dtype=torch.int64)

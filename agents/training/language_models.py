@@ -129,7 +129,7 @@ class LanguageModel:
                 states += self.constraints.for_page(goal, page).response_states(sample.response_ids)
             # Samples with a common position have equal prompts, and thus equal states at this position.
             state_by_position = dict(zip(batch.predictors.tolist(), states, strict=True))
-            allowed = tuple((position, state.allowed) for position, state in state_by_position.items())
+            allowed = tuple((position, state.allowed_ids) for position, state in state_by_position.items())
             constrained_batches.append(replace(batch, allowed=allowed))
         return constrained_batches
 

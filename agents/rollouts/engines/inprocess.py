@@ -200,7 +200,9 @@ class InProcessEngine:
     def _sample_tokens(self, sequences: Sequence[decoding.ActiveSequence], logits_NV: Tensor) -> list[decoding.ActiveSequence]:
         """Sample the next token of each sequence, and return the finished sequences. Their completions are added."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
-        constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
+        constrained = [
+            (row, sequence.state.allowed_ids) for row, sequence in enumerate(sequences) if sequence.state is not None
+        ]
         tokens, logprobs = self._sample_from(mask_disallowed(logits_NV, constrained) if constrained else logits_NV, draws)
         finished = []
         for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
