@@ -179,7 +179,7 @@ class TaskSettings(TrainingWorlds, EnvSettings):
         expect_least(self, per_template=1)
         self.expect_training_worlds("worlds", self.worlds)
         if self.templates:
-            task_suite.named(self.templates, read_application(self.application) if self.application else None)
+            task_suite.select_templates(self.templates, read_application(self.application) if self.application else None)
 
     def expect_training_worlds(self, name: str, worlds: Iterable[int | None], *, allowed_split: str = "") -> None:
         if not self.application:  # an application has no held-out worlds; its seeds are not seeds of worlds

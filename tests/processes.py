@@ -34,7 +34,7 @@ def pid_of(copy):
         found[int(told["Pid"])] = (int(told["PPid"]), [int(number) for number in told["NSpid"].split()])
     children = {copy._host._process.pid}
     while children:
-        if numbers := [pid for pid in children if copy._pid in found[pid][1][copy._host.is_enclosed * 2 :][:1]]:
+        if numbers := [pid for pid in children if copy._pid in found[pid][1][copy._host.is_isolated * 2 :][:1]]:
             return numbers[0]
         children = {pid for pid, (parent, _) in found.items() if parent in children}
     raise LookupError("it has ended")

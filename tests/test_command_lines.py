@@ -380,7 +380,7 @@ def test_options_of_one_meaning_are_spelled_alike():
     (["mcp", "--http", "99999"], "99999"),
     (["mcp", "--task", "nope"], "'nope'"),
     (["evaluate", "--agent", "nope"], "'nope'"),
-    (["evaluate", "--agent", "nope.py:f"], "the agent is 'nope.py:f', whose file is 'nope.py', which is not there"),
+    (["evaluate", "--agent", "nope.py:f"], "the agent is 'nope.py:f', whose file is 'nope.py', which does not exist"),
     (["evaluate", "--agent", f"{__file__[:-4]}.py:f"], f"did you mean {__file__!r}"),
     (["evaluate", "--agent", "nope:f"], "the agent is 'nope:f', whose module is not installed; expected module:callable"),
     (["evaluate", "--agent", "command:/nowhere/player"], "/nowhere/player"),
@@ -470,7 +470,7 @@ def raising(error):
     (SystemExit(2), 2), (SystemExit("x"), 1), (SystemExit(), 0),
 ], ids=repr)  # fmt: skip
 def test_errors_have_a_status_and_a_line(capsys, monkeypatch, error, code):
-    monkeypatch.setattr("webarena_gym.console._OURS", ("tests", "webarena_gym"))
+    monkeypatch.setattr("webarena_gym.console._OWN_PACKAGES", ("tests", "webarena_gym"))
     assert console.status("prog", raising(error)) == code
     said = capsys.readouterr().err
     assert said.count("\n") == (1 if "x" in str(error) else 0)

@@ -72,7 +72,7 @@ def test_a_hard_template_has_five_phrasings_of_one_goal():
 
 
 def test_the_hard_split_is_long_and_its_templates_and_keys_are_those_of_no_standard_task():
-    assert not {template.name for template in suite.named(None)} & TEMPLATES.keys()
+    assert not {template.name for template in suite.select_templates(None)} & TEMPLATES.keys()
     standard = {task.template for split in suite.STANDARD for task in suite.load(split)}
     assert not standard & TEMPLATES.keys()
     assert {task.template for task in HARD} == TEMPLATES.keys()

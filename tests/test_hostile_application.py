@@ -145,7 +145,7 @@ def said_by(start, folder):
     envs = [WebArenaLite(application=application) for _ in range(2)]
     for env in envs:
         env.reset()
-    is_enclosed = launcher_of(application).is_enclosed
+    is_enclosed = launcher_of(application).is_isolated
     pages = [f"http://hostile.test{path}" for path in ("/", "/now")]
     said = [json.loads(env.network.request("GET", page).body) for env in envs for page in pages if is_enclosed]
     for env in envs:
@@ -239,7 +239,7 @@ def test_a_link_in_the_place_of_its_socket_leads_nowhere(folder):
         env = WebArenaLite(application=application, tasks=[parse_task(look_at("links"))])
         env.reset()
         assert [env.network.request("GET", f"http://links.test{path}").body for path in ("/now", "/")] == [b"own", b"own"]
-        assert (env._backend._copy.folder / "socket").is_symlink()
+        assert (env._backend._current.folder / "socket").is_symlink()
         env.close()
     close_all()
 

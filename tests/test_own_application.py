@@ -338,7 +338,7 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
     place = "/proc/self/cwd/state" if start == "wsgi" else "/webarena-gym/notes/state"
     assert f"{place}/notes.db" in texts[0]
     assert place in env.page.root.xpath("string(//a/@href)").replace("%2F", "/")
-    assert env._backend._copy.wsgi  # the same way leads back
+    assert env._backend._current.wsgi  # the same way leads back
     found = env.network.request("GET", f"http://notes.test/about?at={place}/notes.db")
     assert found.status == 200
 
@@ -406,7 +406,7 @@ def test_the_death_of_a_process_is_never_a_zero(make):
         else:
             assert reward == 0.0, "an error page of the application is its own"
     env.reset(options={"task": "add"})
-    host = env._backend._copy._host._process.pid
+    host = env._backend._current._host._process.pid
     os.kill(host, signal.SIGKILL)
     assert ends(host)
     assert solve(env, "add")[1] == 1.0, "a killed host is started again"
@@ -423,7 +423,7 @@ def test_closing_an_env_whose_application_has_ended_starts_none(make):
 def test_a_process_that_is_killed_leaves_no_files_behind(folder):
     code = (
         "import os, signal, sys; from webarena_gym import WebArenaLite; env = WebArenaLite(application=sys.argv[1]);"
-        "env.reset(); print(env._backend._copy.folder.parent, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "env.reset(); print(env._backend._current.folder.parent, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     run = subprocess.run([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True, check=False)
     assert run.stdout.strip()
@@ -455,15 +455,15 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
 @pytest.mark.parametrize(("key", "value", "message"), [
     ("name", "Notes!", "name is 'Notes!'; expected lower-case letters"),
     ("wsgi", "notes_app", "wsgi is 'notes_app'; expected \"module:name\""),
-    ("command", "run {port}", "just one of wsgi, asgi and command"),
+    ("command", "run {port}", "exactly one of wsgi, asgi and command"),
     ("state", "nowhere", "state is 'nowhere'; expected a folder"),
     ("databases", {"notes": "none.db"}, "the database notes is 'none.db'; expected a file in"),
     ("clock", "noon", "clock is 'noon'; expected a time"),
     ("loads", "twice", "loads is 'twice'; expected 'once' or 'each time'"),
-    ("login", None, "account and login belong together"),
+    ("login", None, "account and login must be set together"),
     ("incidental", ("a b c",), "incidental: 'a b c' is not a declaration; expected a table, table.column, +table or +table WHERE condition, or files as in /cache/*"),
-    ("environment", {"A": "{stat}"}, "'{stat}' cannot be read"),
-    ("environment", {"A": "{env}"}, 'differs for each episode; expected loads = "each time"'),
+    ("environment", {"A": "{stat}"}, "'{stat}' cannot be parsed"),
+    ("environment", {"A": "{env}"}, 'differs between episodes; expected loads = "each time"'),
 ])  # fmt: skip
 def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
     with pytest.raises(ApplicationError) as caught:
@@ -509,11 +509,11 @@ def test_what_cannot_start_says_why(notes):
     with pytest.raises(ApplicationError, match="the proof page '/open' also opens without a login"):
         WebArenaLite(application=notes(login=open_page)).reset()
     failing = f"{sys.executable} -c 'raise SystemExit(7)' {{port}}"
-    with pytest.raises(ApplicationError, match="notes has ended with 7 before it was ready"):
+    with pytest.raises(ApplicationError, match="notes exited with status 7 before it was ready"):
         WebArenaLite(application=notes("command", command=failing)).reset()
     with pytest.raises(TaskError, match="'shopping' is not the application notes"):
         WebArenaLite(application=notes(), tasks=["add"]).reset(options={"task": load("test")[0]})
-    with pytest.raises(ValueError, match="give none of them"):
+    with pytest.raises(ValueError, match="omit them with application="):
         WebArenaLite(application=notes(), scale="large")
 
 

@@ -52,7 +52,7 @@ def test_the_split_has_twenty_templates_and_other_pictures_give_the_same_goal_an
     assert Counter(task.template for task in TASKS) == dict.fromkeys(TEMPLATES, 3)
     assert len({task.template for task in TASKS if task.eval_types == ("state",)}) >= 5
     assert {template.name for template in suite.templates().values() if template.needs_eyes} == {*TEMPLATES}
-    assert not {template.name for template in suite.named(None)} & {*TEMPLATES}
+    assert not {template.name for template in suite.select_templates(None)} & {*TEMPLATES}
     task = first("vote_by_photo")
     other = with_other_pictures(task)
     assert (other.intent, other.start_url) == (task.intent, task.start_url)

@@ -338,7 +338,7 @@ def test_sockets_lead_to_the_application_alone_and_its_death_is_no_zero(make_env
         assert browser.run_script(ask.format("controls.test/socket")) == "open"
         with pytest.raises(BlockingIOError):
             elsewhere.accept()
-    pid = pid_of(env.unwrapped._backend._copy)
+    pid = pid_of(env.unwrapped._backend._current)
     os.kill(pid, signal.SIGKILL)
     assert ends(pid)
     _, reward, _, truncated, info = env.unwrapped.step("send_msg_to_user('done')")

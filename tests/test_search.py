@@ -17,7 +17,7 @@ from agents.rollouts.branching import SearchState, search
 from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import Same
-from webarena_gym.actions.replies import quoted
+from webarena_gym.actions.replies import quote_text
 from webarena_gym.errors import BrowserError
 
 LETTERS = "abc"
@@ -27,7 +27,7 @@ METHODS = ["greedy", "best_of_n", "tree", "mcts"]
 
 
 def leave(answer=""):
-    return f"exit(message={quoted(answer)})"
+    return f"exit(message={quote_text(answer)})"
 
 
 class Maze(tiny.TinyShop):

@@ -135,7 +135,7 @@ def test_content_that_another_version_wrote_is_refused(env, taken):
         with pytest.raises(SnapshotError, match="by another version"):
             env.restore(Snapshot.of(*parts))
     content = taken.content.replace(b"webarena_gym.env", b"webarena_gym.eny")
-    with pytest.raises(SnapshotError, match="of another version: ModuleNotFoundError"):
+    with pytest.raises(SnapshotError, match="by another version: ModuleNotFoundError"):
         env.restore(Snapshot(content, hashlib.sha256(content).digest()))
 
 

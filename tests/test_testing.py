@@ -108,7 +108,7 @@ def test_vector_envs_are_ones(make):
     (lambda result: (*result[:2], result[2].astype(int), *result[3:]), "terminations are"),
     (lambda result: (result[0][:-1], *result[1:]), "there are 1 observations of 2 envs"),
     (lambda result: (*result[:4], {}), "infos has no"),
-    (lambda result: (*result[:1], result[1] + numpy.random.default_rng().random(2), *result[2:]), "a second play"),
+    (lambda result: (*result[:1], result[1] + numpy.random.default_rng().random(2), *result[2:]), "a second run"),
 ])  # fmt: skip
 def test_a_vector_env_that_breaks_the_contract_is_found(opened, monkeypatch, fault, told):
     envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode="sync", tasks=list(TASKS)))
@@ -124,9 +124,9 @@ def test_browsers_are_ones(make):
 
 
 @pytest.mark.parametrize(("method", "fault", "told"), [
-    ("go_back", lambda self: None, "the page before"),
+    ("go_back", lambda self: None, "the title of the previous page"),
     ("type", lambda self, element, text, enter=False: None, "must raise ActionError"),
-    ("click", lambda self, element: element.getparent().get("hidden") is not None or InProcessBrowser.click(self, element), "clicking what is hidden"),
+    ("click", lambda self, element: element.getparent().get("hidden") is not None or InProcessBrowser.click(self, element), "clicking a hidden element"),
 ])  # fmt: skip
 def test_a_browser_that_breaks_the_contract_is_found(method, fault, told):
     broken = type("Broken", (InProcessBrowser,), {method: fault})

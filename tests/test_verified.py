@@ -339,7 +339,7 @@ def test_whole_episodes(opened, address):
 
 @needs_package
 def test_an_env_needs_servers_whose_traffic_can_be_seen():
-    with pytest.raises(ValueError, match="give sites="):
+    with pytest.raises(ValueError, match="needs sites="):
         make(PRODUCT, sites=None)
     with pytest.raises(ValueError, match=r"on the way to https://map\.test"):
         make(PRODUCT, sites={"map": "https://map.test"})

@@ -217,7 +217,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             options.tasks is None
             and self._application is None
             and (options.scale or task_suite.SPLITS[options.split].scale) == "large"
-            and not task_suite.is_own(options.split, options.world_seed, options.scale)
+            and not task_suite.is_suite_world(options.split, options.world_seed, options.scale)
         )
         if not self._lazy_tasks:
             assert self._tasks  # loads them now, after the checks of the keywords, so that errors in tasks are raised here

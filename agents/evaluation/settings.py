@@ -157,7 +157,7 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     Raises ValueError if no task matches.
     """
     application = read_application(settings.application) if settings.application else None
-    task_suite.named(settings.templates, application)  # raises for unknown templates
+    task_suite.select_templates(settings.templates, application)  # raises for unknown templates
     suite = task_suite.load(settings.split, settings.world_seed, settings.variation, application=application)
     tasks = [task for task in suite if not settings.templates or task.template in settings.templates]
     if not tasks:

@@ -261,7 +261,7 @@ def persons(make_env):
             if (name, script) not in seen:
                 env = make_env(name, BROWSERS[name][0], "person")
                 env.reset(seed=0)
-                wire.address = env._backend._copy.address
+                wire.address = env._backend._current.address
                 person, shown = Person(chromium, env), []
                 person.do("goto", env.page.url, "")  # some applications keep what was open
                 for verb, label, text in steps_of(script, env.options.application.url):

@@ -100,7 +100,7 @@ def test_eight_at_once_see_their_own_writes_alone(make, name):
 def test_a_kill_is_a_fault_and_never_a_zero(make, name):
     env = make(name)
     env.reset(options={"task": env.tasks[0]})
-    os.kill(pid_of(env._backend._copy), signal.SIGKILL)
+    os.kill(pid_of(env._backend._current), signal.SIGKILL)
     steps = [env.step(f'do(action="Click", element="{number}")') for number in range(3)]
     *_, info = steps[-1]
     _, reward, _, truncated, info = next((step for step in steps if step[3]), None) or env.step('exit(message="x")')
@@ -114,7 +114,7 @@ def test_foreign_hosts_are_out_of_reach(make, name):
     env = make(name, "chromium")
     env.reset(options={"task": env.tasks[0]})
     if sys.platform == "linux":
-        interfaces = Path(f"/proc/{pid_of(env._backend._copy)}/net/dev").read_text().splitlines()[2:]
+        interfaces = Path(f"/proc/{pid_of(env._backend._current)}/net/dev").read_text().splitlines()[2:]
         assert [line.split(":")[0].strip() for line in interfaces] == ["lo"], "of its process"
     browser, asked = env._backend.browser, "fetch({!r}, {{mode: 'no-cors'}}).then(() => 'reached', () => 'refused')"
     for url in ("http://example.com/", "https://example.com/", "http://127.0.0.1:80/", "http://[::1]/"):

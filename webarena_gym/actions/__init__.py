@@ -1,8 +1,8 @@
-"""The actions of a policy, and the dialects in which it writes them.
+"""The actions of a policy, and the dialects in which they are written.
 
-An `Action` is the same whatever the dialect; a `Dialect` reads it out of a model's reply, writes it, and explains its own
-grammar for a prompt. `instructions` is what an agent is told before it begins, `tools` are the actions for models that call
-functions. Nothing of a reply is ever executed: it is scanned, and what does not fit is an ActionError.
+An `Action` does not depend on the dialect. A `Dialect` parses actions from replies, formats them, and describes its grammar for a prompt.
+`instructions` returns the system prompt, `tools` the actions as tool definitions. Replies are only parsed, never executed; a reply without
+exactly one valid action raises ActionError.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Actions, free of any dialect, and the words of a dialect for each: its name, its parameters and its effect."""
+"""Actions, independent of a dialect, and the form of an action in a dialect: its name, parameters and description."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 
 class Kind(StrEnum):
-    """Everything that can be done. The values are the names of the webrl dialect where it has one."""
+    """The kinds of actions. The values are the names in the webrl dialect, if it has one."""
 
     CLICK = "Click"
     RIGHT_CLICK = "Right Click"
@@ -26,12 +26,12 @@ class Kind(StrEnum):
     GO_BACKWARD = "Go Backward"
     GO_FORWARD = "Go Forward"
     EXIT = "Exit"
-    # The others are done at places in the window alone, in the dialect of computer use.
+    # The other kinds exist only with coordinates in the window, in the dialect of computer use.
     DOUBLE_CLICK = "Double Click"
     TRIPLE_CLICK = "Triple Click"
     MIDDLE_CLICK = "Middle Click"
     SCROLL = "Scroll"  # by pixels
-    WRITE = "Write"  # where the focus is
+    WRITE = "Write"  # into the focused element
     LOOK = "Look"
 
 
@@ -39,20 +39,25 @@ NEEDS_ELEMENT = frozenset({Kind.CLICK, Kind.RIGHT_CLICK, Kind.HOVER, Kind.DRAG, 
 NEEDS_ARGUMENT = frozenset({Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT})
 
 NEEDS_POINTS = frozenset({Kind.DOUBLE_CLICK, Kind.TRIPLE_CLICK, Kind.MIDDLE_CLICK, Kind.SCROLL, Kind.WRITE, Kind.LOOK})
-"""The kinds that are done at places in the window alone."""
+"""The kinds that exist only with coordinates in the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing to do.
+    """One action.
 
-    `element` is an id or a label as the observation shows it. `argument` is the text to type, the option to choose, the key
-    to press, the element to drop on, the index of the tab, the URL to open, the message to leave with, or how many milliseconds
-    to wait, which may be left open.
+    Attributes:
+        kind: kind of the action.
+        element: id or label of the element in the observation.
+        argument: text to type, option to select, key to press, element to drop on, index of the tab, URL to open, answer of an exit, or
+            milliseconds to wait (optional). For a click or scroll with `points`: modifier keys that are held, such as "Control+Shift".
+        points: for mouse and keyboard actions with coordinates, in pixels from the upper left corner of the window: one point, the path of a
+            drag, or () for the position of the mouse.
+        by: pixels to scroll, to the right and down; (0, n) for a key that is pressed n times.
 
-    What is done with mouse and keyboard at places in the window has `points`, in pixels from its upper left corner: the place, the path
-    of a drag, or () for where the mouse is. A `by` is how many pixels to scroll, to the right and down; the `argument` of a click or scroll are
-    then the keys that are held, such as "Control+Shift". The `by` of a key that is pressed n times is (0, n).
+    Raises:
+        ValueError: if the kind needs an attribute that is None.
+
     """
 
     kind: Kind
@@ -74,19 +79,19 @@ Type = Literal["element", "text", "integer", "number"]
 
 
 class Parameter(NamedTuple):
-    """One value of an action. It may be left out where it has a default."""
+    """One parameter of an action. It is optional if it has a default."""
 
     name: str
     placeholder: str
     meaning: str
-    example: str = ""  # of an element there is one for each way to name it
+    example: str = ""  # "" for an element, whose example depends on the naming of elements
     type: Type = "text"
     choices: tuple[str, ...] = ()
     default: str | None = None
 
 
 class Form(NamedTuple):
-    """One action of a dialect. `name` is that of the function where actions are called as tools."""
+    """One action of a dialect. `name` is also the name of the tool."""
 
     kind: Kind
     name: str
@@ -102,4 +107,4 @@ URL = Parameter("url", "url", "the URL to open", "http://shop.test/")
 KEY = Parameter("key", "key", "the key, such as Enter, Tab, ArrowDown or a letter", "Enter")
 _ANSWER = 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'
 ANSWER = Parameter("message", "answer", _ANSWER, "84.3 km", default="")
-"""The parameters of actions; a dialect gives them names of its own."""
+"""The parameters of actions; dialects rename them."""

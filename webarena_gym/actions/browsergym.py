@@ -6,18 +6,18 @@ from math import isfinite
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import find_calls, only, quoted
+from webarena_gym.actions.replies import expect_single, find_calls, quote_text
 from webarena_gym.errors import ActionError
 
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
-_SIGNED = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
+_SIGNED_NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _BID = ELEMENT._replace(name="bid")
 _FROM, _TO = ELEMENT._replace(name="from_bid"), ELEMENT._replace(name="to_bid")
 _DOWN = 480  # pixels
 _BUTTON = Parameter("button", "button", "the mouse button", choices=("left", "right"), default="left")
 _ACROSS = Parameter("delta_x", "delta_x", "pixels to the right; pages scroll up and down only", "0", type="number")
 _DOWNWARDS = Parameter("delta_y", "delta_y", "pixels; down is positive", str(_DOWN), type="number")
-_WAITED = Parameter("wait_ms", "wait_ms", "milliseconds", type="integer", default="")
+_WAIT_MS = Parameter("wait_ms", "wait_ms", "milliseconds", type="integer", default="")
 _REASON = Parameter("reason", "reason", "why the task cannot be done", "there is no such product", default="")
 
 
@@ -41,24 +41,24 @@ class BrowserGym(Dialect):
         Form(Kind.NEW_TAB, "new_tab", (), "Open an empty tab."),
         Form(Kind.CLOSE_TAB, "tab_close", (), "Close the current tab."),
         Form(Kind.SWITCH_TAB, "tab_focus", (TAB_INDEX._replace(name="index"),), "Go to a tab; the first is 0."),
-        Form(Kind.WAIT, "noop", (_WAITED,), "Wait so long, ten seconds at most; without a number, until the page changes."),
+        Form(Kind.WAIT, "noop", (_WAIT_MS,), "Wait so long, ten seconds at most; without a number, until the page changes."),
         Form(Kind.EXIT, "send_msg_to_user", (ANSWER._replace(name="text", default=None),), "Answer, and end the task."),
         Form(Kind.EXIT, "report_infeasible", (_REASON,), "End a task that cannot be done."),
     )
 
     def read(self, text: str) -> Action:
         calls = find_calls(text, _LONGEST_FIRST)
-        only([f"{call.name}(...)" for call in calls])
+        expect_single([f"{call.name}(...)" for call in calls])
         call = calls[0]
         form = _FORMS[call.name]
         names = [parameter.name for parameter in form.parameters]
-        given = call.bind(names)
-        values = {parameter.name: given.get(parameter.name, parameter.default) for parameter in form.parameters}
+        arguments = call.bind(names)
+        values = {parameter.name: arguments.get(parameter.name, parameter.default) for parameter in form.parameters}
         present = {name: value for name, value in values.items() if value is not None}
         if len(present) < len(values):
             raise ActionError(f"{call.name}() needs {next(name for name in values if name not in present)}; it is missing")
-        if call.name in _BUILT:
-            return _BUILT[call.name](**present)
+        if call.name in _BUILDERS:
+            return _BUILDERS[call.name](**present)
         return Action(form.kind, present.pop("bid", None), next(iter(present.values()), None))
 
     def format(self, action: Action) -> str:
@@ -68,9 +68,9 @@ class BrowserGym(Dialect):
             case Kind.SEARCH:
                 raise ValueError("browsergym has no action that types and presses Enter; format a TYPE and a PRESS")
             case Kind.RIGHT_CLICK:
-                return f'click({quoted(action.element or "")}, button="right")'
+                return f'click({quote_text(action.element or "")}, button="right")'
             case Kind.PRESS if action.element is None:
-                return f"keyboard_press({quoted(action.argument or '')})"
+                return f"keyboard_press({quote_text(action.argument or '')})"
             case Kind.SCROLL_UP:
                 return f"scroll(0, -{_DOWN})"
             case Kind.SCROLL_DOWN:
@@ -80,21 +80,28 @@ class BrowserGym(Dialect):
             case Kind.WAIT:
                 return self.spell("noop", {"wait_ms": action.argument} if action.argument else {})
         form = next(form for form in self.forms if form.kind is action.kind)
-        given = [value for value in (action.element, action.argument) if value is not None]
-        return f"{form.name}({', '.join(map(quoted, given))})"
+        arguments = [value for value in (action.element, action.argument) if value is not None]
+        return f"{form.name}({', '.join(map(quote_text, arguments))})"
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
-        parameters = {each.name: each.type for each in _FORMS[name].parameters} if name in _FORMS else {}
+        parameters = {parameter.name: parameter.type for parameter in _FORMS[name].parameters} if name in _FORMS else {}
         in_order = [*parameters][: len(values)] == [*values]
-        given: list[str] = []
+        arguments: list[str] = []
         for key, value in values.items():
-            written = value if parameters.get(key) in ("integer", "number") and _SIGNED.fullmatch(value) else quoted(value)
-            given.append(written if in_order else f"{key}={written}")
-        return f"{name}({', '.join(given)})"
+            spelling = (
+                value if parameters.get(key) in ("integer", "number") and _SIGNED_NUMBER.fullmatch(value) else quote_text(value)
+            )
+            arguments.append(spelling if in_order else f"{key}={spelling}")
+        return f"{name}({', '.join(arguments)})"
 
     def signature(self, form: Form) -> str:
-        defaults = {each.name: "None" if each.type == "integer" else repr(each.default) for each in form.parameters}
-        parts = (each.name if each.default is None else f"{each.name}={defaults[each.name]}" for each in form.parameters)
+        defaults = {
+            parameter.name: "None" if parameter.type == "integer" else repr(parameter.default) for parameter in form.parameters
+        }
+        parts = (
+            parameter.name if parameter.default is None else f"{parameter.name}={defaults[parameter.name]}"
+            for parameter in form.parameters
+        )
         return f"{form.name}({', '.join(parts)})"
 
 
@@ -126,7 +133,7 @@ def _wait(wait_ms: str) -> Action:
     return Action(Kind.WAIT, argument=wait_ms or None)
 
 
-_BUILT: Mapping[str, Callable[..., Action]] = {
+_BUILDERS: Mapping[str, Callable[..., Action]] = {
     "click": _click,
     "clear": lambda bid: Action(Kind.TYPE, bid, ""),
     "drag_and_drop": lambda from_bid, to_bid: Action(Kind.DRAG, from_bid, to_bid),

@@ -1,13 +1,15 @@
-"""The dialect of computer use: mouse and keyboard at places of a picture, as OpenAI's, Anthropic's, UI-TARS' and Qwen's agents write them.
+"""The dialect of computer use: mouse and keyboard at coordinates of a picture, in the formats of OpenAI, Anthropic, UI-TARS and Qwen.
 
-Calls of all these vendors are read, by one table of names, as theirs do not clash; `vendor` is the shape in which actions are written and explained.
-- OpenAI: `{"type": "click", "x": 5, "y": 9, "button": "left"}`, also inside of its `computer_call`.
-- Anthropic: `{"action": "left_click", "coordinate": [5, 9]}`, also inside of its `tool_use`.
+Calls in the formats of all vendors are parsed with one table of names, since their names do not conflict. `vendor` selects the format in
+which actions are formatted and described.
+
+- OpenAI: `{"type": "click", "x": 5, "y": 9, "button": "left"}`, also inside a `computer_call`.
+- Anthropic: `{"action": "left_click", "coordinate": [5, 9]}`, also inside a `tool_use`.
 - UI-TARS: `Action: click(start_box='<|box_start|>(5,9)<|box_end|>')`, also with `[5, 9, 5, 9]` or `<point>5 9</point>`.
 - Qwen: `<tool_call>{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 9]}}</tool_call>`.
 
 An episode ends with an answer: a final message (`{"type": "message", ...}`, `{"type": "text", ...}`), `finished(content='...')`, `answer`, or
-`terminate`. Plain prose is no answer: whoever calls a vendor's API hands on what it returned, as JSON.
+`terminate`. Plain prose is not an answer: pass the response of a vendor's API as JSON.
 """
 
 import json
@@ -19,21 +21,21 @@ from typing import Any, Literal
 
 from webarena_gym.actions.action import ANSWER, KEY, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import find_calls, json_values, only, quoted
+from webarena_gym.actions.replies import expect_single, find_calls, json_values, quote_text
 from webarena_gym.errors import ActionError
 
 Vendor = Literal["openai", "anthropic", "ui-tars", "qwen"]
 Coordinates = Literal["pixels", "thousandths"]
 NOTCH = 100
-"""Pixels of one step of the mouse wheel, in which Anthropic and UI-TARS count."""
+"""Pixels of one step of the mouse wheel, the unit of scrolling of Anthropic and UI-TARS."""
 
 _FAR = 1e6  # pixels
 _MAX_REPEAT = 100  # presses of a key in one action, as in Anthropic's own tool
 _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _NUMBERS_OF_A_BOX = 4
 _ACTION = re.compile(r"^[ \t]*Action:", re.MULTILINE)
-_WHERE = ("coordinate", "start_box", "point", "start_point", "position")
-_TO = ("end_box", "end_point")
+_POINT_KEYS = ("coordinate", "start_box", "point", "start_point", "position")
+_END_KEYS = ("end_box", "end_point")
 
 _CLICKS: Mapping[str, Kind] = {
     "click": Kind.CLICK, "left_click": Kind.CLICK, "left_single": Kind.CLICK, "right_click": Kind.RIGHT_CLICK,
@@ -44,12 +46,12 @@ _BUTTONS: Mapping[str, Kind] = {
     "left": Kind.CLICK, "right": Kind.RIGHT_CLICK, "wheel": Kind.MIDDLE_CLICK, "middle": Kind.MIDDLE_CLICK, "back": Kind.GO_BACKWARD,
     "forward": Kind.GO_FORWARD,
 }  # fmt: skip
-_OTHERS = (
+_OTHER_NAMES = (
     "drag", "left_click_drag", "scroll", "hscroll", "keypress", "key", "hotkey", "press", "type", "wait", "screenshot", "zoom",
     "cursor_position", "finished", "done", "answer", "terminate", "call_user", "goto", "back", "forward",
 )  # fmt: skip
-NAMES = (*_CLICKS, *_OTHERS)
-"""The names of actions, of all vendors."""
+NAMES = (*_CLICKS, *_OTHER_NAMES)
+"""The names of actions of all vendors."""
 
 _NAMED_KEYS: Mapping[str, str] = {
     key.lower(): key
@@ -63,7 +65,7 @@ _NAMED_KEYS: Mapping[str, str] = {
     "right": "ArrowRight", "plus": "+", "minus": "-", "comma": ",", "period": ".", "slash": "/", "equal": "=",
 }  # fmt: skip
 _MODIFIERS = frozenset(("Control", "Alt", "Shift", "Meta"))
-_SPELLED: Mapping[Vendor, Mapping[str, str]] = {
+_KEY_SPELLINGS: Mapping[Vendor, Mapping[str, str]] = {
     "openai": {"Control": "CTRL", "Escape": "ESC"},
     "anthropic": {
         "Control": "ctrl", "Alt": "alt", "Shift": "shift", "Meta": "super", "Enter": "Return", "Space": "space", "Backspace": "BackSpace",
@@ -76,7 +78,7 @@ _SHORTCUTS: Mapping[str, Action] = {
     "Alt+ArrowLeft": Action(Kind.GO_BACKWARD), "Alt+ArrowRight": Action(Kind.GO_FORWARD), "Control+t": Action(Kind.NEW_TAB),
     "Control+w": Action(Kind.CLOSE_TAB), **{f"Control+{place + 1}": Action(Kind.SWITCH_TAB, argument=str(place)) for place in range(8)},
 }  # fmt: skip
-"""The shortcuts of a browser itself; pictures do not show its buttons and tabs."""
+"""Shortcuts of the browser, whose buttons and tabs are not part of the pictures."""
 
 _X = Parameter("x", "x", "pixels from the left edge of the window", "640", type="integer")
 _Y = Parameter("y", "y", "pixels from the upper edge of the window", "360", type="integer")
@@ -88,10 +90,14 @@ _DOWN = Parameter("scroll_y", "scroll_y", "pixels; down is positive", "500", typ
 
 @dataclass(frozen=True)
 class Computer(Dialect):
-    """Mouse and keyboard at places in the window.
+    """Mouse and keyboard actions with coordinates in the window.
 
-    `window` is its width and height in pixels. `coordinates` are "pixels" of the picture, or "thousandths" of its width and height, as
-    some models are trained on.
+    Args:
+        vendor: the format of actions.
+        window: width and height of the window in pixels.
+        coordinates: unit of coordinates: "pixels" of the picture, or "thousandths" of its width and height, as in the training data of
+            some models.
+
     """
 
     vendor: Vendor = "openai"
@@ -128,9 +134,9 @@ class Computer(Dialect):
         )
 
     def read(self, text: str) -> Action:
-        found = [self.action_of(name, given) for name, given in _calls(text)]
-        only([str(action.kind) for action in found])
-        return found[0]
+        calls = [self.action_of(name, arguments) for name, arguments in _calls(text)]
+        expect_single([str(action.kind) for action in calls])
+        return calls[0]
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
         try:
@@ -139,7 +145,7 @@ class Computer(Dialect):
             return json.dumps({"type": name, **values})
 
     def signature(self, form: Form) -> str:
-        return f"{form.name}({', '.join(each.name for each in form.parameters)})"
+        return f"{form.name}({', '.join(item.name for item in form.parameters)})"
 
     def format(self, action: Action) -> str:
         keys = next((keys for keys, does in _SHORTCUTS.items() if does == action), None)
@@ -154,78 +160,82 @@ class Computer(Dialect):
 
     # Reading.
 
-    def action_of(self, name: str, given: Mapping[str, Any]) -> Action:  # noqa: C901 - one case a kind of action
-        """Return what a call of any vendor says. Raises ActionError."""
+    def action_of(self, name: str, arguments: Mapping[str, Any]) -> Action:  # noqa: C901 - one case a kind of action
+        """Return the action of a call in the format of any vendor. Raises ActionError."""
         match name:
-            case "click" if given.get("button", "left") != "left":
-                kind = _BUTTONS.get(str(given["button"]))
+            case "click" if arguments.get("button", "left") != "left":
+                kind = _BUTTONS.get(str(arguments["button"]))
                 if kind is None:
-                    raise ActionError(f"there is no mouse button {given['button']!r}; expected one of {', '.join(_BUTTONS)}")
+                    raise ActionError(
+                        f"there is no mouse button {arguments['button']!r}; expected one of {', '.join(_BUTTONS)}"
+                    )
                 if kind in (Kind.GO_BACKWARD, Kind.GO_FORWARD):
                     return Action(kind)
-                return Action(kind, argument=_held(given), points=self._places(given))
+                return Action(kind, argument=_held_keys(arguments), points=self._points(arguments))
             case _ if name in _CLICKS:
-                return Action(_CLICKS[name], argument=_held(given), points=self._places(given))
+                return Action(_CLICKS[name], argument=_held_keys(arguments), points=self._points(arguments))
             case "drag" | "left_click_drag":
-                return Action(Kind.DRAG, points=self._path(given))
+                return Action(Kind.DRAG, points=self._path(arguments))
             case "scroll" | "hscroll":
-                return Action(Kind.SCROLL, argument=_held(given), points=self._places(given), by=_distance(name, given))
+                return Action(
+                    Kind.SCROLL, argument=_held_keys(arguments), points=self._points(arguments), by=_distance(name, arguments)
+                )
             case "keypress" | "key" | "hotkey" | "press":
-                keys = _chord(next((given[each] for each in ("keys", "key", "text") if each in given), ""))
-                count = _repeat(given)
+                keys = _chord(next((arguments[item] for item in ("keys", "key", "text") if item in arguments), ""))
+                count = _repeat(arguments)
                 if count > 1:
                     return Action(Kind.PRESS, argument=keys, points=(), by=(0, count))
                 return _SHORTCUTS.get(keys) or Action(Kind.PRESS, argument=keys, points=())
             case "type":
-                return Action(Kind.WRITE, argument=_text(given, name), points=())
+                return Action(Kind.WRITE, argument=_text(arguments, name), points=())
             case "wait":
                 for key, scale in (("ms", 1), ("duration", 1000), ("time", 1000)):
-                    if key in given:
-                        return Action(Kind.WAIT, argument=f"{_number(given[key], key) * scale:g}")
+                    if key in arguments:
+                        return Action(Kind.WAIT, argument=f"{_number(arguments[key], key) * scale:g}")
                 return Action(Kind.WAIT)
             case "screenshot" | "zoom" | "cursor_position":
                 return Action(Kind.LOOK, points=())
             case "goto":
-                return Action(Kind.GOTO, argument=_text(given, name, "url"))
+                return Action(Kind.GOTO, argument=_text(arguments, name, "url"))
             case "back" | "forward":
                 return Action(Kind.GO_BACKWARD if name == "back" else Kind.GO_FORWARD)
             case "call_user":
                 return Action(Kind.EXIT, argument="N/A")
             case "terminate":
-                return Action(Kind.EXIT, argument="N/A" if given.get("status") == "failure" else "")
+                return Action(Kind.EXIT, argument="N/A" if arguments.get("status") == "failure" else "")
             case "finished" | "done" | "answer":
-                return Action(Kind.EXIT, argument=_text(given, name, default=""))
+                return Action(Kind.EXIT, argument=_text(arguments, name, default=""))
         raise ActionError(f"there is no action {name!r}")
 
-    def _places(self, given: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
-        """Return the place that a call names, or () where it names none."""
-        if "x" in given or "y" in given:
-            return (self._place([given.get("x"), given.get("y")]),)
-        return tuple(self._place(given[key]) for key in _WHERE if given.get(key) is not None)[:1]
+    def _points(self, arguments: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+        """Return the point of a call, or () if it has none."""
+        if "x" in arguments or "y" in arguments:
+            return (self._point([arguments.get("x"), arguments.get("y")]),)
+        return tuple(self._point(arguments[key]) for key in _POINT_KEYS if arguments.get(key) is not None)[:1]
 
-    def _path(self, given: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
-        if isinstance(given.get("path"), Sequence):
-            path = tuple(map(self._place, given["path"]))
-        elif "start_coordinate" in given:
-            path = (self._place(given["start_coordinate"]), *self._places(given))
+    def _path(self, arguments: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+        if isinstance(arguments.get("path"), Sequence):
+            path = tuple(map(self._point, arguments["path"]))
+        elif "start_coordinate" in arguments:
+            path = (self._point(arguments["start_coordinate"]), *self._points(arguments))
         else:
-            ends = [given[key] for key in _TO if key in given] + (
-                [[given["to_x"], given.get("to_y")]] if "to_x" in given else []
+            ends = [arguments[key] for key in _END_KEYS if key in arguments] + (
+                [[arguments["to_x"], arguments.get("to_y")]] if "to_x" in arguments else []
             )
-            path = (*self._places(given), *map(self._place, ends[:1]))
+            path = (*self._points(arguments), *map(self._point, ends[:1]))
         if not path:
             raise ActionError("a drag needs the places where it begins and ends")
         return path
 
-    def _place(self, value: Any) -> tuple[int, int]:
-        """Return a place in pixels; that of a box is its middle. Raises ActionError for what is none."""
+    def _point(self, value: Any) -> tuple[int, int]:
+        """Return a point in pixels; for a box, its centre. Raises ActionError for a malformed value."""
         numbers = _NUMBER.findall(value) if isinstance(value, str) else value
         if isinstance(numbers, Mapping):
             numbers = [numbers.get("x"), numbers.get("y")]
         if not isinstance(numbers, Sequence) or len(numbers) not in (2, _NUMBERS_OF_A_BOX):
             raise ActionError(f"expected the two numbers of a place, got {str(value)[:80]!r}")
-        read = [_number(each, "a coordinate") for each in numbers]
-        half = len(read) // 2  # of a box, both corners are given
+        read = [_number(item, "a coordinate") for item in numbers]
+        half = len(read) // 2  # a box has two corners
         x, y = (read[0] + read[half * 2 - 2]) / 2, (read[1] + read[-1]) / 2
         if self.coordinates == "thousandths":
             x, y = x * self.window[0] / 1000, y * self.window[1] / 1000
@@ -234,154 +244,158 @@ class Computer(Dialect):
     # Writing.
 
     def _numbers(self, place: tuple[int, int]) -> list[float]:
-        """Return a place as the vendor's coordinates, exact enough to be read as the same pixel."""
+        """Return a point in the unit of coordinates, with enough digits to be parsed as the same pixel."""
         if self.coordinates == "pixels":
             return [*place]
         parts = (round(1000 * at / side, 2) for at, side in zip(place, self.window, strict=True))
         return [int(part) if part.is_integer() else part for part in parts]
 
     def _keys(self, keys: str) -> list[str]:
-        spelled = _SPELLED[self.vendor]
+        spellings = _KEY_SPELLINGS[self.vendor]
         usual = str.upper if self.vendor == "openai" else str if self.vendor == "anthropic" else str.lower
-        return [spelled.get(key) or (usual(key) if len(key) > 1 else key) for key in _parts(keys)]
+        return [spellings.get(key) or (usual(key) if len(key) > 1 else key) for key in _parts(keys)]
 
     def _openai(self, action: Action) -> str:
         argument, points = action.argument or "", action.points or ()
         place = dict(zip("xy", self._numbers(points[0]), strict=True)) if points else {}
-        held = {"keys": self._keys(argument)} if argument else {}
-        said: dict[str, Any]
+        modifiers = {"keys": self._keys(argument)} if argument else {}
+        call: dict[str, Any]
         match action.kind:
             case Kind.CLICK | Kind.RIGHT_CLICK | Kind.MIDDLE_CLICK:
                 button = next(name for name, kind in _BUTTONS.items() if kind is action.kind)
-                said = {"type": "click", **place, "button": button, **held}
+                call = {"type": "click", **place, "button": button, **modifiers}
             case Kind.DOUBLE_CLICK | Kind.TRIPLE_CLICK | Kind.HOVER:
-                said = {"type": {"Hover": "move"}.get(action.kind) or action.kind.lower().replace(" ", "_"), **place, **held}
+                call = {
+                    "type": {"Hover": "move"}.get(action.kind) or action.kind.lower().replace(" ", "_"),
+                    **place,
+                    **modifiers,
+                }
             case Kind.DRAG:
-                said = {"type": "drag", "path": [dict(zip("xy", self._numbers(each), strict=True)) for each in points]}
+                call = {"type": "drag", "path": [dict(zip("xy", self._numbers(item), strict=True)) for item in points]}
             case Kind.SCROLL:
                 across, down = action.by or (0, 0)
-                said = {"type": "scroll", **place, "scroll_x": across, "scroll_y": down, **held}
+                call = {"type": "scroll", **place, "scroll_x": across, "scroll_y": down, **modifiers}
             case Kind.PRESS:
-                said = {"type": "keypress", "keys": self._keys(argument)}
+                call = {"type": "keypress", "keys": self._keys(argument)}
             case Kind.WRITE:
-                said = {"type": "type", "text": argument}
+                call = {"type": "type", "text": argument}
             case Kind.WAIT:
-                said = {"type": "wait"} | ({"ms": float(argument)} if argument else {})
+                call = {"type": "wait"} | ({"ms": float(argument)} if argument else {})
             case Kind.LOOK:
-                said = {"type": "screenshot"}
+                call = {"type": "screenshot"}
             case Kind.GOTO:
-                said = {"type": "goto", "url": argument}
+                call = {"type": "goto", "url": argument}
             case _:
-                said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": argument}]}
-        return json.dumps(said, ensure_ascii=False)
+                call = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": argument}]}
+        return json.dumps(call, ensure_ascii=False)
 
     def _anthropic(self, action: Action) -> str:
-        """Write an action in Anthropic's words, which are Qwen's but for few."""
+        """Return an action in Anthropic's or Qwen's format, which differ in a few names."""
         is_qwen, argument, points = self.vendor == "qwen", action.argument or "", action.points or ()
         place = {"coordinate": self._numbers(points[-1])} if points else {}
-        held = {"text": "+".join(self._keys(argument))} if argument else {}
-        said: dict[str, Any]
+        modifiers = {"text": "+".join(self._keys(argument))} if argument else {}
+        call: dict[str, Any]
         match action.kind:
             case Kind.DRAG:
                 if len(points) > 2:
                     raise ValueError(f"{self.vendor} cannot express a drag of more than two places: {action}")
                 start = {"start_coordinate": self._numbers(points[0])} if len(points) > 1 else {}
-                said = {"action": "left_click_drag", **start, **place}
+                call = {"action": "left_click_drag", **start, **place}
             case Kind.SCROLL if is_qwen:
-                across, down = _straight(action)
+                across, down = _scroll_offsets(action)
                 name, pixels = ("hscroll", across) if across else ("scroll", -down)
-                said = {"action": name, "pixels": pixels, **place, **held}
+                call = {"action": name, "pixels": pixels, **place, **modifiers}
             case Kind.SCROLL:
-                way, amount = _notches(action)
-                said = {"action": "scroll", **place, "scroll_direction": way, "scroll_amount": amount, **held}
+                direction, amount = _notches(action)
+                call = {"action": "scroll", **place, "scroll_direction": direction, "scroll_amount": amount, **modifiers}
             case Kind.PRESS:
                 keys = self._keys(argument)
                 repeat = {} if action.by is None else {"repeat": action.by[1]}
-                said = {"action": "key"} | ({"keys": keys} if is_qwen else {"text": "+".join(keys)}) | repeat
+                call = {"action": "key"} | ({"keys": keys} if is_qwen else {"text": "+".join(keys)}) | repeat
             case Kind.WRITE:
-                said = {"action": "type", "text": argument}
+                call = {"action": "type", "text": argument}
             case Kind.WAIT:
                 seconds = {"time" if is_qwen else "duration": float(argument) / 1000} if argument else {}
-                said = {"action": "wait", **seconds}
+                call = {"action": "wait", **seconds}
             case Kind.LOOK:
-                said = {"action": "screenshot"}
+                call = {"action": "screenshot"}
             case Kind.GOTO:
-                said = {"action": "goto", "url": argument}
+                call = {"action": "goto", "url": argument}
             case Kind.EXIT if not is_qwen:
-                said = {"type": "text", "text": argument}
+                call = {"type": "text", "text": argument}
             case Kind.EXIT:
-                said = {"action": "answer", "text": argument}
+                call = {"action": "answer", "text": argument}
             case _:
-                said = {"action": _named(action.kind, "left_click", "mouse_move"), **place, **held}
+                call = {"action": _action_name(action.kind, "left_click", "mouse_move"), **place, **modifiers}
         if not is_qwen:
-            return json.dumps(said, ensure_ascii=False)
-        return f"<tool_call>\n{json.dumps({'name': 'computer_use', 'arguments': said}, ensure_ascii=False)}\n</tool_call>"
+            return json.dumps(call, ensure_ascii=False)
+        return f"<tool_call>\n{json.dumps({'name': 'computer_use', 'arguments': call}, ensure_ascii=False)}\n</tool_call>"
 
     def _ui_tars(self, action: Action) -> str:
         argument, points = action.argument or "", action.points or ()
-        boxes = ["<|box_start|>({},{})<|box_end|>".format(*self._numbers(each)) for each in points]
-        given = {"start_box": boxes[0]} if boxes else {}
-        held = {"keys": " ".join(self._keys(argument))} if argument else {}
+        boxes = ["<|box_start|>({},{})<|box_end|>".format(*self._numbers(item)) for item in points]
+        arguments = {"start_box": boxes[0]} if boxes else {}
+        modifiers = {"keys": " ".join(self._keys(argument))} if argument else {}
         match action.kind:
             case Kind.DRAG:
                 if len(boxes) > 2:
                     raise ValueError(f"{self.vendor} cannot express a drag of more than two places: {action}")
                 name = "drag"
-                given = {"start_box": boxes[0], "end_box": boxes[1]} if len(boxes) > 1 else {"end_box": boxes[0]}
+                arguments = {"start_box": boxes[0], "end_box": boxes[1]} if len(boxes) > 1 else {"end_box": boxes[0]}
             case Kind.SCROLL:
-                way, amount = _notches(action)
-                name, given = "scroll", {**given, "direction": way, "amount": f"{amount:g}", **held}
+                direction, amount = _notches(action)
+                name, arguments = "scroll", {**arguments, "direction": direction, "amount": f"{amount:g}", **modifiers}
             case Kind.PRESS:
-                name, given = "hotkey", {"key": " ".join(self._keys(argument))}
+                name, arguments = "hotkey", {"key": " ".join(self._keys(argument))}
             case Kind.WRITE:
-                name, given = "type", {"content": argument}
+                name, arguments = "type", {"content": argument}
             case Kind.WAIT:
-                name, given = "wait", {"time": f"{float(argument) / 1000!r}"} if argument else {}
+                name, arguments = "wait", {"time": f"{float(argument) / 1000!r}"} if argument else {}
             case Kind.LOOK:
-                name, given = "screenshot", {}
+                name, arguments = "screenshot", {}
             case Kind.GOTO:
-                name, given = "goto", {"url": argument}
+                name, arguments = "goto", {"url": argument}
             case Kind.EXIT:
-                name, given = "finished", {"content": argument}
+                name, arguments = "finished", {"content": argument}
             case Kind.DOUBLE_CLICK:
-                name, given = "left_double", given | held
+                name, arguments = "left_double", arguments | modifiers
             case Kind.RIGHT_CLICK:
-                name, given = "right_single", given | held
+                name, arguments = "right_single", arguments | modifiers
             case _:
-                name, given = _named(action.kind, "click", "hover"), given | held
-        return f"Action: {name}({', '.join(f'{key}={quoted(value, chr(39))}' for key, value in given.items())})"
+                name, arguments = _action_name(action.kind, "click", "hover"), arguments | modifiers
+        return f"Action: {name}({', '.join(f'{key}={quote_text(value, chr(39))}' for key, value in arguments.items())})"
 
 
-def _named(kind: Kind, click: str, move: str) -> str:
+def _action_name(kind: Kind, click: str, move: str) -> str:
     return {Kind.CLICK: click, Kind.HOVER: move}.get(kind) or kind.lower().replace(" ", "_")
 
 
 def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the names and arguments of the calls in a reply; a final message only where there is no other."""
+    """Yield the names and arguments of the calls in a reply; a final message only if there is no other call."""
     labelled = [*_ACTION.finditer(text)]
-    found = [] if labelled else [call for value, *_ in json_values(text) for call in _unwrapped(value)]
-    for call in () if found else find_calls(text[labelled[-1].end() :] if labelled else text, NAMES):
+    calls = [] if labelled else [call for value, *_ in json_values(text) for call in _nested_calls(value)]
+    for call in () if calls else find_calls(text[labelled[-1].end() :] if labelled else text, NAMES):
         if call.positional:
             raise ActionError(f"{call.name}() takes named arguments, got {call.positional}")
         yield call.name, call.keywords
-    if found:
-        acting = [(name, given) for name, given in found if name != "message"]
-        yield from acting or [("answer", {"text": "".join(given["text"] for _, given in found)})]
+    if calls:
+        acting = [(name, arguments) for name, arguments in calls if name != "message"]
+        yield from acting or [("answer", {"text": "".join(arguments["text"] for _, arguments in calls)})]
 
 
-def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the calls that a vendor's JSON holds: one itself, in a tool's call, or among the parts of a message; a text is a "message"."""
+def _nested_calls(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the calls in a vendor's JSON: the value itself, a tool call, or parts of a message; a text gives a "message"."""
     if isinstance(value, list) and depth:
-        for each in value:
-            yield from _unwrapped(each, depth - 1)
+        for item in value:
+            yield from _nested_calls(item, depth - 1)
     if not isinstance(value, dict) or not depth or value.get("type") in ("reasoning", "thinking", "redacted_thinking"):
         return
-    given = next((value[key] for key in ("arguments", "input") if key in value), None)
-    if isinstance(given, str):
-        given = next(json_values(given), (None,))[0]
-    if isinstance(given, dict):
-        is_named = isinstance(given.get("action"), str) or isinstance(given.get("type"), str)
-        yield from _unwrapped(given if is_named else {**given, "type": value.get("name")}, depth - 1)
+    arguments = next((value[key] for key in ("arguments", "input") if key in value), None)
+    if isinstance(arguments, str):
+        arguments = next(json_values(arguments), (None,))[0]
+    if isinstance(arguments, dict):
+        is_named = isinstance(arguments.get("action"), str) or isinstance(arguments.get("type"), str)
+        yield from _nested_calls(arguments if is_named else {**arguments, "type": value.get("name")}, depth - 1)
         return
     if isinstance(value.get("actions"), list) and value["actions"] and not isinstance(value.get("action"), str):
         value = {
@@ -398,22 +412,22 @@ def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, A
     elif kind == "message" and isinstance(value.get("content"), str):
         yield "message", {"text": value["content"]}
     elif inner:
-        for each in inner:
-            yield from _unwrapped(each, depth - 1)
+        for item in inner:
+            yield from _nested_calls(item, depth - 1)
     elif isinstance(kind, str):
         yield kind, value
 
 
-def _repeat(given: Mapping[str, Any]) -> int:
+def _repeat(arguments: Mapping[str, Any]) -> int:
     """Return how often a key is pressed (Anthropic's `repeat`). Raises ActionError."""
-    count = _number(given.get("repeat", 1), "repeat")
+    count = _number(arguments.get("repeat", 1), "repeat")
     if count not in range(1, _MAX_REPEAT + 1):
-        raise ActionError(f"repeat is {given['repeat']!r}; expected a whole number from 1 to {_MAX_REPEAT}")
+        raise ActionError(f"repeat is {arguments['repeat']!r}; expected a whole number from 1 to {_MAX_REPEAT}")
     return int(count)
 
 
 def _number(value: Any, what: str) -> float:
-    """Return a number as models write it, also in quotes. Raises ActionError."""
+    """Return a number, which models also write in quotes. Raises ActionError."""
     is_text = isinstance(value, str) and _NUMBER.fullmatch(value.strip()) is not None
     if not is_text and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise ActionError(f"{what} is {str(value)[:80]!r}; expected a number")
@@ -422,31 +436,33 @@ def _number(value: Any, what: str) -> float:
     return min(max(float(value), -_FAR), _FAR)
 
 
-def _text(given: Mapping[str, Any], name: str, *keys: str, default: str | None = None) -> str:
+def _text(arguments: Mapping[str, Any], name: str, *keys: str, default: str | None = None) -> str:
     for key in (*keys, "text", "content", "answer"):
-        if isinstance(given.get(key), str):
-            return str(given[key])
+        if isinstance(arguments.get(key), str):
+            return str(arguments[key])
     if default is None:
         raise ActionError(f"{name} needs a text; it is missing")
     return default
 
 
-def _distance(name: str, given: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many pixels to scroll, to the right and down. Raises ActionError."""
-    if "scroll_x" in given or "scroll_y" in given:
-        return round(_number(given.get("scroll_x", 0), "scroll_x")), round(_number(given.get("scroll_y", 0), "scroll_y"))
-    if "pixels" in given:
-        pixels = round(_number(given["pixels"], "pixels"))
+def _distance(name: str, arguments: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the pixels to scroll, to the right and down. Raises ActionError."""
+    if "scroll_x" in arguments or "scroll_y" in arguments:
+        return round(_number(arguments.get("scroll_x", 0), "scroll_x")), round(
+            _number(arguments.get("scroll_y", 0), "scroll_y")
+        )
+    if "pixels" in arguments:
+        pixels = round(_number(arguments["pixels"], "pixels"))
         return (pixels, 0) if name == "hscroll" else (0, -pixels)
-    way = str(given.get("scroll_direction", given.get("direction", "")))
-    amount = round(_number(given.get("scroll_amount", given.get("amount", 5)), "the amount to scroll") * NOTCH)
-    ways = {"up": (0, -amount), "down": (0, amount), "left": (-amount, 0), "right": (amount, 0)}
-    if way not in ways:
-        raise ActionError(f"scroll needs a direction: up, down, left or right; got {way[:80]!r}")
-    return ways[way]
+    direction = str(arguments.get("scroll_direction", arguments.get("direction", "")))
+    amount = round(_number(arguments.get("scroll_amount", arguments.get("amount", 5)), "the amount to scroll") * NOTCH)
+    directions = {"up": (0, -amount), "down": (0, amount), "left": (-amount, 0), "right": (amount, 0)}
+    if direction not in directions:
+        raise ActionError(f"scroll needs a direction: up, down, left or right; got {direction[:80]!r}")
+    return directions[direction]
 
 
-def _straight(action: Action) -> tuple[int, int]:
+def _scroll_offsets(action: Action) -> tuple[int, int]:
     across, down = action.by or (0, 0)
     if across and down:
         raise ValueError(f"only OpenAI's shape can express a slanting scroll: {action}")
@@ -454,21 +470,21 @@ def _straight(action: Action) -> tuple[int, int]:
 
 
 def _notches(action: Action) -> tuple[str, float]:
-    """Return the direction of a scroll, and how many steps of the wheel it takes."""
-    across, down = _straight(action)
-    way = ("left" if across < 0 else "right") if across else ("up" if down < 0 else "down")
+    """Return the direction of a scroll, and its number of steps of the wheel."""
+    across, down = _scroll_offsets(action)
+    direction = ("left" if across < 0 else "right") if across else ("up" if down < 0 else "down")
     steps = abs(across or down) / NOTCH
-    return way, int(steps) if steps.is_integer() else steps
+    return direction, int(steps) if steps.is_integer() else steps
 
 
 def _parts(chord: str) -> list[str]:
-    """Return the keys of a chord whose keys are joined by +, which may be one of them."""
+    """Return the keys of a chord, which are joined by +; the key + itself may be among them."""
     last = ["+"] if chord.endswith("+") else []
     return [*filter(None, chord.removesuffix("+").removesuffix("+").split("+")), *last]
 
 
 def _chord(keys: Any) -> str:
-    """Return keys that are pressed together, as Playwright names them. Raises ActionError for a key that there is none of.
+    """Return a chord of keys in Playwright's notation. Raises ActionError for an unknown key.
 
     >>> _chord(["CTRL", "A"]), _chord("ctrl+shift+Page_Down"), _chord("ctrl c"), _chord("plus")
     ('Control+a', 'Control+Shift+PageDown', 'Control+c', '+')
@@ -477,21 +493,21 @@ def _chord(keys: Any) -> str:
         keys = [keys] if "+" in keys or len(keys) == 1 else keys.split()
     if not isinstance(keys, list):
         raise ActionError(f"the keys are {str(keys)[:80]!r}; expected a list of them")
-    named = []
+    names = []
     for part in (part for key in keys for part in _parts(str(key))):
         key = part.strip() or part
         known = _NAMED_KEYS.get(key.lower().replace("_", ""))
         if known is None and len(key) != 1:
             raise ActionError(f"there is no key {key[:80]!r}")
-        named.append(known or ("Space" if key == " " else key))
-    if not named:
+        names.append(known or ("Space" if key == " " else key))
+    if not names:
         raise ActionError("no key is named")
-    if _MODIFIERS & {*named} and "Shift" not in named:
-        named = [key.lower() if len(key) == 1 else key for key in named]
-    return "+".join(named)
+    if _MODIFIERS & {*names} and "Shift" not in names:
+        names = [key.lower() if len(key) == 1 else key for key in names]
+    return "+".join(names)
 
 
-def _held(given: Mapping[str, Any]) -> str | None:
-    """Return the keys that are held during a click or a scroll: OpenAI's `keys`, or Anthropic's `text`."""
-    keys = given.get("keys") or given.get("text")
+def _held_keys(arguments: Mapping[str, Any]) -> str | None:
+    """Return the modifier keys of a click or a scroll: OpenAI's `keys`, or Anthropic's `text`."""
+    keys = arguments.get("keys") or arguments.get("text")
     return _chord(keys) if keys else None

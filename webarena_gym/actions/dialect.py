@@ -1,4 +1,4 @@
-"""A dialect: a way to write actions, read out of a model's reply, and explained to whoever has to write it."""
+"""`Dialect`: a text format of actions, with a parser, a formatter, and a description for prompts; `instructions` and `tools`."""
 
 import json
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ from webarena_gym.errors import ActionError
 from webarena_gym.texts import MAX_REPLY, cut
 
 Naming = Literal["id", "label"]
-"""The names of elements in actions: the number that the observation gives them, or by their visible label."""
+"""The references to elements in actions: by number in the observation ("id"), or by visible label ("label")."""
 
-MAX_REASON = 300  # characters of what an error says before it lists the forms
+MAX_REASON = 300  # characters of an error message before the list of forms
 _NUMBER, _LABEL = "12", "Add to Cart"
 _LABELS: Mapping[Kind, str] = {Kind.TYPE: "Search entire store", Kind.SEARCH: "Search entire store", Kind.SELECT: "Sort By"}
-"""Examples of elements: by number, by label, and those that are no buttons."""
+"""Examples of references to elements: by number, by label, and labels by kind for elements other than buttons."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """Reads, writes and explains actions; the base of all dialects. `naming` is how its examples name elements; it reads both ways."""
+    """Base class of dialects. `naming` selects the references to elements in examples; the parser accepts both."""
 
     naming: Naming = "id"
     name: ClassVar[str]
@@ -32,11 +32,11 @@ class Dialect:
         return f"{self.name} by {self.naming}"
 
     def read(self, text: str) -> Action:
-        """Return the one action in a text without thoughts. Raises ActionError when there is none, several, or a malformed one."""
+        """Return the action in a text without thoughts. Raises ActionError unless it has exactly one, well-formed action."""
         raise NotImplementedError
 
     def format(self, action: Action) -> str:
-        """Write an action; `parse` gives it back. Raises ValueError for a kind that the dialect cannot express.
+        """Return an action as text, which `parse` turns into an equal action. Raises ValueError if the dialect cannot express it.
 
         >>> from webarena_gym.actions import DIALECTS, Kind
         >>> DIALECTS["browsergym"].format(Action(Kind.TYPE, element="5", argument="red shoes"))
@@ -45,25 +45,26 @@ class Dialect:
         raise NotImplementedError
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
-        """Write a form by its name with the values of its parameters, also one that is not there, or with other values."""
+        """Return the text of a form with the values of its parameters, without validation: unknown names and values are written too."""
         raise NotImplementedError
 
     def signature(self, form: Form) -> str:
-        """Return a form with the names of its parameters in the places of their values."""
+        """Return the text of a form with the names of its parameters instead of values."""
         raise NotImplementedError
 
     def addressing(self, observation: str) -> str:
-        """Return the sentence of the instructions that says how actions name what they are done to."""
+        """Return the sentence of the instructions on references to elements."""
         return f"An element is named by {_BY_LABEL if self.naming == 'label' else _NAMES[observation, self.naming]}."
 
     def naming_by(self, naming: Naming) -> Self:
-        """Return the dialect with examples that name elements so."""
+        """Return the dialect with another `naming`."""
         return replace(self, naming=naming)
 
     def parse(self, reply: str) -> Action:
-        """Return the one action in a model's reply.
+        """Return the action in a model's reply.
 
-        Raises ActionError when there is none, several, or a malformed one, or the reply is longer than MAX_REPLY; it lists the dialect's forms with an example each.
+        Raises ActionError unless the reply has exactly one, well-formed action, and at most MAX_REPLY characters. The error message lists
+        the forms of the dialect, with an example of each.
 
         >>> from webarena_gym.actions import DIALECTS
         >>> DIALECTS["webrl"].parse("<think>Search.</think><answer>do(action='Click', element=12)</answer>")
@@ -71,25 +72,25 @@ class Dialect:
         """
         try:
             if len(reply) > MAX_REPLY:
-                raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the examples follow it as well
+                raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the handler adds the examples
             return self.read(answer_part(reply))
         except ActionError as error:
             examples = "\n".join(map(self.example, self.forms))
             raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
 
     def grammar(self) -> str:
-        """Return the list of actions with what they do, one a line, for a prompt."""
+        """Return the actions with their descriptions, one per line, for a prompt."""
         return "\n".join(f"{self.signature(form)}: {form.meaning}" for form in self.forms)
 
     def example(self, form: Form) -> str:
-        """Return a form with an example for each parameter that must be given.
+        """Return the text of a form with an example of each required parameter.
 
         >>> from webarena_gym.actions import DIALECTS
         >>> DIALECTS["webarena"].example(DIALECTS["webarena"].forms[1])
         'type [12] [red shoes] [1]'
         """
-        shown = (parameter for parameter in form.parameters if parameter.default is None or parameter.example)
-        return self.spell(form.name, {parameter.name: self.example_of(parameter, form.kind) for parameter in shown})
+        parameters = (parameter for parameter in form.parameters if parameter.default is None or parameter.example)
+        return self.spell(form.name, {parameter.name: self.example_of(parameter, form.kind) for parameter in parameters})
 
     def example_of(self, parameter: Parameter, kind: Kind) -> str:
         """Return an example of the value of a parameter of this kind of action."""
@@ -115,7 +116,7 @@ _NAMES: Mapping[tuple[str, str], str] = {
     ("text+pixels", "id"): 'the number that stands in its tag, as in <a id="12">',
 }
 _BY_LABEL = 'the label that it shows, such as Add to Cart; the second element of that label is "Add to Cart [2]"'
-_LEFT: Mapping[str, str] = {
+_EARLIER_PAGES: Mapping[str, str] = {
     "occam": """ Of a page that you leave, only the elements that you highlight are shown again, with what stands around them. To highlight \
 elements, begin your reply with a line that names them, such as OBSERVATION HIGHLIGHT: 12, 34."""
 }
@@ -128,14 +129,14 @@ Answers:
 - To explain an answer, do so first, and end with a line "Answer: " and the bare value; what stands before it is not read.
 - "N/A" is the answer to a task that cannot be done on these sites. Give it only when you have made sure of that.
 - Leave the answer empty if the task asks for none."""
-"""The rule for answers, which is the same in all dialects."""
+"""The rule for answers in all dialects."""
 
 
 @cache
 def instructions(
     dialect: Dialect, observation: Literal["html", "axtree", "occam", "pixels", "marks", "text+pixels"] = "html"
 ) -> str:
-    """Return the system prompt of an agent that writes a dialect and sees pages in a style.
+    """Return the system prompt for a dialect and an observation format.
 
     >>> from webarena_gym.actions import DIALECTS
     >>> instructions(DIALECTS["webarena"]).splitlines()[3]
@@ -145,7 +146,7 @@ def instructions(
     actions = "\n".join(f"{dialect.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms)
     return f"""\
 You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \
-may be left out.{_LEFT.get(observation, "")} Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
+may be left out.{_EARLIER_PAGES.get(observation, "")} Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
 
 The actions:
 {actions}
@@ -164,9 +165,9 @@ _TYPES = {"element": "string", "text": "string", "integer": "integer", "number":
 
 
 def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
-    """Return the actions of a dialect as a list of tools, in the order of its forms; new objects with each call.
+    """Return the actions of a dialect as a new list of tool definitions, in the order of its forms.
 
-    `answer_form` says how an answer is to be given, and is told with the actions that end the task.
+    `answer_form` is the format of the answer, which is added to the descriptions of actions that end the task.
 
     >>> from webarena_gym.actions import DIALECTS
     >>> [tool["function"]["name"] for tool in tools(DIALECTS["webrl"])][:3]
@@ -180,8 +181,8 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
                 "description": f"{form.meaning} {answer_form}".rstrip() if form.kind is Kind.EXIT else form.meaning,
                 "parameters": {
                     "type": "object",
-                    "properties": {each.name: _property(each, dialect, form.kind) for each in form.parameters},
-                    "required": [each.name for each in form.parameters if each.default is None],
+                    "properties": {parameter.name: _property(parameter, dialect, form.kind) for parameter in form.parameters},
+                    "required": [parameter.name for parameter in form.parameters if parameter.default is None],
                     "additionalProperties": False,
                 },
             },
@@ -191,9 +192,9 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
 
 
 def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "") -> str:
-    """Return the reply that says what a call of a tool says; `arguments` are an object or its JSON, as interfaces give one or the other.
+    """Return the reply with the action of a tool call; `arguments` are an object or its JSON, depending on the interface.
 
-    A call that fits no tool is written all the same: what is wrong with it is told when it is played, as with any reply.
+    Invalid calls are converted too. The error is then reported for the reply, as for any malformed reply.
 
     >>> from webarena_gym.actions import DIALECTS
     >>> reply_of(DIALECTS["webrl"], "click", '{"element": "12"}')
@@ -207,7 +208,7 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
     if not isinstance(arguments, Mapping):
         return f"{name}: its arguments are no object"
     form = next((form for form in dialect.forms if form.name == name), None)
-    parameters = {each.name: each for each in form.parameters} if form else {}
+    parameters = {parameter.name: parameter for parameter in form.parameters} if form else {}
     values: dict[str, str] = {}
     for key, value in arguments.items():
         if value is not None:
@@ -216,7 +217,7 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
 
 
 def _text_of(value: Any, parameter: Parameter | None, *, is_option: bool) -> str:
-    """Return a JSON value as text: as JSON where it is no text, a list of one option as this option."""
+    """Return a JSON value as text: a str unchanged, a list of one option as this option, other values as JSON."""
     if is_option and isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) and parameter is not None and parameter.choices == ("0", "1"):

@@ -1,4 +1,4 @@
-"""Scanning of a model's reply: thoughts, answer tags, calls with quoted arguments, groups in brackets."""
+"""Parsing of a model's reply: thoughts, answer tags, calls with quoted arguments, groups in brackets."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _STRICT_ARGUMENTS = re.compile(
 _VERB_BEFORE_BRACKET = re.compile(r"(?:^[ \t]*+|```(?:\w++\s++)?\s*+)[a-z_]++[ \t]*+(?=\[)", re.MULTILINE)
 _BRACKET = re.compile(r"(?<!\\)(\\*+)([\[\]])")
 _BLANKS = re.compile(r"[ \t]*")
-_MOST_JSON_VALUES = 20  # places of a reply at which JSON is looked for
+_MOST_JSON_VALUES = 20  # positions of a reply at which JSON is parsed
 
 
 class Call(NamedTuple):
@@ -62,7 +62,7 @@ class Call(NamedTuple):
 
 
 class _Scan(NamedTuple):
-    """A call, the position behind it, the quotation mark that its texts hold without a backslash, and True if no value is quoted or named."""
+    """A call, the position after it, the unescaped quotation mark inside its texts, and True if no value is quoted or named."""
 
     call: Call
     end: int
@@ -71,11 +71,11 @@ class _Scan(NamedTuple):
 
 
 class _ProseError(ActionError):
-    """Parentheses behind a name that hold no quoted or named value before they stop to be arguments, as in "press(the key) later"."""
+    """Parentheses after a name that are prose, without a quoted or named value before the syntax error, as in "press(the key) later"."""
 
 
 def answer_part(reply: str) -> str:
-    """Return the part of a reply that may hold the action: without thoughts, inside <answer> where there is one.
+    """Return the part of a reply with the action: without thoughts, and the content of <answer> if there is one.
 
     Tags inside the arguments of an action are text.
 
@@ -100,7 +100,7 @@ def answer_part(reply: str) -> str:
 
 
 def _mask_arguments(text: str) -> str:
-    """Return a text with blanks in place of all arguments: of calls, of groups in brackets behind a verb, and of JSON."""
+    """Return a text with blanks in place of all arguments: those of calls, groups in brackets after a verb, and JSON."""
     spans = [(start, end) for _, start, end in json_values(text)]
     position = 0
     for head in _ANY_CALL.finditer(text):
@@ -135,25 +135,25 @@ def json_values(text: str) -> Iterator[tuple[Any, int, int]]:
 
 
 def bracket_pairs(text: str) -> dict[int, int]:
-    r"""Return the end of each pair of brackets by its start. A bracket behind an odd number of backslashes is text.
+    r"""Return the end of each pair of brackets by its start. A bracket after an odd number of backslashes is text.
 
     >>> bracket_pairs(r"[a [b]] \[ [")
     {3: 6, 0: 7}
     """
-    opened: list[int] = []
+    starts: list[int] = []
     pairs: dict[int, int] = {}
     for mark in _BRACKET.finditer(text):
         if len(mark[1]) % 2:
             continue
         if mark[2] == "[":
-            opened.append(mark.end() - 1)
-        elif opened:
-            pairs[opened.pop()] = mark.end()
+            starts.append(mark.end() - 1)
+        elif starts:
+            pairs[starts.pop()] = mark.end()
     return pairs
 
 
 def bracket_groups(text: str, position: int, pairs: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return start and end of each pair of brackets behind a position, with nothing but blanks between them."""
+    """Return start and end of each pair of brackets after a position, with only blanks between them."""
     groups: list[tuple[int, int]] = []
     while (blanks := _BLANKS.match(text, position)) and blanks.end() in pairs:
         position = pairs[blanks.end()]
@@ -178,16 +178,16 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
             position = _line_end(text, match.start())
             continue
         lead = line.rstrip(" \t*")
-        stands_alone = lead[-1] in ":`>;" if lead else is_first
+        is_separate = lead[-1] in ":`>;" if lead else is_first
         position = match.end()
-        if match[2] and not stands_alone:
+        if match[2] and not is_separate:
             continue
         try:
             scan = _scan_call(text, match)
         except _ProseError as error:
             unreadable = unreadable or error
             continue
-        if scan.is_bare and not (stands_alone and _REST_OF_LINE.match(text, scan.end)):
+        if scan.is_bare and not (is_separate and _REST_OF_LINE.match(text, scan.end)):
             continue
         if scans:
             _check_end(scans[-1], text[scans[-1].end : match.start()])
@@ -212,7 +212,7 @@ def _line_end(text: str, position: int) -> int:
 
 
 def _check_end(scan: _Scan, rest: str) -> None:
-    """Raise ActionError if the text between a call and the next closes a quotation: the call has ended inside its text."""
+    """Raise ActionError if the text between a call and the next one closes a quotation, so that the call ended inside its text."""
     if not scan.inner_quote:
         rest = rest.partition("\n")[0].partition("#")[0]
     if any(scan.inner_quote in (None, mark[0][0]) for mark in _CLOSING_QUOTE.finditer(rest)):
@@ -231,11 +231,11 @@ def _scan_call(text: str, head: re.Match[str]) -> _Scan:
         is_bare = is_bare and keyword is None
         start = keyword.end() if keyword else position
         inner = None
-        if quote := _QUOTE.match(text, start):
-            value, position, inner = _scan_string(text, quote.start(1), name)
+        if quotation_mark := _QUOTE.match(text, start):
+            value, position, inner = _scan_string(text, quotation_mark.start(1), name)
             is_bare = False
-        elif listed := _LIST.match(text, start):  # of one text, as BrowserGym's options may be
-            value, position, inner = _scan_string(text, listed.end(), name, in_list=True)
+        elif opening := _LIST.match(text, start):  # a list of one text, a form of BrowserGym's options
+            value, position, inner = _scan_string(text, opening.end(), name, in_list=True)
             if not (end := _LIST_CLOSE.match(text, position)):
                 raise ActionError(f"{name}(...) has a list of several values; expected one value")
             is_bare, position = False, end.end()
@@ -260,19 +260,19 @@ def _scan_call(text: str, head: re.Match[str]) -> _Scan:
         if comma := _COMMA.match(text, position):
             position = comma.end()
         elif not _CLOSE.match(text, position):
-            found = text[position:].lstrip()[:20]
+            excerpt = text[position:].lstrip()[:20]
             expected = f"expected ',' or ')' in {name}(...)"
             error = _ProseError if is_bare else ActionError
-            raise error(f"{expected}, found {found!r}" if found else f"{expected}, but the reply ends there")
+            raise error(f"{expected}, found {excerpt!r}" if excerpt else f"{expected}, but the reply ends there")
     return _Scan(Call(name, tuple(positional), keywords), close.end(), inner_quote, is_bare and bool(positional))
 
 
 def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) -> tuple[str, int, str | None]:
-    """Return a quoted string, the position behind it, and its quotation mark if the string holds one without a backslash.
+    """Return a quoted string, the position after it, and its quotation mark if the string contains one without a backslash.
 
-    A quotation mark that is not followed by a comma or the end of the arguments belongs to the text, as models forget the backslash.
+    A quotation mark that is not followed by a comma or the end of the arguments is part of the text, since models forget the backslash.
     """
-    quote, start, out, inner = text[position], position, [], None
+    quotation_mark, start, out, inner = text[position], position, [], None
     position += 1
     while mark := _MARK.search(text, position):
         out.append(text[position : mark.start()])
@@ -280,8 +280,8 @@ def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) 
         if mark[0] == "\\":
             character, position = _unescape(text, position)
             out.append(character)
-        elif mark[0] == quote and (_LIST_END.match(text, position) if in_list else _END.match(text, position)):
-            # characters that JSON writes as two codes are joined; half of one becomes U+FFFD
+        elif mark[0] == quotation_mark and (_LIST_END.match(text, position) if in_list else _END.match(text, position)):
+            # surrogate pairs of JSON escapes are joined; an unpaired surrogate becomes U+FFFD
             value = "".join(out)
             return (
                 value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
@@ -290,12 +290,12 @@ def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) 
             )
         else:
             out.append(mark[0])
-            inner = quote if mark[0] == quote else inner
+            inner = quotation_mark if mark[0] == quotation_mark else inner
     raise ActionError(f"the quote opened in {name}(... {text[start : start + 20]!r} is never closed")
 
 
 def _unescape(text: str, position: int) -> tuple[str, int]:
-    r"""Return the character that a backslash before `position` stands for, and where it ends; a backslash where it is no escape."""
+    r"""Return the character of an escape sequence whose backslash is before `position`, and the end; a backslash for an unknown escape."""
     short = _ESCAPES.get(text[position : position + 1])
     if short is not None:
         return short, position + 1
@@ -305,18 +305,18 @@ def _unescape(text: str, position: int) -> tuple[str, int]:
     return "\\", position
 
 
-def quoted(text: str, mark: str = '"') -> str:
-    r"""Write text between quotation marks, so that `find_calls` reads it back.
+def quote_text(text: str, mark: str = '"') -> str:
+    r"""Return a text in quotation marks, which `find_calls` parses as the same text.
 
-    >>> print(quoted('5" pipe'))
+    >>> print(quote_text('5" pipe'))
     "5\" pipe"
     """
     escaped = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
     return mark + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + mark
 
 
-def only(actions: list[str]) -> None:
-    """Raise ActionError unless there is exactly one action; `actions` are as written."""
+def expect_single(actions: list[str]) -> None:
+    """Raise ActionError unless there is exactly one action; `actions` are their texts for the message."""
     if not actions:
         raise ActionError("the reply holds no action; expected exactly one")
     if len(actions) > 1:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import bracket_groups, bracket_pairs, only
+from webarena_gym.actions.replies import bracket_groups, bracket_pairs, expect_single
 from webarena_gym.errors import ActionError
 
 _ID = ELEMENT._replace(name="id", placeholder="id")
@@ -19,18 +19,16 @@ _DIRECTION = Parameter("direction", "direction=down|up", "which way to move", "d
 _ALIASES = {"page_focus": "tab_focus", "page_close": "close_tab", "noop": "noop"}
 _FENCE = "```"
 _FENCE_END = re.compile(r"\s*```")
-_REST_OF_LINE = re.compile(
-    r"[ \t]*+(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE
-)  # blanks, and tokens with which models end a turn
-_OPENED = re.compile(r"[ \t]*\[")
+_REST_OF_LINE = re.compile(r"[ \t]*+(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE)  # blanks, and end-of-turn tokens of models
+_OPENING = re.compile(r"[ \t]*\[")
 _BETWEEN = re.compile(r"\][ \t]*\[")
-_ENTERED = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
+_ENTER_FLAG = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
 _MARK = re.compile(r"[\[\]]")
 _BEFORE_MARK = re.compile(r"(?<!\\)(\\*+)([\[\]]|\Z)")
 
 
-class _Written(NamedTuple):
-    """An action in a reply: its verb, the brackets behind it, and True if it fills a code fence."""
+class _Match(NamedTuple):
+    """An action in a reply: its verb, the brackets after it, and True if it is the content of a code fence."""
 
     verb: str
     rest: str
@@ -38,9 +36,9 @@ class _Written(NamedTuple):
 
 
 class WebArena(Dialect):
-    """Reads an action in a code fence or on a line of its own; WebArena itself has no `select`.
+    """An action in a code fence or on a separate line. WebArena has no `select`, which is an extension.
 
-    Text in brackets may hold balanced brackets, lines and fences. A backslash before a bracket makes it part of the text.
+    Text in brackets may contain balanced brackets, lines and fences. A backslash before a bracket makes it part of the text.
     """
 
     name = "webarena"
@@ -64,23 +62,25 @@ class WebArena(Dialect):
     )  # fmt: skip
 
     def read(self, text: str) -> Action:
-        written = _find_actions(text)
-        written = [each for each in written if each.is_fenced] or written
-        only([f"{each.verb} {each.rest}".strip() for each in written])
-        return _build(*written[0][:2])
+        matches = _find_actions(text)
+        matches = [match for match in matches if match.is_fenced] or matches
+        expect_single([f"{match.verb} {match.rest}".strip() for match in matches])
+        return _build(*matches[0][:2])
 
     def format(self, action: Action) -> str:
         if action.points is not None:
             raise ValueError(f"the webarena dialect cannot express {action}")
-        return f"{_FENCE}{_spelled(*_parts(action))}{_FENCE}"
+        return f"{_FENCE}{_spell(*_parts(action))}{_FENCE}"
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
         form = _FORMS.get(name)
-        known = [] if form is None else [values[each.name] for each in form.parameters if each.name in values]
-        return _spelled(name, known if len(known) == len(values) else [*values.values()])
+        arguments = (
+            [] if form is None else [values[parameter.name] for parameter in form.parameters if parameter.name in values]
+        )
+        return _spell(name, arguments if len(arguments) == len(values) else [*values.values()])
 
     def signature(self, form: Form) -> str:
-        return _spelled(form.name, [parameter.placeholder for parameter in form.parameters])
+        return _spell(form.name, [parameter.placeholder for parameter in form.parameters])
 
 
 _FORMS = {form.name: form for form in WebArena.forms}
@@ -88,10 +88,10 @@ _VERBS = "|".join((*_FORMS, *_ALIASES))
 _START = re.compile(rf"(?:^|(```)(?:\w++\s++)?\s*+)[ \t]*+({_VERBS})\b[ \t]*+", re.MULTILINE)
 
 
-def _find_actions(text: str) -> list[_Written]:
+def _find_actions(text: str) -> list[_Match]:
     """Return the actions of a reply, in order. Raises ActionError for a bracket that is not closed, and if there is a verb but no action."""
     pairs = bracket_pairs(text)
-    written: list[_Written] = []
+    matches: list[_Match] = []
     unreadable, position = "", 0
     while match := _START.search(text, position):
         start = position = match.end()
@@ -99,7 +99,7 @@ def _find_actions(text: str) -> list[_Written]:
         end = groups[-1][1] if groups else start
         closing = _FENCE_END.match(text, end) if match[1] else None
         if closing or _REST_OF_LINE.match(text, end):
-            written.append(_Written(match[2], text[start:end], closing is not None))
+            matches.append(_Match(match[2], text[start:end], closing is not None))
             position = closing.end() if closing else end
             continue
         # Brackets in the text are not balanced: if the line or fence ends with one, all of it is the action.
@@ -108,25 +108,25 @@ def _find_actions(text: str) -> list[_Written]:
         stop = max(fence, newline) if max(fence, newline) >= 0 else len(text)
         rest = text[start:stop].strip()
         if rest.startswith("[") and rest.endswith("]"):
-            written.append(_Written(match[2], rest, fence >= 0))
+            matches.append(_Match(match[2], rest, fence >= 0))
             position = stop + len(_FENCE) * (fence >= 0)
-        elif _OPENED.match(text, end):
+        elif _OPENING.match(text, end):
             raise ActionError(
                 f"the bracket opened in {match[2]} {text[start : start + 40]!r} is never closed; write \\[ for a bracket in a text"
             )
         else:
             unreadable = text[match.start(2) : stop]
-    if unreadable and not written:
+    if unreadable and not matches:
         raise ActionError(f"cannot read {unreadable[:80]!r}")
-    return written
+    return matches
 
 
-def _spelled(name: str, values: Sequence[str]) -> str:
+def _spell(name: str, values: Sequence[str]) -> str:
     return " ".join([name, *(f"[{_escape(value)}]" for value in values)])
 
 
 def _escape(text: str) -> str:
-    r"""Return a text for brackets: as it is if its own brackets are balanced, else with backslashes before them.
+    r"""Return a text for brackets: unchanged if its brackets are balanced, otherwise with backslashes before them.
 
     >>> _escape("a [b]"), _escape("a] b")
     ('a [b]', 'a\\] b')
@@ -142,7 +142,7 @@ def _unescape(text: str) -> str:
 
 
 def _parts(action: Action) -> tuple[str, list[str]]:
-    """Return the verb of an action and what stands in its brackets. Raises ValueError for what cannot be expressed."""
+    """Return the verb of an action and the contents of its brackets. Raises ValueError if the dialect cannot express it."""
     match action.kind:
         case Kind.TYPE | Kind.SEARCH:
             return "type", [action.element or "", action.argument or "", "0" if action.kind is Kind.TYPE else "1"]
@@ -159,27 +159,27 @@ def _parts(action: Action) -> tuple[str, list[str]]:
 
 def _build(verb: str, rest: str) -> Action:
     verb = _ALIASES.get(verb, verb)
-    written = f"{verb} {rest}".strip()[:80]
+    excerpt = f"{verb} {rest}".strip()[:80]
     pairs = bracket_pairs(rest)
     spans = bracket_groups(rest, 0, pairs)
     groups = len(spans) if spans and spans[-1][1] == len(rest) else 0
     if verb in ("type", "select"):
-        entered = _ENTERED.search(rest) if verb == "type" else None
-        if groups > 3 or (groups == 3 and not entered):
-            raise ActionError(f"cannot read {written!r}; {verb} takes fewer [...]")
+        enter_flag = _ENTER_FLAG.search(rest) if verb == "type" else None
+        if groups > 3 or (groups == 3 and not enter_flag):
+            raise ActionError(f"cannot read {excerpt!r}; {verb} takes fewer [...]")
         name, value = _pair(verb, rest, pairs)
         if verb == "select":
             return Action(Kind.SELECT, name, _unescape(value[1:-1]))
-        entered = _ENTERED.search(value)
-        content = _unescape(value[1 : entered.start() if entered else -1])
-        return Action(Kind.TYPE if entered and entered[1] == "0" else Kind.SEARCH, name, content)
+        enter_flag = _ENTER_FLAG.search(value)
+        content = _unescape(value[1 : enter_flag.start() if enter_flag else -1])
+        return Action(Kind.TYPE if enter_flag and enter_flag[1] == "0" else Kind.SEARCH, name, content)
     if verb == "noop" or not _FORMS[verb].parameters:
         if rest.strip("[] \t"):
-            raise ActionError(f"cannot read {written!r}; {verb} takes nothing")
+            raise ActionError(f"cannot read {excerpt!r}; {verb} takes nothing")
         return Action(Kind.WAIT if verb == "noop" else _FORMS[verb].kind)
     value = _unescape(rest[1:-1])
     if groups > 1 or not (rest or verb == "stop"):
-        raise ActionError(f"cannot read {written!r}; {verb} takes one [...]")
+        raise ActionError(f"cannot read {excerpt!r}; {verb} takes one [...]")
     if verb == "stop":
         return Action(Kind.EXIT, argument=value)
     if verb == "scroll":
@@ -194,9 +194,9 @@ def _build(verb: str, rest: str) -> Action:
 
 
 def _pair(verb: str, rest: str, pairs: Mapping[int, int]) -> tuple[str, str]:
-    """Return the text in the first brackets, and all that follows them, which begins with a bracket. Raises ActionError.
+    """Return the text in the first brackets, and the rest, which begins with a bracket. Raises ActionError.
 
-    Brackets inside the first belong to it where they are balanced, as in `[Part [2] [3]] [x]`; else the first `] [` separates the two.
+    Balanced brackets inside the first ones are part of the text, as in `[Part [2] [3]] [x]`. Otherwise the first `] [` separates the two.
     """
     end = pairs.get(0, 0)
     between = (_BETWEEN.match(rest, end - 1) if end else None) or _BETWEEN.search(rest)

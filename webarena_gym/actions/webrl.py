@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, NEEDS_POINTS, OPTION, TAB_INDEX, TEXT, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import find_calls, only, quoted
+from webarena_gym.actions.replies import expect_single, find_calls, quote_text
 from webarena_gym.errors import ActionError
 
-_ANSWERED = 'End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for.'
+_EXIT_MEANING = 'End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for.'
 _TITLES: dict[Kind, str] = {
     kind: "Press Enter" if kind is Kind.PRESS else str(kind)
     for kind in Kind
@@ -25,7 +25,7 @@ def _do(kind: Kind, meaning: str, *parameters: Parameter) -> Form:
 
 
 class WebRL(Dialect):
-    """Reads leniently: fences, answer tags, int ids, single quotes, blanks and newlines."""
+    """A lenient parser: it accepts fences, answer tags, unquoted ids, single quotes, blanks and newlines."""
 
     name = "webrl"
     forms = (
@@ -42,12 +42,12 @@ class WebRL(Dialect):
         _do(Kind.WAIT, "Wait until the page changes, some seconds at most."),
         Form(Kind.GO_BACKWARD, "go_backward", (), "Return to the previous page."),
         Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_backward()."),
-        Form(Kind.EXIT, "exit", (ANSWER,), _ANSWERED),
+        Form(Kind.EXIT, "exit", (ANSWER,), _EXIT_MEANING),
     )
 
     def read(self, text: str) -> Action:
         calls = find_calls(text, _ARGUMENTS)
-        only([f"{call.name}({call.keywords.get('action', '')})" for call in calls])
+        expect_single([f"{call.name}({call.keywords.get('action', '')})" for call in calls])
         (call,) = calls
         allowed = _ARGUMENTS[call.name]
         expected = ", ".join(allowed) or "none"
@@ -70,15 +70,17 @@ class WebRL(Dialect):
             or (action.kind is Kind.WAIT and action.argument is not None)
         ):
             raise ValueError(f"the webrl dialect cannot express {action}")
-        values = {each.name: action.element if each.name == "element" else action.argument for each in form.parameters}
+        values = {
+            parameter.name: action.element if parameter.name == "element" else action.argument for parameter in form.parameters
+        }
         return self.spell(form.name, {name: value or "" for name, value in values.items()})
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
-        given = [f"{key}={quoted(value)}" for key, value in values.items()]
+        arguments = [f"{key}={quote_text(value)}" for key, value in values.items()]
         if name != "do" and name in _ARGUMENTS:
-            return f"{name}({', '.join(given)})"
-        title = quoted(name.replace("_", " ").title())
-        return f"do({', '.join([f'action={title}', *given])})"
+            return f"{name}({', '.join(arguments)})"
+        title = quote_text(name.replace("_", " ").title())
+        return f"do({', '.join([f'action={title}', *arguments])})"
 
     def signature(self, form: Form) -> str:
         return self.spell(form.name, {parameter.name: f"<{parameter.placeholder}>" for parameter in form.parameters})
@@ -101,5 +103,5 @@ def _read_do(arguments: dict[str, str]) -> Action:
             raise ActionError(f"{name.title()} takes no {field}; got {value!r}")
     if kind is Kind.PRESS:
         return Action(kind, argument="Enter")
-    given = {field: arguments[field] for field in fields}
-    return Action(kind, given.get("element"), given.get("argument"))
+    arguments = {field: arguments[field] for field in fields}
+    return Action(kind, arguments.get("element"), arguments.get("argument"))

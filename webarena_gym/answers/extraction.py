@@ -109,7 +109,7 @@ def _unboxed(text: str) -> str:
         return text
     contents = [(box[1] if box[2] is None else box[2]).strip() for box in boxes]
     if text[boxes[-1].end() :].strip(" $*)]\\\n\t") not in ("", "."):
-        raise ValueError("something stands behind the marked answer")
+        raise ValueError("text follows the marked answer")
     if len({content.casefold() for content in contents}) > 1:
         raise ValueError("several answers are marked")
     start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, boxes[-1].start())), default=0)
@@ -119,7 +119,7 @@ def _unboxed(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """Return what stands behind the last mark of a text, or the text if it has none."""
+    """Return the text after the last answer mark, or the whole text if there is none."""
     marks = sorted([*_MARK.finditer(text), *_HEADING.finditer(text)], key=re.Match.start)
     if not marks:
         return text
@@ -146,7 +146,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object with its keys as words: "finalAnswer" and "final_answer" as "final answer"."""
     fields = {re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").lower(): value for key, value in pairs}
     if len(fields) < len(pairs):
-        raise ValueError("a key of the JSON object stands twice")
+        raise ValueError("the JSON object has a duplicate key")
     return fields
 
 

@@ -18,7 +18,7 @@ OR = " |OR| "
 """The separator of references of which one is enough."""
 
 _SAME_MARKS = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-", "‑": "-", "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": "\n"})  # fmt: skip
-_LABELLED = re.compile(r"([^:;\n]{1,80}):\s+(\S.*)")
+_LABEL_AND_VALUE = re.compile(r"([^:;\n]{1,80}):\s+(\S.*)")
 _COUNTED_UNIT = re.compile(rf"\bhow (?:many ({'|'.join(UNIT_WORDS)})s?\b|old\b)", re.IGNORECASE)
 _COORDINATES = (("latitude", "lat"), ("longitude", "long", "lon", "lng"))
 _AFTER_LABEL = re.compile(r"(?: (?:price|value|one|time|distance))?(?: ?[:=]| (?:is|takes|costs))?(?: |(?<=[:=]))")
@@ -26,7 +26,7 @@ _THE = re.compile(r"\Athe ", re.IGNORECASE)
 _CHAIN = re.compile(r"(?:>|→|->)")
 _RANGE = re.compile(r" (?:to|-|and) ")
 _LONGEST_NUMBER = 9  # digits; a longer one, such as the number of a parcel, is a code
-_SAID = {"yes": True, "true": True, "no": False, "false": False}
+_POLAR_WORDS = {"yes": True, "true": True, "no": False, "false": False}
 _ANOTHER = "another value is expected"
 _ABSENT = frozenset(["n/a", "na", "not applicable", "not available"])
 _VERBS = frozenset("is are was were can could does do did has have will".split())  # noqa: SIM905
@@ -79,19 +79,19 @@ def compare(reference: str | Sequence[str], answer: str, intent: str = "", form:
 
 
 def _fault(content: Content, references: Sequence[str], intent: str, form: Form) -> str:
-    """Return why the content of an answer is not what all references say, empty if it is."""
+    """Return the reason why the content of an answer does not match all references; "" if it does."""
     goal = read_goal(intent, form.about)
-    is_yes = _SAID.get(references[0].strip(". ").lower()) if len(references) == 1 else None
+    is_yes = _POLAR_WORDS.get(references[0].strip(". ").lower()) if len(references) == 1 else None
     if is_yes is not None:
         return _polar_fault(content, is_yes, goal, form)
     if len(references) == 1 and is_not_available(references[0]):
         stated = (_key(text).removesuffix(".").strip() for text in _statements(content, goal, is_typed=False))
         return "" if any(text in _ABSENT for text in stated) else 'the answer is "N/A" alone'
-    return _Expected(references, intent, goal, form).fault(content)
+    return _ReferenceMatcher(references, intent, goal, form).fault(content)
 
 
 def is_not_available(text: str) -> bool:
-    """Return True if a reference says that there is no answer.
+    """Return True if a reference means that there is no answer.
 
     >>> [is_not_available(text) for text in ("N/A", "n/a.", "", "NA, sorry")]
     [True, True, False, False]
@@ -118,14 +118,14 @@ def _key(text: str) -> str:
 
 def _same_text(reference: str, text: str) -> bool:
     """Return True if two texts are equal but for the mark at their end, or a reference is a user's name behind "u/" or "@"."""
-    key, wanted = _key(text), {_key(reference), _key(plain(reference))}
-    wanted |= {each[:-1] for each in wanted if each[-1:] in (".", "?", "!") and len(each) > 1}
-    keys = {key, key[:-1] if key[-1:] in (".", "!") else key}
-    keys |= {re.sub(r"^(?:/?u/|@)(?=\S+$)", "", each) for each in keys}
-    return not keys.isdisjoint(wanted)
+    text_key, reference_keys = _key(text), {_key(reference), _key(plain(reference))}
+    reference_keys |= {key[:-1] for key in reference_keys if key[-1:] in (".", "?", "!") and len(key) > 1}
+    keys = {text_key, text_key[:-1] if text_key[-1:] in (".", "!") else text_key}
+    keys |= {re.sub(r"^(?:/?u/|@)(?=\S+$)", "", key) for key in keys}
+    return not keys.isdisjoint(reference_keys)
 
 
-class _Expected:
+class _ReferenceMatcher:
     """The readings of a reference: each a list of parts, of which each is a list of choices."""
 
     def __init__(self, references: Sequence[str], intent: str, goal: Goal, form: Form) -> None:
@@ -135,7 +135,7 @@ class _Expected:
         self.is_chain = len(items) == 1 and " > " in items[0]
         items = [item.strip() for item in items[0].split(" > ")] if self.is_chain else items
         parts = [[self._part(choice.strip()) for choice in item.split(OR)] for item in items]
-        labelled = [match for item in items if (match := _LABELLED.fullmatch(item))]
+        labelled = [match for item in items if (match := _LABEL_AND_VALUE.fullmatch(item))]
         self.is_pairs = len(labelled) == len(items) and (len(items) > 1 or not form.type)
         if self.is_pairs:
             parts = [[self._part(match[2])._replace(label=match[1])] for match in labelled]
@@ -230,12 +230,12 @@ class _Expected:
                 return bool(labelled) and all(map(self._is_part, parts, labelled))
         if self._is_ordered(kinds):
             return all(map(self._is_part, parts, items))
-        left = list(parts)
+        remaining = list(parts)
         for item in items:
-            found = next((part for part in left if self._is_part(part, item)), None)
-            if found is None:
+            match = next((part for part in remaining if self._is_part(part, item)), None)
+            if match is None:
                 return False
-            left.remove(found)
+            remaining.remove(match)
         return True
 
 
@@ -253,17 +253,17 @@ def _amount(part: Part, text: str) -> Amount | None:
 
 def _by_label(labels: Sequence[Sequence[str]], items: Sequence[str]) -> list[str]:
     """Return the values of labelled items in the order of the labels, none unless each item has another label."""
-    found: dict[int, str] = {}
+    values_by_index: dict[int, str] = {}
     for item in items:
         text = _THE.sub("", plain(item))
-        for place, names in enumerate(labels):
+        for index, names in enumerate(labels):
             plain_names = (_THE.sub("", name) for name in names)
             name = next((name for name in plain_names if text.casefold().startswith(name.casefold())), None)
             after = _AFTER_LABEL.match(text, len(name)) if name else None
-            if after and place not in found:
-                found[place] = text[after.end() :]
+            if after and index not in values_by_index:
+                values_by_index[index] = text[after.end() :]
                 break
-    return [found[place] for place in range(len(labels))] if len(found) == len(labels) else []
+    return [values_by_index[index] for index in range(len(labels))] if len(values_by_index) == len(labels) else []
 
 
 def _polar_fault(content: Content, is_yes: bool, goal: Goal, form: Form) -> str:
@@ -273,22 +273,22 @@ def _polar_fault(content: Content, is_yes: bool, goal: Goal, form: Form) -> str:
     text = content if isinstance(content, str) else next(f"{label}: {value}" for label, value in content.items())
     text = re.sub(r"n't\b", " not", text.translate(_SAME_MARKS).casefold()).replace("cannot", "can not")
     text = text.removesuffix(".").removesuffix("!")
-    label, _, said = text.rpartition(": ")
-    if said.strip() in _SAID and label:
+    label, _, value = text.rpartition(": ")
+    if value.strip() in _POLAR_WORDS and label:
         is_known = label in form.yes or (label not in form.no and is_label(label, goal))
-        return "" if is_known and _SAID[said.strip()] == is_yes else "the label or the value is another one"
+        return "" if is_known and _POLAR_WORDS[value.strip()] == is_yes else "the label or the value is another one"
     match = re.match(r"(yes|no|true|false)(?:(?: ?[,.:;]| -) |$)", text)
     rest = text[match.end() :] if match else text
     stated = _statement(rest.split(), goal, form, is_reason=match is not None) if rest else None
-    both = [*([_SAID[match[1]]] if match else []), *([] if stated is None else [stated])]
+    both = [*([_POLAR_WORDS[match[1]]] if match else []), *([] if stated is None else [stated])]
     if not both or (rest and stated is None):
         return f"{text[:200]!r} is neither yes nor no"
     return "" if {*both} == {is_yes} else "the answer is the other one"
 
 
 def _statement(words: list[str], goal: Goal, form: Form, *, is_reason: bool) -> bool | None:
-    """Return what a statement such as "it is not in stock" says to the question, None for another text."""
-    verb = next((place for place, word in enumerate(words) if word in _VERBS), -1)
+    """Return the answer to the question in a statement such as "it is not in stock"; None for another text."""
+    verb = next((index for index, word in enumerate(words) if word in _VERBS), -1)
     subject = " ".join(words[: max(verb, 0)])
     if verb > 0 and not (subject in _SUBJECTS or is_piece(subject, goal)):
         return None

@@ -128,7 +128,7 @@ def values(text: str, goal: Goal, *, is_typed: bool) -> Iterator[str]:
 def is_label(text: str, goal: Goal) -> bool:
     """Return True for what the goal counts, and if the words of a label fit any goal or are of a goal that does not join several things.
 
-    A name of the goal is no label, for another answer could stand there; nor is a piece of one.
+    A name of the goal, or a piece of one, is not a label, since another answer could replace it.
     """
     words = [word for word in map(_norm, text.split()) if word not in _LEFT_OUT]
     words = words[:-1] if words and words[-1].removesuffix("s") in UNIT_WORDS else words
@@ -143,7 +143,7 @@ def is_label(text: str, goal: Goal) -> bool:
 
 
 def is_piece(text: str, goal: Goal) -> bool:
-    """Return True if a text stands in the goal."""
+    """Return True if the goal contains a text."""
     return _padded(_norms(text)) in goal.text
 
 

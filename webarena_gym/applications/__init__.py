@@ -1,1 +1,1 @@
-"""Web applications of other people as environments: how one starts, what its state is, a copy of it for each episode."""
+"""Users' web applications as environments: their descriptions, their processes, and a copy of their state for each episode."""

@@ -1,4 +1,4 @@
-"""`Application`: a web application of one's own, as `webarena-app.toml` describes it: how it starts, what its state is, how one signs in."""
+"""`Application`: the description of a user's web application in `webarena-app.toml`: its start, state, and login."""
 
 import shlex
 import sys
@@ -20,106 +20,111 @@ Loads = Literal["once", "each time"]
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """A web application. Just one of `wsgi`, `asgi` and `command` says how it starts.
+    """The description of a web application. Exactly one of `wsgi`, `asgi` and `command` must be set.
 
-    In `command`, `environment`, `save`, `load` and `drop`, "{state}" stands for the folder of an episode's own copy of the state, "{port}" or "{socket}"
-    for the address at which a command has to listen, and "{env}" for a name that no other running copy has. Raises ApplicationError.
+    Paths are relative to the folder of `webarena-app.toml`. In `command`, `environment`, `save`, `load` and `drop`, these placeholders are
+    replaced: "{state}" by the folder with an episode's copy of the state, "{port}" or "{socket}" by the address at which a command must
+    listen, and "{env}" by a name that is unique among running copies.
+
+    Raises:
+        ApplicationError: for an invalid or missing value.
+
     """
 
     name: str
-    """the site's name in tasks: sites = [name], __NAME__ for its address, which is http://name.test"""
+    """name of the site in tasks: `sites` is [name], and __NAME__ is the placeholder of its URL, http://name.test"""
     folder: str = "."
-    """where `wsgi` or `asgi` is imported from and a command runs, as seen from the file"""
+    """folder from which `wsgi` or `asgi` is imported, and in which commands run"""
     wsgi: str = ""
     """import path of a WSGI application, "module:name" or "module:function()"; it is loaded once, and forked for each episode"""
     asgi: str = ""
-    """the same of an ASGI application; its interpreter must have uvicorn"""
+    """import path of an ASGI application; its interpreter must have uvicorn"""
     command: str = ""
     """command that starts the application and stays in the foreground"""
     python: str = sys.executable
-    """interpreter that has the application of `wsgi` or `asgi`, as seen from the file"""
+    """interpreter of the application of `wsgi` or `asgi`"""
     loads: Loads = "once"
-    """"each time": imported anew for each episode, for an application that opens its files, or keeps their full paths, when it is imported"""
+    """"each time" imports the application for each episode; needed if it opens its files, or stores their full paths, during the import"""
     warm: tuple[str, ...] = ()
-    """paths that a WSGI application answers before it is forked, and again once one is signed in, so that templates are compiled for all
-    episodes. It must not keep a connection to its database from one request to the next"""
+    """paths that are requested of a WSGI application before it is forked, and again after the sign-in, so that templates are compiled once
+    for all episodes. The application must not keep a connection to its database between requests"""
     state: str = ""
-    """folder of the files that episodes may change, as seen from the file; each episode has a copy. Empty: there are none"""
+    """folder of the files that episodes may change; each episode has a copy. Empty if there are none"""
     shared: tuple[str, ...] = ()
-    """folders outside of `state` that it may write, as seen from the file; all episodes share them. All others are read-only where the
-    system lets a process have mounts of its own (Linux)"""
+    """folders outside of `state` that the application may write; all episodes share them. All other folders are read-only if the system
+    supports mount namespaces (Linux)"""
     uploads: str = ""
-    """folder of files that are at hand for file fields, as seen from the file"""
+    """folder of files for file fields"""
     databases: Mapping[str, str] = field(default_factory=dict)
-    """SQLite files in `state` by name, for checks of the kind "state" and for side effects; the first is also called by the site's name"""
+    """SQLite files in `state` by name, for checks of the kind "state" and for side effects; the first also has the name of the site"""
     incidental: tuple[str, ...] = ()
     """changes that are no side effects: a table ("session"), columns ("*.last_login"), added rows ("+log"), files ("/cache/*")"""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """variables of its environment, beside those of this process"""
+    """additional environment variables"""
     ready: str = "/"
-    """path that is answered with a status below 500 once the application is ready"""
+    """path whose response has a status below 500 once the application is ready"""
     shown: str = ""
-    """CSS selector of what is there once scripts have built a page: in Chromium each document with scripts is waited for until it has some"""
+    """CSS selector of elements that exist once scripts have built a page; Chromium waits for one in each document with scripts"""
     start_s: float = 30.0
-    """seconds until it must be ready"""
+    """time limit for the start, in seconds"""
     answer_s: float = 30.0
-    """seconds that one answer may take"""
+    """time limit for a response, in seconds"""
     network: bool = False
-    """it may open connections, as to a database server; without, it reaches itself alone, where the system lets a process have a network of
-    its own (Linux)"""
+    """allow network connections, for example to a database server; otherwise the application can connect only to itself, if the system
+    supports network namespaces (Linux)"""
     in_memory: bool = False
-    """it keeps state in memory: one signs in anew for each episode, and there are no snapshots"""
+    """the application keeps state in memory: the sign-in is repeated for each episode, and there are no snapshots"""
     save: str = ""
-    """command that writes a state outside of `state`, such as a PostgreSQL database, into {state}"""
+    """command that writes state outside of `state`, for example a PostgreSQL database, into {state}"""
     load: str = ""
-    """command that restores it from {state}; it runs before each start"""
+    """command that restores that state from {state}; it runs before each start"""
     drop: str = ""
-    """command that removes it when an episode is over"""
+    """command that removes that state at the end of an episode"""
     clock: str = ""
-    """time that the application sees, such as "2024-03-05 09:00:00"; it stands still. Needs libfaketime"""
+    """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime"""
     account: Account | None = None
-    """who is signed in at the beginning of tasks with `require_login`"""
+    """account that is signed in at the start of tasks with `require_login`"""
     login: Login | None = None
-    """the form with which one signs in"""
+    """login form of the application"""
     tasks: str = ""
-    """task file that is taken where an env is given none, as seen from the file"""
+    """task file, used by envs without the keyword `tasks`"""
     templates: str = ""
-    """templates that draw more tasks from the databases, as seen from the file"""
+    """file of templates, which generate tasks from the databases"""
     draws: int = 3
-    """tasks that each template gives for a seed"""
+    """number of tasks of each template for a seed"""
 
     def __hash__(self) -> int:
         return hash(repr(self))
 
     def __post_init__(self) -> None:
         if not SITE_NAME.fullmatch(self.name):
-            raise self._wrong("name", "lower-case letters, digits and underscores")
+            raise self._invalid("name", "lower-case letters, digits and underscores")
         if sum(map(bool, (self.wsgi, self.asgi, self.command))) != 1:
-            raise ApplicationError("just one of wsgi, asgi and command says how the application starts")
+            raise ApplicationError("exactly one of wsgi, asgi and command must be set")
         for key in ("wsgi", "asgi"):
             module, _, name = getattr(self, key).partition(":")
             if getattr(self, key) and not (module and name):
-                raise self._wrong(key, '"module:name"')
+                raise self._invalid(key, '"module:name"')
         if self.command and not ("{port}" in self.command or "{socket}" in self.command):
-            raise self._wrong("command", "{port} or {socket} in it, where it has to listen")
+            raise self._invalid("command", "a command that contains {port} or {socket}, the address at which it must listen")
         if self.loads not in get_args(Loads):
-            raise self._wrong("loads", " or ".join(map(repr, get_args(Loads))))
+            raise self._invalid("loads", " or ".join(map(repr, get_args(Loads))))
         if not self.command and self.loads == "once" and any("{env}" in text for text in self.environment.values()):
             raise ApplicationError(
-                'environment names {env}, which differs for each episode; expected loads = "each time" with it'
+                'environment contains {env}, which differs between episodes; expected loads = "each time" with it'
             )
         if bool(self.account) != bool(self.login):
-            raise ApplicationError("account and login belong together: give both, or none")
+            raise ApplicationError("account and login must be set together")
         self._check_state()
 
     def _check_state(self) -> None:
         if self.state and not self.state_folder.is_dir():
-            raise self._wrong("state", f"a folder; {self.state_folder} is none")
+            raise self._invalid("state", f"a folder; {self.state_folder} is not a folder")
         if self.uploads and not Path(self.folder, self.uploads).is_dir():
-            raise self._wrong("uploads", "a folder")
+            raise self._invalid("uploads", "a folder")
         for path in self.shared:
             if not Path(self.folder, path).is_dir():
-                raise ApplicationError(f"shared names {path!r}; expected folders that are there")
+                raise ApplicationError(f"shared contains {path!r}; expected existing folders")
         for name, path in self.databases.items():
             if not (self.state and (self.state_folder / path).is_file()):
                 raise ApplicationError(f"the database {name} is {path!r}; expected a file in {self.state_folder}")
@@ -127,7 +132,7 @@ class Application:
             try:
                 datetime.fromisoformat(self.clock)
             except ValueError:
-                raise self._wrong("clock", 'a time such as "2024-03-05 09:00:00"') from None
+                raise self._invalid("clock", 'a time such as "2024-03-05 09:00:00"') from None
         try:
             incidental(tuple(line for line in self.incidental if "/" not in line))
         except ValueError as error:
@@ -138,30 +143,30 @@ class Application:
                 text.format(state="", port="", socket="", env="")
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise ApplicationError(
-                f"{text!r} cannot be read ({error}); known are {{state}}, {{port}}, {{socket}} and {{env}}"
+                f"{text!r} cannot be parsed ({error}); its placeholders may be {{state}}, {{port}}, {{socket}} and {{env}}"
             ) from error
 
-    def _wrong(self, key: str, expected: str) -> ApplicationError:
+    def _invalid(self, key: str, expected: str) -> ApplicationError:
         return ApplicationError(f"{key} is {getattr(self, key)!r}; expected {expected}")
 
     @property
     def host(self) -> str:
-        """The host under which browsers reach it."""
+        """The host name of the application in browsers."""
         return f"{self.name.replace('_', '-')}.test"
 
     @property
     def url(self) -> str:
-        """Its address, without a last slash."""
+        """The URL of the application, without a slash at the end."""
         return f"http://{self.host}"
 
     @property
     def state_folder(self) -> Path:
-        """The folder of the state, from which copies are made."""
+        """The folder of the original state, which is copied for each episode."""
         return Path(self.folder, self.state)
 
 
 def read_application(path: str | Path | Application) -> Application:
-    """Read a `webarena-app.toml`, or that in a folder. Raises ApplicationError that names the key at fault."""
+    """Read a `webarena-app.toml`; `path` may also be its folder. Raises ApplicationError, which names the invalid key."""
     if isinstance(path, Application):
         return path
     path = Path(path)
@@ -170,19 +175,19 @@ def read_application(path: str | Path | Application) -> Application:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ApplicationError(f"the application {path} cannot be read: {reason_of(error)}") from error
-    kinds: dict[str, Any] = {each.name: each.type for each in fields(Application)}
+    keys = [item.name for item in fields(Application)]
     for key, value in record.items():
-        if key not in kinds:
-            raise ApplicationError(f"{path} has an unknown key {key!r}: {suggestion(key, list(kinds))}")
-        if not isinstance(value, expected := _JSON.get(key, str)):
-            raise ApplicationError(f"{path}: {key} is {value!r}; expected {_CALLED[expected]}")
+        if key not in keys:
+            raise ApplicationError(f"{path} has an unknown key {key!r}: {suggestion(key, keys)}")
+        if not isinstance(value, expected := _JSON_TYPES.get(key, str)):
+            raise ApplicationError(f"{path}: {key} is {value!r}; expected {_TYPE_NAMES[expected]}")
     for key, kind in (("account", Account), ("login", Login)):
         if key in record:
             try:
                 record[key] = kind(**record[key])
             except TypeError:
-                expected = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
-                raise ApplicationError(f"{path}: {key} is {record[key]!r}; expected {', '.join(expected)}") from None
+                names = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
+                raise ApplicationError(f"{path}: {key} is {record[key]!r}; expected {', '.join(names)}") from None
     base = path.resolve().parent
     record["folder"] = str(base / record.get("folder", "."))
     record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm", "shared")}
@@ -195,14 +200,14 @@ def read_application(path: str | Path | Application) -> Application:
         raise ApplicationError(f"{path}: {error}") from error
 
 
-_JSON: Mapping[str, Any] = {
+_JSON_TYPES: Mapping[str, Any] = {
     "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
 }  # fmt: skip
-_CALLED = {
-    str: "text",
+_TYPE_NAMES = {
+    str: "a string",
     dict: "a table",
-    list: "a list of texts",
+    list: "a list of strings",
     (int, float): "a number",
-    int: "a whole number",
+    int: "an integer",
     bool: "true or false",
 }

@@ -1,15 +1,30 @@
-"""Starts an application for each episode: loads one written in Python once and forks it, or runs a command. A script of its own.
+"""The host process of an application: a script that starts an instance of the application for each episode.
 
-The application's interpreter runs it, so it needs the standard library alone, and uvicorn for ASGI. Its argument is a JSON object: `folder`,
-where the application is found and commands run, `wsgi` or `asgi`, its "module:name", `hidden`, a folder that holds those of all episodes,
-`launcher`, a folder in it for the copies of this application, `base`, a folder in that which none may see, `writable`, folders that all may
-write, and `secret`, files that none may read. It serves in a fork of its own, which is closed off as far as the system lets it (see `shut_in`).
-That says {"apart": bool, "enclosed": bool}, whether it and all that it starts have a network of their own, and whether it and each copy are
-closed off (see `enclose`), and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
-listens, to which the socket then leads, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
-{"alive": bool, "status": n}, {"stop": pid} with {}; what fails with {"error": text}. When its input ends, all that it has started is killed.
+It loads a Python application once and forks it, or runs a command. The application's interpreter runs this script, so it uses only the
+standard library, and uvicorn for ASGI. Its argument is a JSON object with these keys:
 
-With the argument {"run": command, "hidden": paths} it runs that command closed off and exits with its status instead (see `run_program`).
+- `folder`: folder of the application, in which commands run
+- `wsgi` or `asgi`: import path of the application, "module:name"
+- `hidden`: folder of the instances of all applications
+- `launcher`: folder in it, for the instances of this application
+- `base`: folder in that, which is hidden from all instances
+- `writable`: folders that all instances may write
+- `secret`: files that no instance may read
+
+The script serves in a fork, which is isolated as far as the system supports it (see `isolate_host`). It first writes
+{"apart": bool, "enclosed": bool}: whether it and its instances have a separate network namespace, and whether it and each instance are
+isolated (see `isolate_instance`). Then it reads requests and writes responses, one JSON object per line:
+
+- {"serve": folder, "address": path of a socket, "port": port of a command, to which the socket is forwarded, "command": list,
+  "environment": object, "log": path} starts an instance; the response is {"pid": n}
+- {"alive": pid}: {"alive": bool, "status": n}
+- {"stop": pid}: {}
+- {"cookies": header, "host": name} requests the `warm` paths again: {}
+- {"end": true} ends the script
+
+The response to a failed request is {"error": text}. At the end of the input, the script kills all its instances.
+
+With the argument {"run": command, "hidden": paths} it instead runs the command in isolation, and exits with its status (see `run_program`).
 """
 
 from __future__ import annotations
@@ -37,7 +52,7 @@ from wsgiref.util import setup_testing_defaults
 
 
 class Server(WSGIServer):
-    """A WSGI server on a socket that listens already; one request after the other, so that equal requests leave equal states."""
+    """A WSGI server on a listening socket. It handles one request at a time, so that equal requests lead to equal states."""
 
     def __init__(self, listening: socket.socket) -> None:
         super().__init__(("127.0.0.1", 80), Handler, bind_and_activate=False)
@@ -55,7 +70,7 @@ class Server(WSGIServer):
 
 
 class Handler(WSGIRequestHandler):
-    """Has read a request before it is answered, so that nobody who still sends finds the connection closed; says nothing of requests."""
+    """Request handler that reads the complete request before the response, so that the client never writes to a closed connection."""
 
     def parse_request(self) -> bool:
         if not super().parse_request():
@@ -65,16 +80,16 @@ class Handler(WSGIRequestHandler):
         return True
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Suppress the log of requests."""
 
 
 def load(path: str) -> Any:
-    """Return the object that "module:name" names; a name may have dots, and a function without arguments behind "()" is called."""
+    """Return the object of an import path "module:name". The name may have dots; with "()" at the end, the object is called."""
     module, _, name = path.partition(":")
-    found: Any = importlib.import_module(module)
+    target: Any = importlib.import_module(module)
     for part in name.removesuffix("()").split("."):
-        found = getattr(found, part)
-    return found() if name.endswith("()") else found
+        target = getattr(target, part)
+    return target() if name.endswith("()") else target
 
 
 def run(kind: str, application: Any, listening: Any) -> None:
@@ -91,7 +106,7 @@ def run(kind: str, application: Any, listening: Any) -> None:
 
 
 def warm(application: Any, path: str, **headers: str) -> None:
-    """Let a WSGI application answer a path once, before it is forked, so that what it loads then is there for all."""
+    """Send a request to a WSGI application before it is forked, so that all forks share what it loads."""
     environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1", **headers}
     setup_testing_defaults(environ)
     answer = application(environ, lambda *_: None)
@@ -100,23 +115,23 @@ def warm(application: Any, path: str, **headers: str) -> None:
     getattr(answer, "close", lambda: None)()
 
 
-def own_traceback() -> str:
-    """Return the end of the traceback of the error that is handled, without this file's and Python's own way to the application."""
-    kind, error, place = sys.exc_info()
-    while place and place.tb_next and place.tb_frame.f_code.co_filename.startswith((__file__, importlib.__file__, "<frozen ")):
-        place = place.tb_next
-    return "".join(traceback.format_exception(kind, error, place))[-2000:].strip()
+def application_traceback() -> str:
+    """Return the end of the traceback of the current exception, without the frames of this file and of Python's import system."""
+    kind, error, frame = sys.exc_info()
+    while frame and frame.tb_next and frame.tb_frame.f_code.co_filename.startswith((__file__, importlib.__file__, "<frozen ")):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(kind, error, frame))[-2000:].strip()
 
 
-def refuse_shared() -> None:
-    """Raise RuntimeError where this process has a file of the state open, which all forks would share, as far as the system tells."""
-    own = os.path.realpath("state") + os.sep
+def expect_no_open_state() -> None:
+    """Raise RuntimeError if this process has an open file of the state, which all forks would share. Detected on Linux only."""
+    prefix = os.path.realpath("state") + os.sep
     for descriptor in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
         with contextlib.suppress(OSError):
             path = os.readlink(f"/proc/self/fd/{descriptor}")
-            if path.startswith(own):
+            if path.startswith(prefix):
                 raise RuntimeError(
-                    f'it keeps {path[len(own) :]} open, which all episodes would share: close it once it is loaded, or set loads = "each time"'
+                    f'it keeps {path[len(prefix) :]} open, which all episodes would share: close it once it is loaded, or set loads = "each time"'
                 )
 
 
@@ -124,15 +139,17 @@ def refuse_shared() -> None:
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _PRIVATE, _RECURSIVE = 0x1000, 0x40000, 0x8000
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
-_MOUNT_SETATTR = 442  # has no function in the C library; Linux 5.12
+_MOUNT_SETATTR = 442  # number of the system call (Linux 5.12), which has no function in the C library
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_CAPABILITIES = 0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot: none that mounts or makes devices
-_CLOSES_OFF = 1 << 8 | 1 << 12 | 1 << 21  # what it takes to close a fork off: give up capabilities, have a network, mount
-_ORPHAN, _OPEN = 3, 4  # exit statuses: nobody is there who gives orders; the system does not let it be closed off
+_CAPABILITIES = (
+    0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot; not mount or mknod
+)
+_ISOLATION_CAPABILITIES = 1 << 8 | 1 << 12 | 1 << 21  # capabilities for the isolation of a fork: setpcap, net_admin, sys_admin
+_ORPHAN, _NOT_ISOLATED = 3, 4  # exit statuses: the parent has ended; the system does not support the isolation
 
 
 def call(function: str, *values: Any) -> None:
-    """Call a function of the C library. Raises OSError where it fails."""
+    """Call a function of the C library. Raises OSError if it fails."""
     library = ctypes.CDLL(None, use_errno=True)
     if getattr(library, function)(*values) < 0:
         number = ctypes.get_errno()
@@ -140,7 +157,7 @@ def call(function: str, *values: Any) -> None:
 
 
 def die_with_parent() -> None:
-    """Let this process be killed when its parent ends."""
+    """Make the system kill this process when its parent ends (Linux)."""
     if sys.platform == "linux":
         call("prctl", 1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
@@ -150,57 +167,57 @@ def mount(source: str, target: str, kind: str | None = None, flags: int = 0, opt
     call("mount", *(text and text.encode() for text in (source, target, kind)), flags, options and options.encode())
 
 
-def mark(path: str, on: int, off: int, how: int = 0, propagation: int = 0) -> None:
+def set_mount_attributes(path: str, on: int, off: int, how: int = 0, propagation: int = 0) -> None:
     """Set and clear attributes of a mount."""
     attributes = struct.pack("QQQQ", on, off, propagation, 0)
     call("syscall", _MOUNT_SETATTR, -100, path.encode(), how, attributes, len(attributes))
 
 
-def mount_alone(folder: str, above: str) -> None:
-    """Mount a folder so that it can be written, and no other one in the folder above it is seen."""
-    own = os.open(folder, os.O_PATH)
+def mount_single(folder: str, above: str) -> None:
+    """Make a folder writable, and hide all other folders in the folder `above` it."""
+    descriptor = os.open(folder, os.O_PATH)
     mount("hidden", above, "tmpfs")
     os.makedirs(folder, exist_ok=True)
-    mount(f"/proc/self/fd/{own}", folder, None, _BIND)
-    os.close(own)
-    mark(above, _READ_ONLY, 0)
-    mark(folder, 0, _READ_ONLY)
+    mount(f"/proc/self/fd/{descriptor}", folder, None, _BIND)
+    os.close(descriptor)
+    set_mount_attributes(above, _READ_ONLY, 0)
+    set_mount_attributes(folder, 0, _READ_ONLY)
 
 
-def mount_own_devices() -> None:
-    """Mount a list of processes, shared memory and terminals that are those of this process's namespaces."""
+def mount_namespace_devices() -> None:
+    """Mount /proc, shared memory and terminals of this process's namespaces."""
     mount("proc", "/proc", "proc", _READ_ONLY)
     mount("shm", "/dev/shm", "tmpfs")  # noqa: S108 - a mount, not a file
     mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
     mount("/dev/pts/ptmx", "/dev/ptmx", None, _BIND)
 
 
-def give_up(capabilities: int) -> None:
-    """Give up all capabilities but these, also for what this process starts."""
+def drop_capabilities(capabilities: int) -> None:
+    """Drop all capabilities except these, for this process and its children."""
     for capability in range(64):
         if not capabilities >> capability & 1:
-            with contextlib.suppress(OSError):  # there are not as many
+            with contextlib.suppress(OSError):  # the system has fewer capabilities
                 call("prctl", 24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
     call("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", capabilities, capabilities, 0, 0, 0, 0))
 
 
-def separate(kinds: int, before: Callable[[], None] = lambda: None) -> None:
-    """Give this process namespaces of its own that belong to users of its own, who are called as before. Raises OSError.
+def unshare_as_user(kinds: int, before: Callable[[], None] = lambda: None) -> None:
+    """Move this process into new namespaces, including a user namespace, with the same user and group ids. Raises OSError.
 
-    `before` is called by the old users, when a process is at hand that can write to /proc whatever it mounts.
+    `before` is called in the old user namespace, after the fork of the process that writes the id maps to /proc.
     """
-    user, group, parent, (ready, told) = os.getuid(), os.getgid(), os.readlink("/proc/self"), os.pipe()
+    user, group, parent, (reader, writer) = os.getuid(), os.getgid(), os.readlink("/proc/self"), os.pipe()
     pid = os.fork()
-    if not pid:  # who stays with the old users may tell who the new ones are, all of them where that is root
-        os.close(told)
-        os.read(ready, 1)
+    if not pid:  # a process in the old namespace may write the id maps of the new one; root may map all ids
+        os.close(writer)
+        os.read(reader, 1)
         with contextlib.suppress(OSError):
-            for name, own in (("uid_map", user), ("gid_map", group)):
+            for name, number in (("uid_map", user), ("gid_map", group)):
                 with open(f"/proc/self/{name}") as file:
-                    lines = [f"{first} {first} {number}" for first, _, number in map(str.split, file)]
+                    lines = [f"{first} {first} {count}" for first, _, count in map(str.split, file)]
                 if user:
-                    lines = [f"{own} {own} 1"]
+                    lines = [f"{number} {number} 1"]
                     with open(f"/proc/{parent}/setgroups", "w") as file:
                         file.write("deny")
                 with open(f"/proc/{parent}/{name}", "w") as file:
@@ -211,112 +228,120 @@ def separate(kinds: int, before: Callable[[], None] = lambda: None) -> None:
         before()
         call("unshare", kinds | _NEWUSER)
     finally:
-        os.close(ready)
-        os.close(told)
+        os.close(reader)
+        os.close(writer)
         status = os.waitpid(pid, 0)[1]
     if status:
-        raise OSError("the users of a namespace could not be told")
+        raise OSError("the id maps of the user namespace could not be written")
 
 
-def separate_network() -> None:
-    """Give this process a network of its own, in which it reaches itself alone."""
+def unshare_network() -> None:
+    """Move this process into a new network namespace with only a loopback interface. Raises OSError."""
     from fcntl import ioctl  # noqa: PLC0415 - not on all systems
 
     try:
         call("unshare", _NEWNET)
     except PermissionError:
-        separate(_NEWNET)
+        unshare_as_user(_NEWNET)
     with socket.socket() as any_socket:
         ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
 
 
-def lock(settings: Any) -> None:
-    """Let this process see and write as told in `shut_in`."""
+def restrict_mounts(settings: Any) -> None:
+    """Mount the file systems of the host process (see `isolate_host`)."""
     call("unshare", _NEWNS)
-    mark("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
+    set_mount_attributes("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
     mount("proc", "/proc", "proc", _READ_ONLY)
     for name in _DEVICES:
         mount(f"/dev/{name}", f"/dev/{name}", None, _BIND)
-        mark(f"/dev/{name}", 0, _NO_DEVICES)
+        set_mount_attributes(f"/dev/{name}", 0, _NO_DEVICES)
     for path in settings["secret"]:
         mount("/dev/null", path, None, _BIND)
     for path in settings["writable"]:
         mount(path, path, None, _BIND)
-        mark(path, 0, _READ_ONLY)
-    mount_alone(settings["launcher"], settings["hidden"])
+        set_mount_attributes(path, 0, _READ_ONLY)
+    mount_single(settings["launcher"], settings["hidden"])
     mount("base", os.path.dirname(settings["base"]), "tmpfs", _READ_ONLY)
 
 
-def go_on_in_fork() -> None:
-    """Fork a child that goes on, and end as it ends."""
+def continue_in_fork() -> None:
+    """Continue in a forked child. The parent waits, and exits with the child's status."""
     pid = os.fork()
     if pid:
         os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
     die_with_parent()
 
 
-def shut_in(folder: str, settings: Any) -> None:
-    """Close this process off, which then loads the application, and go on in a fork of it.
+def isolate_host(folder: str, settings: Any) -> None:
+    """Isolate this process, which then loads the application, and continue in a fork of it.
 
-    Of what can be written it sees the folders of the launcher but for the base of the state, its own among them; of processes, itself and what
-    it starts. Other files are read-only but for those in `writable`, and those of `secret` empty. The mounts of this belong to the users of an
-    outer namespace, so that it cannot undo them; in an inner one it can close off its forks. Raises OSError where the system does not let it.
+    The process can write to the folder of the launcher, except the base state, and to the folders of `writable`. All other files are
+    read-only, and the files of `secret` are empty. It sees only its own child processes. The mounts belong to an outer user namespace, so
+    the process cannot undo them. It has an inner user namespace, in which it can isolate its forks.
+
+    Raises:
+        OSError: if the system does not support this.
+
     """
     if os.getuid():
-        separate(0)
+        unshare_as_user(0)
     call("unshare", _NEWPID)
-    go_on_in_fork()
-    separate(_NEWNS | _NEWPID, lambda: lock(settings))
-    go_on_in_fork()
-    mount_own_devices()
-    give_up(_CAPABILITIES | _CLOSES_OFF)
+    continue_in_fork()
+    unshare_as_user(_NEWNS | _NEWPID, lambda: restrict_mounts(settings))
+    continue_in_fork()
+    mount_namespace_devices()
+    drop_capabilities(_CAPABILITIES | _ISOLATION_CAPABILITIES)
     os.chdir(folder)
 
 
-def fork_alone() -> int:
-    """Fork a child that sees and signals no process but itself and what it starts."""
-    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+def fork_into_namespace() -> int:
+    """Fork a child in a new PID namespace, in which it can see and signal only its own children."""
+    namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
     try:
         call("unshare", _NEWPID)
         pid = os.fork()
         if pid:
-            call("setns", own, _NEWPID)
+            call("setns", namespace, _NEWPID)
     finally:
-        os.close(own)
+        os.close(namespace)
     return pid
 
 
-def enclose(folder: str, settings: Any) -> None:
-    """Close this process off, which `fork_alone` has made where `shut_in` was called: it writes to its folder alone, sees no other one,
-    and has a network of its own where `serve` could make one.
+def isolate_instance(folder: str, settings: Any) -> None:
+    """Isolate this process, an instance that `fork_into_namespace` created after `isolate_host`.
 
-    The capabilities that would undo this are given up, also for what it starts. Raises OSError where the system does not let it.
+    It can see and write only its own folder, and has a separate network namespace if the system supports it. It drops the capabilities that
+    could undo this, for itself and its children.
+
+    Raises:
+        OSError: if the system does not support this.
+
     """
     if settings["apart"]:
-        separate_network()
+        unshare_network()
     call("unshare", _NEWNS)
-    mount_own_devices()
-    mount_alone(folder, settings["hidden"])
-    give_up(_CAPABILITIES)
+    mount_namespace_devices()
+    mount_single(folder, settings["hidden"])
+    drop_capabilities(_CAPABILITIES)
 
 
-def can_enclose(folder: str, settings: Any) -> bool:
-    """Try whether the system lets a copy be closed off, in a process that is thrown away."""
+def can_isolate_instance(folder: str, settings: Any) -> bool:
+    """Return True if the system supports the isolation of an instance, which a temporary process tries."""
     pid = os.fork()
     if pid:
         return os.waitpid(pid, 0)[1] == 0
     with contextlib.suppress(BaseException):
-        tried = fork_alone()
-        if not tried:
-            enclose(folder, settings)
-        os._exit(os.waitpid(tried, 0)[1] != 0 if tried else 0)
+        child = fork_into_namespace()
+        if not child:
+            isolate_instance(folder, settings)
+        os._exit(os.waitpid(child, 0)[1] != 0 if child else 0)
     os._exit(1)
 
 
-def hide(paths: list[str]) -> None:
-    """Let this process see the processes of its own namespace only, and an empty folder or file at each of the paths."""
+def hide_paths(paths: list[str]) -> None:
+    """Mount /proc of the current PID namespace, and an empty folder or file over each of the paths."""
     call("unshare", _NEWNS)
-    mark("/", 0, 0, _RECURSIVE, _PRIVATE)
+    set_mount_attributes("/", 0, 0, _RECURSIVE, _PRIVATE)
     mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
     for path in paths:
         if os.path.isdir(path):
@@ -326,38 +351,38 @@ def hide(paths: list[str]) -> None:
 
 
 def run_program(command: list[str], hidden: list[str]) -> int:
-    """Run a command to its end and return its exit status; all that it has started ends with it.
+    """Run a command in isolation, and return its exit status. All its child processes end with it.
 
-    It sees no processes but its own and nothing at the hidden paths. The mounts that hide them belong to the users of an outer namespace, so
-    that it cannot undo them, also as root. Raises OSError where the system does not let it.
+    The command sees only its own processes, and nothing at the hidden paths. The mounts belong to an outer user namespace, so the command
+    cannot undo them, not even as root. Raises OSError if the system does not support this.
     """
     die_with_parent()
     if os.getuid():
-        separate(0)
+        unshare_as_user(0)
     call("unshare", _NEWPID)
-    go_on_in_fork()
-    separate(_NEWNS, lambda: hide(hidden))
+    continue_in_fork()
+    unshare_as_user(_NEWNS, lambda: hide_paths(hidden))
     pid = os.fork()
     if not pid:
         try:
-            os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+            os.execvp(command[0], command)  # noqa: S606 - without a shell
         except OSError as error:
             os.write(2, f"the program {command[0]!r} cannot be run: {error.strerror}\n".encode())
         os._exit(127)
-    ended = status = 0
-    while ended != pid:  # others are orphans, which the first process of a namespace inherits
-        ended, status = os.wait()
+    child = status = 0
+    while child != pid:  # the first process of a namespace also inherits orphans
+        child, status = os.wait()
     return os.waitstatus_to_exitcode(status)
 
 
 def keep_temporary_files(folder: str) -> None:
-    """Let temporary files be made in a folder."""
+    """Set the folder for temporary files to a new folder "tmp" in a folder."""
     os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(folder, "tmp")
     os.mkdir(tempfile.tempdir)
 
 
 def relay(path: str, port: int) -> None:
-    """Fork a process that lets connections to a socket go on to a port of this network."""
+    """Fork a process that forwards connections from a Unix socket to a local port."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
@@ -366,17 +391,17 @@ def relay(path: str, port: int) -> None:
         return
     die_with_parent()
 
-    def pump(one: socket.socket, other: socket.socket) -> None:
+    def pump(source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := one.recv(1 << 16):
-                other.sendall(data)
-            other.shutdown(socket.SHUT_WR)
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
 
     while True:
         near, _ = listening.accept()
         try:
             far = socket.create_connection(("127.0.0.1", port))
-        except OSError:  # it does not yet listen
+        except OSError:  # the application does not listen yet
             near.close()
             continue
         for ends in ((near, far), (far, near)):
@@ -384,14 +409,14 @@ def relay(path: str, port: int) -> None:
 
 
 def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
-    """Fork a process that serves the application, or becomes the command, and return its id."""
+    """Fork a process that serves the application or executes the command, and return its id."""
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
     listening = None
     if kind:
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(order["address"])
         listening.listen(64)
-    pid = fork_alone() if settings["enclosed"] else os.fork()
+    pid = fork_into_namespace() if settings["enclosed"] else os.fork()
     if pid:
         if listening:
             listening.close()
@@ -406,7 +431,7 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
             os.dup2(stream, target)
         os.environ.update(order["environment"])
         if settings["enclosed"]:
-            enclose(order["serve"], settings)
+            isolate_instance(order["serve"], settings)
             keep_temporary_files(order["serve"])
         if not kind:
             if order["port"]:
@@ -416,26 +441,26 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
         os.chdir(order["serve"])
         random.seed(0)
         run(kind, application or load(settings[kind]), listening)
-    except BaseException:  # noqa: BLE001 - nothing may come back from here
+    except BaseException:  # noqa: BLE001 - the fork must not return to the caller's code
         traceback.print_exc()
     finally:
         os._exit(1)
 
 
 def kill(pid: int) -> None:
-    """Kill a process and all of its group."""
+    """Kill a process and its process group."""
     try:
         os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # it is not yet the first of a group, or gone
+    except (ProcessLookupError, PermissionError):  # the process has not created its group yet, or has ended
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
 def answer(order: Any, settings: Any, application: Any, running: Any, answers: Any) -> Any:
-    """Do one order and return its answer; `running` holds the ids of processes, each with its exit status once it has ended."""
+    """Process a request and return its response. `running` has the exit status of each started process by id, None while it runs."""
     for pid in [pid for pid, status in running.items() if status is None]:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
+        child, status = os.waitpid(pid, os.WNOHANG)
+        if child:
             running[pid] = os.waitstatus_to_exitcode(status)
     if "serve" in order:
         pid = start(order, settings, application, answers)
@@ -444,7 +469,7 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
     if "cookies" in order:
         for path in settings["warm"] if application else ():
             warm(application, path, HTTP_COOKIE=order["cookies"], HTTP_HOST=order["host"])
-        refuse_shared()
+        expect_no_open_state()
         return {}
     pid = order.get("alive", order.get("stop"))
     if "alive" in order:
@@ -456,40 +481,40 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
 
 
 def serve(settings: Any, is_enclosed: bool) -> int:
-    """Close this process off, load the application, do orders until the input ends, and return the exit status."""
-    own, is_apart = os.getcwd(), False
+    """Isolate this process, load the application, process requests until the input ends, and return the exit status."""
+    folder, is_apart = os.getcwd(), False
     with contextlib.suppress(OSError, AttributeError, ImportError):  # not Linux
         if not settings["network"]:
-            separate_network()
+            unshare_network()
             is_apart = True
     settings["apart"] = is_apart
     if is_enclosed:
         try:
-            shut_in(own, settings)
+            isolate_host(folder, settings)
         except (OSError, AttributeError):
-            return _OPEN
-        if not can_enclose(own, settings):
-            return _OPEN
-    orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")  # what the application prints must not be taken for an answer
+            return _NOT_ISOLATED
+        if not can_isolate_instance(folder, settings):
+            return _NOT_ISOLATED
+    orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")  # separate from stdout, which the application may print to
     os.dup2(2, 1)
     sys.path[0] = settings["folder"]
     settings["enclosed"] = is_enclosed
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
     application, running = None, {}  # type: Any, dict[int, int | None]
-    said: dict[str, Any] = {"apart": is_apart, "enclosed": is_enclosed}
+    response: dict[str, Any] = {"apart": is_apart, "enclosed": is_enclosed}
     try:
         if kind and settings["loads"] == "once":
             if is_enclosed:
-                keep_temporary_files(own)
+                keep_temporary_files(folder)
             application = load(settings[kind])
             for path in settings["warm"]:
                 warm(application, path)
-            refuse_shared()
+            expect_no_open_state()
         if kind == "asgi":
             importlib.import_module("uvicorn")
-    except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
-        said = {"error": own_traceback()}
-    print(json.dumps(said), file=answers, flush=True)
+    except BaseException:  # noqa: BLE001 - loading an application may raise anything
+        response = {"error": application_traceback()}
+    print(json.dumps(response), file=answers, flush=True)
     status = _ORPHAN
     for line in orders:
         order = json.loads(line)
@@ -497,24 +522,24 @@ def serve(settings: Any, is_enclosed: bool) -> int:
             status = 0
             break
         try:
-            said = answer(order, settings, application, running, answers)
-        except Exception as error:  # noqa: BLE001 - told to who has asked
-            said = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(said), file=answers, flush=True)
-    for pid, ended in running.items():
-        if ended is None:
+            response = answer(order, settings, application, running, answers)
+        except Exception as error:  # noqa: BLE001 - returned to the sender of the request
+            response = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(response), file=answers, flush=True)
+    for pid, exit_status in running.items():
+        if exit_status is None:
             kill(pid)
     return status
 
 
 def main() -> None:
-    """Let a fork serve, closed off where the system lets it; stay outside, and remove the launcher's folder where whoever has started it is gone."""
+    """Serve in a fork, isolated if the system supports it. If the parent process has ended, remove the folder of the launcher."""
     settings = json.loads(sys.argv[1])
     if "run" in settings:
         sys.exit(run_program(settings["run"], settings["hidden"]) & 0xFF)
-    status = _OPEN
+    status = _NOT_ISOLATED
     for is_enclosed in (True, False):
-        if status == _OPEN:
+        if status == _NOT_ISOLATED:
             pid = os.fork()
             if not pid:
                 die_with_parent()

@@ -1,4 +1,4 @@
-"""The processes of an application: its host, which starts a copy for each episode, and the copies, each with a state of its own."""
+"""The processes of an application: its host process, which starts an instance for each episode, and the instances, each with its own state."""
 
 import atexit
 import http.client
@@ -27,21 +27,32 @@ from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
-_LOG_SHOWN = 1500  # characters of a log that an error tells
+_MAX_LOG = 1500  # characters of a log in an error message
 _BASE = "base/state"
-"""The place of the base state in the folder of a launcher; no copy sees it."""
-_OWN_STATE = "/proc/self/cwd/state"
-"""The state of an episode for what was loaded before it began: a process's own working directory leads there."""
-_KEPT_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
-_DROPPED = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
+"""Path of the base state in the folder of a launcher, which is hidden from instances."""
+_RELATIVE_STATE = "/proc/self/cwd/state"
+"""Path of the state for applications that are loaded once and then forked: the working directory of each fork leads to its own state."""
+_ENTITY_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
+_HOP_HEADERS = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
 _SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
-"""Ways in which pages, addresses and JSON write a path."""
+"""Functions that return the spelling of a path in pages, in URLs, and in JSON."""
 _TEXTS = ("text/", "application/json", "application/javascript", "application/xml", "application/xhtml+xml", "image/svg+xml")
 _numbers = count(1)
 
 
-class Host:
-    """The process that starts copies of an application, and kills them when it ends or this process does. May be shared by threads."""
+class AppHost:
+    """The host process of an application (see `host.py`), which starts its instances. Thread-safe.
+
+    The host process and all instances end when this process ends.
+
+    Args:
+        application: the application.
+        folder: folder of the host process.
+
+    Raises:
+        ApplicationError: if the application cannot be loaded.
+
+    """
 
     def __init__(self, application: Application, folder: Path) -> None:
         self._application, self._lock, self.folder = application, threading.Lock(), folder
@@ -50,16 +61,17 @@ class Host:
         if application.state:
             state.copy_folder(application.state_folder, folder / "state")
         python = application.python if not application.command else sys.executable
-        place = Path(application.folder).absolute()
+        app_folder = Path(application.folder).absolute()
         settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network")}
         settings |= {
-            "folder": str(place), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
+            "folder": str(app_folder), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
             "base": str(folder.parent / _BASE),
             "secret": [str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()],
-            "writable": [str(place / path) for path in application.shared],
+            "writable": [str(app_folder / path) for path in application.shared],
         }  # fmt: skip
-        shown = _OWN_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
-        environment = {**os.environ, "PYTHONHASHSEED": "0", **_filled(application.environment, {"state": shown, "env": "0"})}
+        state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
+        variables = _fill_placeholders(application.environment, {"state": state_path, "env": "0"})
+        environment = {**os.environ, "PYTHONHASHSEED": "0", **variables}
         environment.pop("PYTHONPATH", None)
         try:
             with open(self._log, "wb") as log:
@@ -73,15 +85,15 @@ class Host:
                 f"the interpreter {python!r} of {application.name} cannot be run: {reason_of(error)}"
             ) from error
         try:
-            said = self._read("it could not be loaded")
-            self.is_apart: bool = said["apart"]
-            self.is_enclosed: bool = said["enclosed"]
+            response = self._read("it could not be loaded")
+            self.has_network_namespace: bool = response["apart"]
+            self.is_isolated: bool = response["enclosed"]
         except ApplicationError:
             self.close()
             raise
 
-    def ask(self, **order: Any) -> dict[str, Any]:
-        """Give an order (see `host`) and return its answer. Raises ApplicationError."""
+    def request(self, **order: Any) -> dict[str, Any]:
+        """Send a request to the host process (see `host.py`), and return its response. Raises ApplicationError."""
         with self._lock:
             try:
                 assert self._process.stdin is not None
@@ -89,7 +101,7 @@ class Host:
             except (OSError, ValueError) as error:  # ValueError: its pipe was closed
                 self.close()
                 raise ApplicationError(
-                    f"the host of {self._application.name} has died: {_tail(self._log) or 'it said nothing'}"
+                    f"the host process of {self._application.name} has died: {_log_tail(self._log) or 'its log is empty'}"
                 ) from error
             return self._read("it could not be started")
 
@@ -98,25 +110,25 @@ class Host:
         line = self._process.stdout.readline()
         if not line:
             self.close()
-        said: dict[str, Any] = (
-            json.loads(line) if line else {"error": f"its host has died: {_tail(self._log) or 'it said nothing'}"}
+        response: dict[str, Any] = (
+            json.loads(line) if line else {"error": f"its host process has died: {_log_tail(self._log) or 'its log is empty'}"}
         )
-        if "error" in said:
-            log = _tail(self._log) if line else ""
-            written = f"\nIts log:\n{log}" if log else ""
-            raise ApplicationError(f"{self._application.name}: {problem}: {said['error']}{written}")
-        return said
+        if "error" in response:
+            log = _log_tail(self._log) if line else ""
+            suffix = f"\nIts log:\n{log}" if log else ""
+            raise ApplicationError(f"{self._application.name}: {problem}: {response['error']}{suffix}")
+        return response
 
     @property
     def is_alive(self) -> bool:
-        """True as long as the process runs."""
+        """True while the process runs."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the process, and with it all that it has started."""
+        """End the process and all processes that it started."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with suppress(OSError, ValueError):  # it has died, or was closed before
+        with suppress(OSError, ValueError):  # the process has died, or was closed before
             print('{"end": true}', file=self._process.stdin, flush=True)
         for stream in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
@@ -128,20 +140,29 @@ class Host:
             self._process.wait()
 
 
-class Copy:
-    """A running copy of an application with a state of its own, in a folder of its own.
+class AppInstance:
+    """A running instance of an application, with its own state in its own folder.
 
-    `wsgi` passes a request on to it, and raises ApplicationError where it gives no answer. Where it tells its folder, which is another one
-    for each copy, its pages say /webarena-gym/NAME instead. `number` is one that no other running copy of this process has.
+    The path of the folder differs between instances, so in requests and responses it is replaced by /webarena-gym/NAME.
+
+    Args:
+        application: the application.
+        host: its host process.
+        folder: folder of the instance, with the state in "state".
+        number: a number that no other running instance of this process has.
+
+    Raises:
+        ApplicationError: if the application cannot be started.
+
     """
 
     is_closed = False
     _descriptor: int | None = None
 
-    def __init__(self, application: Application, host: Host, folder: Path, number: int) -> None:
+    def __init__(self, application: Application, host: AppHost, folder: Path, number: int) -> None:
         self._application, self._host, self._log = application, host, folder / "log"
         self.folder, self.state, self.number = folder, folder / "state", number
-        self._told = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
+        self._path_pairs = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
         self._port = 0
         if "{port}" in application.command:
             with socket.socket() as listening:
@@ -151,81 +172,86 @@ class Copy:
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         variables = application.environment if application.command or application.loads == "each time" else {}
         run_command(application, application.load, values)
-        if self._port and host.is_apart:
+        if self._port and host.has_network_namespace:
             self._port, self._socket = 0, str(folder / "socket")
-        self._pid: int = host.ask(
+        self._pid: int = host.request(
             serve=str(folder),
             address=self._socket,
             port=int(values["port"]) if self._socket else 0,
             command=[part.format(**values) for part in shlex.split(application.command)],
-            environment={**_filled(variables, values), **_clock(application, folder)},
+            environment={**_fill_placeholders(variables, values), **_clock(application, folder)},
             log=str(self._log),
         )["pid"]
         self._values = values
-        state.stop_times(self.state, application.clock)
+        state.clamp_times(self.state, application.clock)
         if application.command:
             self._wait()
 
     def _wait(self) -> None:
-        """Wait until it answers. Raises ApplicationError where it ends, or takes too long."""
+        """Wait until the application responds. Raises ApplicationError if it exits or the time limit passes."""
         deadline, due = time.monotonic() + self._application.start_s, threading.Event()
         while time.monotonic() < deadline:
             try:
-                if self._ask("GET", self._application.ready, {"Host": self._application.host}, b"")[0].status < 500:
+                if self._send("GET", self._application.ready, {"AppHost": self._application.host}, b"")[0].status < 500:
                     return
             except (OSError, http.client.HTTPException):
                 pass
-            told = self._host.ask(alive=self._pid)
-            if not told["alive"]:
+            response = self._host.request(alive=self._pid)
+            if not response["alive"]:
                 raise ApplicationError(
-                    f"{self._application.name} has ended with {told['status']} before it was ready: {self.tail()}"
+                    f"{self._application.name} exited with status {response['status']} before it was ready: {self.tail()}"
                 )
             due.wait(0.02)
         raise ApplicationError(
-            f"{self._application.name} does not answer {self._application.ready} within {self._application.start_s:g} s: {self.tail()}"
+            f"{self._application.name} did not respond to {self._application.ready} within {self._application.start_s:g} s: {self.tail()}"
         )
 
     def tail(self) -> str:
-        """Return the end of what it has written."""
-        return _tail(self._log) or "it said nothing"
+        """Return the end of the log."""
+        return _log_tail(self._log) or "its log is empty"
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Pass one request on."""
+        """Forward a request to the application, and return its response. Raises ApplicationError if there is no response."""
         headers = {name[5:].replace("_", "-").title(): value for name, value in environ.items() if name.startswith("HTTP_")}
-        headers |= {name.replace("_", "-").title(): environ[name] for name in _KEPT_HEADERS if environ.get(name)}
+        headers |= {name.replace("_", "-").title(): environ[name] for name in _ENTITY_HEADERS if environ.get(name)}
         headers |= {"Accept-Encoding": "identity", "Connection": "close"}
         target = quote(environ["PATH_INFO"].encode("latin-1"), safe="/~!$&'()*+,;=:@")
         target += f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
         body = environ["wsgi.input"].read()
-        for own, shown in self._told:
-            target, body = target.replace(shown, own), body.replace(shown.encode(), own.encode())
+        for real, public in self._path_pairs:
+            target, body = target.replace(public, real), body.replace(public.encode(), real.encode())
         headers |= {"Content-Length": str(len(body))} if body else {}
         try:
-            answer, content = self._ask(environ["REQUEST_METHOD"], target, headers, body)
+            response, content = self._send(environ["REQUEST_METHOD"], target, headers, body)
         except (OSError, http.client.HTTPException) as error:
             raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
-        kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in _DROPPED]
-        is_text = answer.getheader("Content-Type", "").startswith(_TEXTS)
-        for own, shown in self._told:
-            content = content.replace(own.encode(), shown.encode()) if is_text else content
-            kept = [(name, value.replace(own, shown)) for name, value in kept]
-        state.stop_times(self.state, self._application.clock)
-        start_response(f"{answer.status} {answer.reason}", kept)
+        response_headers = [(name, value) for name, value in response.getheaders() if name.lower() not in _HOP_HEADERS]
+        is_text = response.getheader("Content-Type", "").startswith(_TEXTS)
+        for real, public in self._path_pairs:
+            content = content.replace(real.encode(), public.encode()) if is_text else content
+            response_headers = [(name, value.replace(real, public)) for name, value in response_headers]
+        state.clamp_times(self.state, self._application.clock)
+        start_response(f"{response.status} {response.reason}", response_headers)
         return [content]
 
-    def _ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+    def _send(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
         with closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=self._application.answer_s)) as connection:
             if self._socket:
                 connection.sock = socket.socket(socket.AF_UNIX)
                 connection.sock.settimeout(self._application.answer_s)
                 connection.sock.connect(str(self.address))
             connection.request(method, target, body, dict(headers))
-            answer = connection.getresponse()
-            return answer, answer.read()
+            response = connection.getresponse()
+            return response, response.read()
 
     @property
     def address(self) -> int | str:
-        """The port at which it listens, or a path to its socket, as it was first found: a link in its place leads nowhere. Raises OSError."""
+        """The port of the application, or a path to its socket. Raises OSError.
+
+        The path is that of a descriptor of the original socket, since the application could replace the file by a link.
+        """
         if self._port or sys.platform != "linux":
             return self._port or self._socket
         if self._descriptor is None:
@@ -234,26 +260,26 @@ class Copy:
 
     @property
     def is_alive(self) -> bool:
-        """True as long as its process runs."""
+        """True while its process runs."""
         with suppress(ApplicationError):
-            return self._host.is_alive and bool(self._host.ask(alive=self._pid)["alive"])
+            return self._host.is_alive and bool(self._host.request(alive=self._pid)["alive"])
         return False
 
     def save(self) -> None:
-        """Let the application write what is outside of its folder into it."""
+        """Run the command `save`, which writes state outside of the folder into it."""
         run_command(self._application, self._application.save, self._values)
 
     def stop(self) -> None:
-        """Kill it; its folder stays."""
-        with suppress(ApplicationError):  # the host is dead, and this with it
-            self._host.ask(stop=self._pid)
+        """Kill the process, without removing the folder."""
+        with suppress(ApplicationError):  # the host process has died, and this process with it
+            self._host.request(stop=self._pid)
 
     def close(self) -> None:
-        """Kill it and remove its folder, and what `load` has made outside of it; a second time does nothing."""
+        """Kill the process, and remove the folder and the state outside of it that `load` created. A second call has no effect."""
         if self.is_closed:
             return
         self.stop()
-        with suppress(ApplicationError):  # the next one that has its number makes it anew
+        with suppress(ApplicationError):  # the next instance with this number replaces that state
             run_command(self._application, self._application.drop, self._values)
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._descriptor is not None:
@@ -263,7 +289,7 @@ class Copy:
 
 
 def copies_folder() -> Path:
-    """Return the folder in which all processes of this user keep their copies, none of which sees those of another. Raises ApplicationError."""
+    """Return the folder for the instances of all processes of this user. Raises ApplicationError if it belongs to another user."""
     folder = Path(tempfile.gettempdir(), f"webarena-gym-{os.getuid()}")
     folder.mkdir(0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
@@ -271,149 +297,154 @@ def copies_folder() -> Path:
     return folder
 
 
-class Launcher:
-    """Starts copies of an application from its base state; the next one starts while one is in use.
+class AppLauncher:
+    """Starts instances of an application from its base state. The next instance starts in the background while one is in use.
 
-    `base` is the folder of the base state; `cookies`, by host and name, and `storage` are those of the user who is signed in there.
+    Attributes:
+        base: folder of the base state.
+        cookies: cookies of the signed-in user in the base state, by host and name; None before `prepare`.
+        storage: local storage of the signed-in user, by origin and key.
+
     """
 
     def __init__(self, application: Application) -> None:
         self.application = application
         self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=copies_folder()))
-        self._host: Host | None = None
-        self._next: Future[Copy] | None = None
-        self._starting = None if application.load else ThreadPoolExecutor(1)
+        self._host: AppHost | None = None
+        self._next: Future[AppInstance] | None = None
+        self._executor = None if application.load else ThreadPoolExecutor(1)
         self.base = self._folder / _BASE
         self.base.mkdir(parents=True)
         if application.state:
             state.copy_folder(application.state_folder, self.base)
-            state.stop_times(self.base, application.clock)
+            state.clamp_times(self.base, application.clock)
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
         self.storage: Mapping[str, Mapping[str, str]] = {}
         self._lock = threading.RLock()
-        self._copies: list[Copy] = []
-        self._ended: list[Copy] = []
+        self._instances: list[AppInstance] = []
+        self._retired: list[AppInstance] = []
 
-    def start(self, changed: state.Difference | None = None) -> Copy:
-        """Return a running copy in the base state, or in one that differs from it. Raises ApplicationError."""
+    def start(self, files: state.Difference | None = None) -> AppInstance:
+        """Return a running instance in the base state, or in the state that differs from it by `files`. Raises ApplicationError."""
         with self._lock:
-            begun, self._next = self._next, None
+            next_instance, self._next = self._next, None
             try:
-                if begun:
-                    copy = begun.result()
-                    if changed:
-                        self._next = begun  # for who needs none that differs
-                    elif copy.is_alive:
-                        return copy
+                if next_instance:
+                    instance = next_instance.result()
+                    if files:
+                        self._next = next_instance  # reserve it for an episode that starts in the base state
+                    elif instance.is_alive:
+                        return instance
                     else:
-                        copy.close()
-                return self._start(changed or {})
+                        instance.close()
+                return self._start(files or {})
             except ApplicationError:
                 if self._host is None or self._host.is_alive:
                     raise
-                return self._start(changed or {})  # its host was killed, and all copies with it: a new one is worth one try
+                return self._start(files or {})  # the host process was killed, with all instances, so retry once with a new one
 
-    def end(self, copy: Copy) -> None:
-        """Close a copy that is not used any more, at the next `go_on` where copies are started ahead."""
-        if self._starting:
-            self._ended.append(copy)
+    def end(self, instance: AppInstance) -> None:
+        """Close an instance that is no longer in use; with background starts, at the next call of `start_next`."""
+        if self._executor:
+            self._retired.append(instance)
         else:
-            copy.close()
+            instance.close()
 
-    def go_on(self) -> None:
-        """Start the next copy, and close those that have ended, beside what the envs do next."""
-        with self._lock, suppress(RuntimeError):  # while Python ends nothing is begun; `close` removes all
-            if self._starting and self._next is None:
-                self._next = self._starting.submit(self._start, {})
-            while self._starting and self._ended:
-                self._starting.submit(self._ended[-1].close)
-                self._ended.pop()
+    def start_next(self) -> None:
+        """Start the next instance and close unused ones, in the background."""
+        with self._lock, suppress(RuntimeError):  # raised at interpreter exit, where `close` removes everything
+            if self._executor and self._next is None:
+                self._next = self._executor.submit(self._start, {})
+            while self._executor and self._retired:
+                self._executor.submit(self._retired[-1].close)
+                self._retired.pop()
 
-    def _start(self, changed: state.Difference) -> Copy:
+    def _start(self, files: state.Difference) -> AppInstance:
         if self._host is not None and not self._host.is_alive:
             self._host.close()
             self._host = None
         if self._host is None:
-            self._host = Host(self.application, Path(tempfile.mkdtemp(prefix="host-", dir=self._folder)))
+            self._host = AppHost(self.application, Path(tempfile.mkdtemp(prefix="host-", dir=self._folder)))
             self._warm()
         folder = self._folder / str(next(_numbers))
         (folder / "state").mkdir(parents=True)
         state.copy_folder(self.base, folder / "state")
-        state.apply(changed, folder / "state")
-        self._copies = [copy for copy in self._copies if not copy.is_closed]
-        taken = {copy.number for copy in self._copies}
+        state.apply(files, folder / "state")
+        self._instances = [instance for instance in self._instances if not instance.is_closed]
+        numbers = {instance.number for instance in self._instances}
         try:
-            self._copies.append(Copy(self.application, self._host, folder, next(n for n in count(1) if n not in taken)))
+            number = next(number for number in count(1) if number not in numbers)
+            self._instances.append(AppInstance(self.application, self._host, folder, number))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return self._copies[-1]
+        return self._instances[-1]
 
     @property
-    def is_enclosed(self) -> bool:
-        """True once it runs where the system closes its copies off from one another, and from all other files and processes."""
-        return self._host is not None and self._host.is_enclosed
+    def is_isolated(self) -> bool:
+        """True if instances run in namespaces that isolate them from each other, and from all other files and processes."""
+        return self._host is not None and self._host.is_isolated
 
     def prepare(
-        self, sign_in: Callable[[Copy], tuple[Mapping[str, Mapping[str, str]], Mapping[str, Mapping[str, str]]]]
+        self, sign_in: Callable[[AppInstance], tuple[Mapping[str, Mapping[str, str]], Mapping[str, Mapping[str, str]]]]
     ) -> None:
-        """Sign in once, before the first episode: the state, cookies and storage that this leaves are the base of all copies."""
+        """Sign in once, before the first episode. The resulting state, cookies and storage are the base of all instances."""
         with self._lock:
             if self.cookies is not None:
                 return
-            copy = self._start({})
+            instance = self._start({})
             try:
-                self.cookies, self.storage = sign_in(copy)
-                copy.save()
-                copy.stop()
+                self.cookies, self.storage = sign_in(instance)
+                instance.save()
+                instance.stop()
                 shutil.rmtree(self.base)
-                shutil.copytree(copy.state, self.base, symlinks=True)
+                shutil.copytree(instance.state, self.base, symlinks=True)
             finally:
-                copy.close()
+                instance.close()
             self._warm()
 
     def _warm(self) -> None:
-        """Let the host answer the pages of `warm` once more as who is signed in, on a copy of the base state."""
+        """Request the pages of `warm` from the application in the host process again, as the signed-in user, on a copy of the base state."""
         cookies = (self.cookies or {}).get(self.application.host)
         if self._host is None or not self.application.warm or not cookies:
             return
-        fresh = self.base.parent / "warm"  # where the application cannot lead it elsewhere
+        fresh = self.base.parent / "warm"  # a folder in which the application cannot create links
         state.copy_folder(self.base, fresh)
         shutil.rmtree(self._host.folder / "state")
         fresh.rename(self._host.folder / "state")
-        told = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        self._host.ask(cookies=told, host=self.application.host)
+        header = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        self._host.request(cookies=header, host=self.application.host)
 
     def close(self) -> None:
-        """End everything."""
+        """End all processes, and remove their folders."""
         with self._lock:
-            begun, self._next = self._next, None
-            if begun is not None and begun.exception() is None:
-                begun.result().close()
-            if self._starting:
-                self._starting.shutdown()
-            for copy in self._copies if self.application.drop else ():
-                if not copy.is_closed:
-                    copy.close()
+            next_instance, self._next = self._next, None
+            if next_instance is not None and next_instance.exception() is None:
+                next_instance.result().close()
+            if self._executor:
+                self._executor.shutdown()
+            for instance in self._instances if self.application.drop else ():
+                if not instance.is_closed:
+                    instance.close()
             if self._host is not None:
                 self._host.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-_launchers: dict[tuple[int, Application], Launcher] = {}
+_launchers: dict[tuple[int, Application], AppLauncher] = {}
 
 
-def launcher_of(application: Application) -> Launcher:
+def launcher_of(application: Application) -> AppLauncher:
     """Return the launcher of an application in this process."""
     key = os.getpid(), application
     if key not in _launchers:
-        _launchers[key] = Launcher(application)
+        _launchers[key] = AppLauncher(application)
     return _launchers[key]
 
 
 @atexit.register
 def close_all() -> None:
-    """End all applications of this process; they start again when they are asked for."""
+    """End all applications of this process. They start again at the next use."""
     for process, key in list(_launchers):
         launcher = _launchers.pop((process, key))
         if process == os.getpid():
@@ -421,50 +452,53 @@ def close_all() -> None:
 
 
 def run_command(application: Application, command: str, values: Mapping[str, str]) -> None:
-    """Run a command of an application to its end. Raises ApplicationError where it fails."""
+    """Run a command of an application, and wait for its end. Raises ApplicationError if it fails."""
     if not command:
         return
     try:
         subprocess.run(  # noqa: S603 - the user's own
             [part.format(**values) for part in shlex.split(command)],
             cwd=application.folder, check=True, capture_output=True, timeout=application.start_s, text=True,
-            env={**os.environ, **_filled(application.environment, values)},
+            env={**os.environ, **_fill_placeholders(application.environment, values)},
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", "") or ""
+        output = getattr(error, "stderr", "") or ""
         raise ApplicationError(
-            f"the command {command!r} of {application.name} has failed: {reason_of(error)} {str(said)[-_LOG_SHOWN:]}"
+            f"the command {command!r} of {application.name} has failed: {reason_of(error)} {str(output)[-_MAX_LOG:]}"
         ) from error
 
 
-def _tail(log: Path) -> str:
-    return log.read_text(encoding="utf-8", errors="replace")[-_LOG_SHOWN:].strip() if log.exists() else ""
+def _log_tail(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-_MAX_LOG:].strip() if log.exists() else ""
 
 
-def _filled(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
-    known = {"port": "", "socket": "", **values}
-    return {name: text.format(**known) for name, text in variables.items()}
+def _fill_placeholders(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    placeholders = {"port": "", "socket": "", **values}
+    return {name: text.format(**placeholders) for name, text in variables.items()}
 
 
 def _clock(application: Application, folder: Path) -> dict[str, str]:
-    """Return the variables with which an application sees a time that stands still; writes a library. Raises ApplicationError without libfaketime."""
+    """Return environment variables that give an application a constant time, and copy libfaketime to the folder.
+
+    Raises ApplicationError if libfaketime is not installed.
+    """
     if not application.clock:
         return {}
-    own = folder / "libfaketime.so"
-    own.write_bytes(_faketime())
-    # With its fix of monotonic time, threads that wait for Python's lock spin.
-    real = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
-    return {"LD_PRELOAD": str(own), "FAKETIME": application.clock, "TZ": "UTC", **real}
+    library = folder / "libfaketime.so"
+    library.write_bytes(_faketime())
+    # With libfaketime's fix of monotonic time, threads that wait for Python's global lock spin.
+    monotonic = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
+    return {"LD_PRELOAD": str(library), "FAKETIME": application.clock, "TZ": "UTC", **monotonic}
 
 
 @cache
 def _faketime() -> bytes:
-    """Return libfaketime, which is looked for once: that takes longer than a reset. Raises ApplicationError where there is none.
+    """Return the bytes of libfaketime without its `clock_nanosleep`. Raises ApplicationError if it is not installed.
 
-    It takes the faked date from the real monotonic time until which Python's sleep waits, which no variable prevents: another name of its
-    function lets the system's own be found.
+    That function subtracts the fake time from the real monotonic time until which Python's `sleep` waits, and no variable prevents it.
+    Under another name it does not replace the function of the system. The result is cached, because the search takes longer than a reset.
     """
-    for place in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
-        for path in sorted(Path(place).glob("**/faketime/libfaketime.so.1")):
+    for folder in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
+        for path in sorted(Path(folder).glob("**/faketime/libfaketime.so.1")):
             return path.read_bytes().replace(b"\0clock_nanosleep\0", b"\0-lock_nanosleep\0")
     raise ApplicationError("an application with a clock needs libfaketime: apt-get install libfaketime")

@@ -1,4 +1,4 @@
-"""The state of an application as files: copies of its folder, what differs between two of them, and the rows of its databases."""
+"""The state of an application as files: copies of its folder, differences between copies, and changed rows of its databases."""
 
 import hashlib
 import os
@@ -17,80 +17,95 @@ from webarena_gym.errors import ApplicationError, TaskError
 from webarena_gym.sites.changes import net_changes
 from webarena_gym.sites.kit.database import Database
 
-_FICLONE = 0x40049409  # Linux's ioctl that makes a file share the blocks of another until one of them is written
-_BESIDE = ("-wal", "-shm", "-journal")  # SQLite's files beside a database
+_FICLONE = 0x40049409  # Linux's ioctl that clones a file: both share their blocks until one is written
+_SIDE_FILES = ("-wal", "-shm", "-journal")  # suffixes of SQLite's files next to a database
 
-_TRIES = 50
-_SECOND = 1_000_000_000
+_MAX_TRIES = 50
+_SECOND_NS = 1_000_000_000
 
 Difference = Mapping[str, bytes | None]
-"""Files that differ from a base by their path in the folder, each with its content, None for one that is gone."""
+"""The content of files that differ from the base state, by their path in the folder; None for a deleted file."""
 
 
 def copy_folder(source: Path, target: Path) -> None:
-    """Copy a folder with the times of its files; where the file system can, the copies share their blocks until they are written."""
+    """Copy a folder with the modification times of its files, by cloning files (copy on write) if the file system supports it."""
     shutil.copytree(source, target, symlinks=True, copy_function=_copy_file, dirs_exist_ok=True)
 
 
 def _copy_file(source: str, target: str) -> None:
-    with open(source, "rb") as one, open(target, "wb") as other:
+    with open(source, "rb") as source_file, open(target, "wb") as target_file:
         try:
             if sys.platform != "linux":
-                raise OSError  # noqa: TRY301 - as the call does where it cannot
+                raise OSError  # noqa: TRY301 - as `ioctl` does on file systems without clones
             from fcntl import ioctl  # noqa: PLC0415 - not on all systems
 
-            ioctl(other.fileno(), _FICLONE, one.fileno())
+            ioctl(target_file.fileno(), _FICLONE, source_file.fileno())
         except OSError:
-            shutil.copyfileobj(one, other, 1 << 20)
+            shutil.copyfileobj(source_file, target_file, 1 << 20)
     shutil.copystat(source, target)
 
 
-def stop_times(folder: Path, clock: str) -> None:
-    """Let files and folders that were changed since the time at which a clock stands show the second before it.
+def clamp_times(folder: Path, clock: str) -> None:
+    """Set modification times that are later than the application's constant time to the second before it.
 
-    The system writes them by its own clock. Fractions of the second stay, by which one change is told from another.
+    The system sets modification times by its own clock, and not by the application's. The fractions of a second remain, because they
+    distinguish changes.
+
+    Args:
+        folder: the folder, which is processed with all its files and folders.
+        clock: constant time of the application in ISO format; "" does nothing.
+
     """
     if not clock:
         return
-    stopped = int(datetime.fromisoformat(clock).replace(tzinfo=UTC).timestamp())
+    constant_s = int(datetime.fromisoformat(clock).replace(tzinfo=UTC).timestamp())
     for path in (folder, *folder.rglob("*")):
         with suppress(FileNotFoundError):
-            told = path.lstat()
-            if told.st_mtime_ns >= (stopped + 1) * _SECOND:
-                time = (stopped - 1) * _SECOND + told.st_mtime_ns % _SECOND
+            status = path.lstat()
+            if status.st_mtime_ns >= (constant_s + 1) * _SECOND_NS:
+                time = (constant_s - 1) * _SECOND_NS + status.st_mtime_ns % _SECOND_NS
                 os.utime(path, ns=(time, time), follow_symlinks=False)
 
 
 def difference(base: Path, now: Path) -> Difference:
-    """Return what differs between two copies of a folder. A file of the same size and time is the same.
+    """Return the files that differ between two copies of a folder. Files of equal size and modification time count as equal.
 
-    The second may be in use: it is read until nothing was changed meanwhile. Links that lead out of a folder are no part of it. Raises
-    ApplicationError where it never comes to rest.
+    Links to targets outside of a folder are ignored.
+
+    Args:
+        base: the first copy.
+        now: the second copy. It may be in use: it is read again until it does not change meanwhile.
+
+    Raises:
+        ApplicationError: if the second copy changes at every attempt.
+
     """
     before = _stamps(base)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         after = _stamps(now)
         try:
-            found: dict[str, bytes | None] = {
+            contents: dict[str, bytes | None] = {
                 name: (now / name).read_bytes() for name, stamp in after.items() if stamp != before.get(name)
             }
         except FileNotFoundError:
             continue
         if _stamps(now) == after:
-            found = {
-                name: content for name, content in found.items() if name not in before or content != (base / name).read_bytes()
+            contents = {
+                name: content
+                for name, content in contents.items()
+                if name not in before or content != (base / name).read_bytes()
             }
-            return dict(sorted((found | dict.fromkeys(before.keys() - after.keys())).items()))
-    raise ApplicationError(f"the files in {now} never come to rest")
+            return dict(sorted((contents | dict.fromkeys(before.keys() - after.keys())).items()))
+    raise ApplicationError(f"the files in {now} change all the time; a snapshot needs a moment without changes")
 
 
-def apply(changed: Difference, folder: Path) -> None:
-    """Bring a copy of the base to the state that a difference tells; a link gives way to what is written in its place."""
-    for name, content in changed.items():
+def apply(files: Difference, folder: Path) -> None:
+    """Apply a difference to a copy of the base state. Links on the paths of files are replaced."""
+    for name, content in files.items():
         path = folder / name
-        for place in (*reversed(path.relative_to(folder).parents), path.relative_to(folder)):
-            if (folder / place).is_symlink():
-                (folder / place).unlink()
+        for part in (*reversed(path.relative_to(folder).parents), path.relative_to(folder)):
+            if (folder / part).is_symlink():
+                (folder / part).unlink()
         if content is None:
             path.unlink(missing_ok=True)
         else:
@@ -99,47 +114,61 @@ def apply(changed: Difference, folder: Path) -> None:
 
 
 def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], incidental: tuple[str, ...]) -> list[Change]:
-    """Return what was changed: schemas and rows of databases, and other files by their digests, without what is incidental."""
+    """Return the changes between two copies of the state: schemas and rows of databases, and digests of other files.
+
+    Args:
+        site: name of the site.
+        base: folder of the base state.
+        now: folder of the current state.
+        databases: paths of the SQLite files in the folder, by name.
+        incidental: changes that are ignored (see `Application.incidental`).
+
+    """
     rows = tuple(line for line in incidental if "/" not in line)
-    found = []
+    result = []
     for path in dict.fromkeys(databases.values()):
         before, after = _content(base / path), _content(now / path)
         schemas = _schema(before), _schema(after)
-        other = sorted(name for name in schemas[0].keys() | schemas[1].keys() if schemas[0].get(name) != schemas[1].get(name))
-        for name in other:
-            was, is_now = ({"name": name, "sql": schema[name]} if name in schema else None for schema in schemas)
-            found.append(Change(site, "schema", (name,), was, is_now, {}))
-        found += net_changes(site, before, after, rows, other)
+        altered = sorted(name for name in schemas[0].keys() | schemas[1].keys() if schemas[0].get(name) != schemas[1].get(name))
+        for name in altered:
+            old, new = ({"name": name, "sql": schema[name]} if name in schema else None for schema in schemas)
+            result.append(Change(site, "schema", (name,), old, new, {}))
+        result += net_changes(site, before, after, rows, altered)
     for name, content in difference(base, now).items():
         if (
             name in databases.values()
-            or name.endswith(_BESIDE)
+            or name.endswith(_SIDE_FILES)
             or any(fnmatchcase(f"/{name}", pattern) for pattern in incidental)
         ):
             continue
         contents = ((base / name).read_bytes() if (base / name).is_file() else None, content)
-        one, another = (
-            None if each is None else {"path": name, "digest": hashlib.sha256(each).hexdigest()[:16]} for each in contents
-        )
-        found.append(Change(site, "file", (name,), one, another, {}))
-    return found
+        digests = [
+            None if data is None else {"path": name, "digest": hashlib.sha256(data).hexdigest()[:16]} for data in contents
+        ]
+        result.append(Change(site, "file", (name,), digests[0], digests[1], {}))
+    return result
 
 
 @contextmanager
 def open_copies(application: Application) -> Iterator[Mapping[str, Database]]:
-    """Give copies of an application's databases in memory by their names, the first also by that of the application. Raises TaskError."""
+    """Open in-memory copies of an application's databases, by name; the first also has the name of the application.
+
+    Raises TaskError if the application has none.
+    """
     if not application.databases:
-        raise TaskError(f"the templates of {application.name} have nothing to draw from: it names no databases")
+        raise TaskError(
+            f"the templates of {application.name} need a database, and the application declares none in [databases]"
+        )
     with ExitStack() as stack:
-        own = {
+        copies = {
             name: stack.enter_context(closing(Database(_content(application.state_folder / path))))
             for name, path in application.databases.items()
         }
-        yield {application.name: own[next(iter(own))], **own}
+        yield {application.name: copies[next(iter(copies))], **copies}
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open a SQLite file to look at it. Raises ApplicationError."""
+    """Open a SQLite file read-only. Raises ApplicationError."""
     try:
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     except sqlite3.Error as error:
@@ -147,29 +176,29 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def _content(path: Path) -> bytes:
-    """Return a database as one file, what stands in its write-ahead log included. Raises ApplicationError for none."""
+    """Return a database as the bytes of one file, including its write-ahead log. Raises ApplicationError."""
     with suppress(sqlite3.Error), closing(open_database(path)) as connection:
         content = bytearray(connection.serialize())
-        content[18:20] = b"\1\1"  # no write-ahead log, which a database in memory cannot have
+        content[18:20] = b"\1\1"  # switch off the write-ahead log, which databases in memory do not support
         return bytes(content)
-    raise ApplicationError(f"{path} is no SQLite database")
+    raise ApplicationError(f"{path} is not a SQLite database")
 
 
 def _schema(content: bytes) -> dict[str, str | None]:
-    """Return the statement that has made each table, index, view and trigger of a database."""
+    """Return the CREATE statement of each table, index, view and trigger of a database, by name."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(content)
         return dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"))
 
 
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the size and the time of each file."""
-    found = {}
-    within = folder.resolve()
+    """Return the size in bytes and the modification time in ns of each file, by its path in the folder."""
+    stamps = {}
+    root = folder.resolve()
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):
-            is_own = not path.is_symlink() or path.resolve().is_relative_to(within)
-            if is_own and path.is_file() and not path.name.endswith("-shm"):
-                told = path.stat()
-                found[path.relative_to(folder).as_posix()] = (told.st_size, told.st_mtime_ns)
-    return found
+            is_inside = not path.is_symlink() or path.resolve().is_relative_to(root)
+            if is_inside and path.is_file() and not path.name.endswith("-shm"):
+                status = path.stat()
+                stamps[path.relative_to(folder).as_posix()] = (status.st_size, status.st_mtime_ns)
+    return stamps

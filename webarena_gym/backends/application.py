@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
-from webarena_gym.applications.processes import Copy, Launcher, launcher_of
+from webarena_gym.applications.processes import AppInstance, AppLauncher, launcher_of
 from webarena_gym.backends.base import Backend, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
@@ -49,7 +49,7 @@ class ApplicationBackend(Backend):
         self._network.ready_selector = application.shown
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
-        self._copy: Copy | None = None
+        self._current: AppInstance | None = None
         self._connections: list[sqlite3.Connection] = []
 
     def enter(self, task: Task) -> str:
@@ -72,16 +72,16 @@ class ApplicationBackend(Backend):
         if signed_in and self._application.in_memory:
             self.cookies, storage = self._sign_in()
         self.browser.start(start_urls(start_url, self.urls), self.cookies, storage=storage)
-        launcher.go_on()
+        launcher.start_next()
 
-    def _launcher(self) -> Launcher:
+    def _launcher(self) -> AppLauncher:
         """Return the launcher of the application, whose base state includes a login."""
         launcher = launcher_of(self._application)
 
-        def sign_in(copy: Copy) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
+        def sign_in(instance: AppInstance) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
             if self._application.in_memory:
                 return {}, NO_STORAGE
-            self._use_instance(copy)
+            self._use_instance(instance)
             return self._sign_in()
 
         launcher.prepare(sign_in)
@@ -100,21 +100,21 @@ class ApplicationBackend(Backend):
         cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
         return {application.host: cookies}, self.browser.storage()
 
-    def _use_instance(self, copy: Copy) -> None:
+    def _use_instance(self, instance: AppInstance) -> None:
         """Replace the current instance of the episode."""
         if old := self._release_instance():
             launcher_of(self._application).end(old)
-        self._copy = copy
+        self._current = instance
         self._network.errors.clear()
         if self._browser is None:
             self._browser = self._make_browser(self._network)
 
     def _serve(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        copy = self._instance()
+        instance = self._instance()
         try:
-            return copy.wsgi(environ, start_response)
+            return instance.wsgi(environ, start_response)
         except ApplicationError:
-            if copy is self._copy:
+            if instance is self._current:
                 raise
             raise HostUnknownError("the request belongs to an episode that has ended") from None
 
@@ -122,14 +122,14 @@ class ApplicationBackend(Backend):
     def site_errors(self) -> Sequence[str]:  # type: ignore[override]  # the base has an attribute
         """Errors of the current episode. A crash of the application is detected without a request, as pages may only listen."""
         errors = self._network.errors
-        if not errors and self._copy is not None and not self._copy.is_alive:
-            errors.append(f"{self._application.name} has died: {self._copy.tail()}")
+        if not errors and self._current is not None and not self._current.is_alive:
+            errors.append(f"{self._application.name} has died: {self._current.tail()}")
         return errors
 
-    def _instance(self) -> Copy:
-        if self._copy is None:
+    def _instance(self) -> AppInstance:
+        if self._current is None:
             raise LookupError("the application is not running yet: call enter(task) first")
-        return self._copy
+        return self._current
 
     @property
     def network(self) -> Network:
@@ -172,7 +172,7 @@ class ApplicationBackend(Backend):
         launcher = self._launcher()
         self._use_instance(launcher.start(snapshot.difference))
         self.browser.restore(snapshot.browser)
-        launcher.go_on()
+        launcher.start_next()
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
         """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""
@@ -180,15 +180,15 @@ class ApplicationBackend(Backend):
         start_episode = partial(backend.start_episode, task.start_url, signed_in=task.require_login)
         return replay_solution(backend, start_episode, task.solution, self._application.name)
 
-    def _release_instance(self) -> Copy | None:
+    def _release_instance(self) -> AppInstance | None:
         """Close the connections to the current instance and return it; None if there is none."""
         for connection in self._connections:
             connection.close()
         self._connections.clear()
-        copy, self._copy = self._copy, None
-        return copy
+        instance, self._current = self._current, None
+        return instance
 
     def close(self) -> None:
         self.discard_browser()
-        if copy := self._release_instance():
-            copy.close()
+        if instance := self._release_instance():
+            instance.close()

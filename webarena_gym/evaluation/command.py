@@ -16,7 +16,7 @@ world_seed = integer(-LARGEST_SEED, LARGEST_SEED)
 def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the option --template, with its help text."""
     parser.add_argument(
-        "--template", type=validated_by(lambda name: task_suite.named([name])), nargs="+", action="extend", metavar="NAME",
+        "--template", type=validated_by(lambda name: task_suite.select_templates([name])), nargs="+", action="extend", metavar="NAME",
         help=meaning,
     )  # fmt: skip
 

@@ -306,7 +306,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, "application": application}
         candidates = [task for world in worlds for task in task_suite.load(options.split, world, **settings)]
         source |= {"worlds": worlds} if application else {"split": options.split, "worlds": worlds}
-    names = {template.name for template in task_suite.named(options.template or (), application)}
+    names = {template.name for template in task_suite.select_templates(options.template or (), application)}
     tasks = [task for task in {task.task_id: task for task in candidates}.values() if not names or task.template in names]
     absent = sorted(names - {task.template for task in tasks})
     for world in source.get("worlds", ()) if absent else ():  # draws from templates that are not in the split

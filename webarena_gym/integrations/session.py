@@ -14,7 +14,7 @@ from webarena_gym.applications.application import Application, read_application
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, ServerError, TaskError, WorldError
 from webarena_gym.observation.history import Message
-from webarena_gym.tasks import Task, load, named, select
+from webarena_gym.tasks import Task, load, select, select_templates
 
 TOOL_PROMPT = f"""\
 You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows.
@@ -47,7 +47,11 @@ def choose(
     """
     wanted = {sites} if isinstance(sites, str) else set(sites)
     own = None if application is None else read_application(application)
-    names = {each.name for each in named([templates] if isinstance(templates, str) else templates, own)} if templates else set()
+    names = (
+        {each.name for each in select_templates([templates] if isinstance(templates, str) else templates, own)}
+        if templates
+        else set()
+    )
     every = load(split, application=own, **drawn)
     chosen = tuple(
         task for task in every if (not wanted or wanted.issuperset(task.sites)) and (not names or task.template in names)

@@ -1,4 +1,4 @@
-"""Statistics of a set of tasks, in tables beside the published WebArena-Lite."""
+"""Statistics of a set of tasks, in tables with those of the published WebArena-Lite."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -24,7 +24,7 @@ _BAR = 40  # characters of the longest bar
 
 
 class Census(NamedTuple):
-    """The numbers of one set of tasks. `sites` counts a task of more than one site as "several"; `checks` are CHECKS."""
+    """Statistics of one set of tasks. `sites` counts a task with several sites as "several"; the keys of `checks` are the values of CHECKS."""
 
     templates: int
     tasks: int
@@ -49,38 +49,38 @@ WEBARENA_LITE: Mapping[str, Census] = {
 
 
 def count(tasks: Iterable[Task]) -> Census:
-    """Return the numbers of these tasks."""
-    chosen = list(tasks)
+    """Return the statistics of tasks."""
+    tasks = list(tasks)
     return Census(
-        templates=len({task.template or task.intent_template for task in chosen}),
-        tasks=len(chosen),
-        unachievable=sum(not task.is_achievable for task in chosen),
-        sites=Counter("several" if len(task.sites) > 1 else task.sites[0] for task in chosen),
-        checks=Counter(CHECKS[tuple(sorted({eval_kinds()[name].looks_at for name in task.eval_types}))] for task in chosen),
+        templates=len({task.template or task.intent_template for task in tasks}),
+        tasks=len(tasks),
+        unachievable=sum(not task.is_achievable for task in tasks),
+        sites=Counter("several" if len(task.sites) > 1 else task.sites[0] for task in tasks),
+        checks=Counter(CHECKS[tuple(sorted({eval_kinds()[name].looks_at for name in task.eval_types}))] for task in tasks),
     )
 
 
 def tables(tasks: Sequence[Task], split: str) -> str:
-    """Return the tables that a person reads; `split` is the published one to stand beside, where there is such a split."""
-    own, published = count(tasks), WEBARENA_LITE.get(split)
+    """Return the statistics as text tables, with a column for the published split `split` if WebArena-Lite has one."""
+    census, published = count(tasks), WEBARENA_LITE.get(split)
     beside = f"WebArena-Lite {split}" if published else ""
     lines = [f"{'':<28}{'here':>12}  {beside:>20}".rstrip()]
     for name in ("templates", "tasks", "unachievable"):
-        lines.append(f"{name:<28}{getattr(own, name):>6}{'':6}  {getattr(published, name, ''):>14}".rstrip())
+        lines.append(f"{name:<28}{getattr(census, name):>6}{'':6}  {getattr(published, name, ''):>14}".rstrip())
     for title in ("sites", "checks"):
-        counted: Mapping[str, int] = getattr(own, title)
-        known: Mapping[str, int] = getattr(published, title, {})
+        counts: Mapping[str, int] = getattr(census, title)
+        published_counts: Mapping[str, int] = getattr(published, title, {})
         lines += ["", f"by {title.removesuffix('s')}"]
-        for name in sorted({*counted, *known}, key=lambda key: (-counted.get(key, 0), key)):
-            line = f"  {name:<26}{_share(counted.get(name, 0), own.tasks)}"
-            lines.append(f"{line}  {_share(known.get(name, 0), published.tasks):>20}" if published else line)
+        for name in sorted({*counts, *published_counts}, key=lambda key: (-counts.get(key, 0), key)):
+            line = f"  {name:<26}{_share(counts.get(name, 0), census.tasks)}"
+            lines.append(f"{line}  {_share(published_counts.get(name, 0), published.tasks):>20}" if published else line)
     lines.append("")
     if lengths := [len(task.solution) for task in tasks]:
         lines.append(f"steps of the solutions: {min(lengths)} to {max(lengths)}, median {median(lengths):g}")
-        counts = Counter(bisect_left(_STEP_LIMITS, length) for length in lengths)
-        for place, name in enumerate(_STEPS):
-            bar = "#" * round(_BAR * counts[place] / max(counts.values()))
-            lines.append(f"  {name:<26}{counts[place]:>6}  {bar}".rstrip())
+        bins = Counter(bisect_left(_STEP_LIMITS, length) for length in lengths)
+        for index, name in enumerate(_STEPS):
+            bar = "#" * round(_BAR * bins[index] / max(bins.values()))
+            lines.append(f"  {name:<26}{bins[index]:>6}  {bar}".rstrip())
     return "\n".join(lines)
 
 

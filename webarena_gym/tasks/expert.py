@@ -1,4 +1,4 @@
-"""The expert: replays a task's reference solution on the pages as they come, in the env's own way of naming elements."""
+"""The expert: a policy that replays a task's reference solution, with the env's references to elements."""
 
 from typing import NamedTuple
 
@@ -13,14 +13,14 @@ from webarena_gym.tasks.task import Task
 class Choice(NamedTuple):
     """The next action of the expert, and the reason for it."""
 
-    action: Action  # elements as the env names them
-    named: Action  # the same with its element's label
-    thought: str  # why, where the solution says so
-    later: tuple[Action, ...]  # the rest of the solution, elements by label
+    action: Action  # with the env's reference to its element
+    named: Action  # with the label of its element
+    thought: str  # reason of the solution; "" if there is none
+    later: tuple[Action, ...]  # the remaining actions of the solution, with labels
 
 
 class Expert:
-    """Gives the next action that leads to the reward. It scrolls until the element of its next step is in view, then acts."""
+    """Policy that solves a task by its reference solution. It scrolls until the element of the next step is visible, then performs the step."""
 
     def __init__(self, task: Task, dialect: Dialect = DIALECTS["webrl"]) -> None:
         if not task.solution:
@@ -30,14 +30,14 @@ class Expert:
         self._done = 0
 
     def reply(self, page: Page, observation: Observation) -> str:
-        """Return the next reply; `observation` is what the env shows of `page`.
+        """Return the next reply; `observation` is the env's observation of `page`.
 
-        Raises ActionError when the solution names an element that the page has not.
+        Raises ActionError if the page lacks the element of the next step.
         """
         return self._dialect.format(self.choose(page, observation).action)
 
     def choose(self, page: Page, observation: Observation) -> Choice:
-        """Return the next action, and count it as taken. Raises ActionError as `reply` does."""
+        """Return the next action, and advance to the one after it. Raises ActionError as `reply` does."""
         position = min(self._done, len(self._task.solution) - 1)
         step = self._task.solution[position]
         later = tuple(following.action for following in self._task.solution[position + 1 :])

@@ -1,4 +1,4 @@
-"""Derivations of answers that no page states: declared by its template, and proved by the audit."""
+"""Derivations of answers that no page states: declared by templates, and verified by the audit."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,33 +7,33 @@ from typing import Any, Literal, get_args
 from webarena_gym.errors import TaskError
 
 Operation = Literal["sum", "difference", "count", "joined", "says", "lacks", "pictured"]
-"""The derivation of an answer from what pages state.
+"""The derivation of an answer from the texts of pages.
 
-- "sum": of amounts, numbers or durations;
-- "difference": between the sum of the operands and that of what is taken `away`;
-- "count": of different things, each of which a page names;
-- "joined": of texts, with words between them that the intent has;
-- "says": yes, no or N/A, since a page says something in words of its own, such as "In stock" or that nothing was found;
-- "lacks": no or N/A, since pages that state the operands do not state what is `away`;
-- "pictured": pictures show it, each named by what its address says between /pictures/ and .png, and no text tells it.
+- "sum": the sum of amounts, numbers or durations;
+- "difference": the sum of the operands minus the sum of `away`;
+- "count": the number of different items, each of which a page names;
+- "joined": texts, joined by words of the intent;
+- "says": yes, no or N/A, from other words on a page, such as "In stock" or a message that nothing was found;
+- "lacks": no or N/A, because pages with the operands do not contain `away`;
+- "pictured": content of pictures, each named by the part of its URL between /pictures/ and .png, which no text contains.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """An operation and its operands, each a text that stands on a page which the solution saw."""
+    """An operation and its operands, each a text on a page of the solution."""
 
     operation: Operation
     operands: tuple[str, ...]
     away: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the ground as it stands in a task file."""
+        """Return the ground in the format of a task file."""
         return {"operation": self.operation, "operands": list(self.operands), "away": list(self.away)}
 
 
 Grounds = Mapping[str, Ground]
-"""Grounds by the part of the answer that they prove, or by the whole answer."""
+"""Grounds by the part of the answer that they derive, or by the whole answer."""
 
 
 def _of(operation: Operation) -> Callable[..., Ground]:
@@ -41,7 +41,7 @@ def _of(operation: Operation) -> Callable[..., Ground]:
 
 
 sum_of, number_of, joined, says, pictured = _of("sum"), _of("count"), _of("joined"), _of("says"), _of("pictured")
-"""Grounds of the operands that they are called with."""
+"""Functions that return a ground with their arguments as operands."""
 
 
 def difference_of(operands: Iterable[str], away: Iterable[str]) -> Ground:
@@ -50,7 +50,7 @@ def difference_of(operands: Iterable[str], away: Iterable[str]) -> Ground:
 
 
 def lacks(operands: Iterable[str], away: Iterable[str]) -> Ground:
-    """Return what is on a page that lacks what was asked for, so that the answer is no or N/A."""
+    """Return the ground of the answer no or N/A: pages with the operands do not contain `away`."""
     return Ground("lacks", tuple(operands), tuple(away))
 
 
@@ -58,16 +58,16 @@ def parse_grounds(record: Any, where: str) -> Grounds:
     """Read the grounds of a task file. Raises TaskError."""
     if not isinstance(record, dict):
         raise TaskError(f"{where}: grounds is {record!r}; expected an object")
-    found = {}
+    grounds = {}
     for piece, ground in record.items():
-        place = f"{where}, the ground of {piece!r}"
+        location = f"{where}, the ground of {piece!r}"
         if not isinstance(ground, dict) or not ground.keys() <= {"operation", "operands", "away"}:
-            raise TaskError(f"{place}: {str(ground)[:200]}; expected an object with operation, operands and away")
-        operation, known = ground.get("operation"), get_args(Operation)
-        if operation not in known:
-            raise TaskError(f"{place}: operation is {operation!r}; expected one of {', '.join(known)}")
+            raise TaskError(f"{location}: {str(ground)[:200]}; expected an object with operation, operands and away")
+        operation, operations = ground.get("operation"), get_args(Operation)
+        if operation not in operations:
+            raise TaskError(f"{location}: operation is {operation!r}; expected one of {', '.join(operations)}")
         texts = [ground.get("operands"), ground.get("away", [])]
         if not all(isinstance(value, list) and all(isinstance(item, str) for item in value) for value in texts):
-            raise TaskError(f"{place}: operands and away are {texts}; expected lists of texts")
-        found[piece] = Ground(ground["operation"], *map(tuple, texts))
-    return found
+            raise TaskError(f"{location}: operands and away are {texts}; expected lists of texts")
+        grounds[piece] = Ground(ground["operation"], *map(tuple, texts))
+    return grounds

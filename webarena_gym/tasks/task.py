@@ -47,12 +47,12 @@ _CHECK_KEYS = {
 
 
 def is_verified(record: dict[str, Any]) -> bool:
-    """Return whether a record is of this schema: only there a task has several start URLs."""
+    """Return True if a record has the schema of webarena-verified, the only one with the key `start_urls`."""
     return "start_urls" in record
 
 
 def translate(record: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return a task in WebArena's schema, with the way to answer in its intent. Raises TaskError for what is unknown."""
+    """Return a task in WebArena's schema, with the answer format added to its intent. Raises TaskError for unknown or missing keys."""
     for key in sorted(_VERIFIED_KEYS ^ record.keys()):
         raise TaskError(
             f"{where}: the key {key!r} is {'missing' if key in _VERIFIED_KEYS else 'unknown'}; expected {', '.join(sorted(_VERIFIED_KEYS))}"
@@ -94,7 +94,7 @@ def _is_list_of(kind: type, value: Any) -> bool:
 Difficulty = Literal[
     "names", "reading", "needs", "optimum", "exhaustive", "policies", "several_sites", "time", "recovery", "judgement", "restraint", "hostile"
 ]  # fmt: skip
-"""A kind of difficulty of hard tasks, by which success is reported; KINDS says what each is. A task may have several."""
+"""A kind of difficulty of hard tasks, by which success is reported; KINDS describes them. A task may have several."""
 
 KINDS: Mapping[Difficulty, str] = {
     "names": "What the goal means is not named in full: a part of a name, a description, several candidates of which one fits.",
@@ -119,13 +119,13 @@ _WEBRL = DIALECTS["webrl"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a reference solution: an action that names its element by label, and why it is taken."""
+    """One step of a reference solution: an action that names its element by label, and the reason for it."""
 
     action: Action
     thought: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """Return the step as it stands in a task file."""
+        """Return the step in the format of a task file."""
         return {"action": _WEBRL.format(self.action), "thought": self.thought}
 
 
@@ -135,7 +135,7 @@ class Task:
 
     `template`, `world_seed`, `solution`, `wrong_answers` and `grounds` are ours and empty in tasks of others: the template that the
     task was drawn from, the world that it was drawn in, a solution that earns the reward there, answers of the right type that
-    must not, and what the right answer follows from where no page states it. `scale` is that of the world; without `world_seed` it says nothing.
+    must not, and the derivation of the right answer if no page states it. `scale` is that of the world; without `world_seed` it has no effect.
 
     The four before it are mostly of hard tasks: what makes it hard, what it adds to its world before it begins (`shopping.brand_phone` does
     so too), the texts from which its truth was
@@ -182,7 +182,7 @@ class Task:
         """The form of the answer, as a sentence for an agent; empty where the task does not state its type."""
         try:
             form = read_form(self.eval["asked"])
-        except (KeyError, TypeError, ValueError):  # whoever judges the task says what is wrong with it
+        except (KeyError, TypeError, ValueError):  # the evaluation of the task reports the error
             return ""
         return form.in_words() if form.type else ""
 
@@ -218,7 +218,7 @@ _JSON_NAMES = {
     str: "text", int: "a whole number", bool: "true or false", dict: "an object", list: "a list", NoneType: "null",
 }  # fmt: skip
 _DEEPEST = 30  # objects and lists in each other; those of any known task are at most 6
-_SHOWN = 200  # characters of a value in a message
+_MAX_VALUE = 200  # characters of a value in a message
 _LONGEST_INTENT = 10_000  # characters; the longest known has 545, and each answer is compared with it
 _MOST_PAGES = 20  # at the start of a task; known tasks have at most 4
 _MOST_STEPS = 1_000  # of a solution, which is replayed to judge side effects; known tasks have at most 58
@@ -230,7 +230,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(f"{where}: a task is a JSON object, got {type(record).__name__}")
     if is_deep(record, _DEEPEST):
         raise TaskError(f"{where}: objects and lists are more than {_DEEPEST} deep in each other")
-    where = f"{where}, task {str(record.get('task_id', '?'))[:_SHOWN]}"
+    where = f"{where}, task {str(record.get('task_id', '?'))[:_MAX_VALUE]}"
     if is_verified(record):
         record = translate(record, where)
     missing = [key for key in _REQUIRED if key not in record]
@@ -246,15 +246,15 @@ def parse_task(record: Any, where: str = "task") -> Task:
         or not sites
         or not all(isinstance(site, str) and SITE_NAME.fullmatch(site) for site in sites)
     ):
-        raise TaskError(f"{where}: sites is {_shown(sites)}; expected a list of names in lower case, such as shopping")
+        raise TaskError(f"{where}: sites is {_quote_value(sites)}; expected a list of names in lower case, such as shopping")
     seed = record.get("world_seed")
     if seed is not None and not is_seed(seed):
         raise TaskError(f"{where}: world_seed is {seed}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
     if record.get("scale", "standard") not in get_args(Scale):
-        raise TaskError(f"{where}: scale is {_shown(record['scale'])}; expected one of {', '.join(get_args(Scale))}")
+        raise TaskError(f"{where}: scale is {_quote_value(record['scale'])}; expected one of {', '.join(get_args(Scale))}")
     if not all(url.strip() for url in record["start_url"].split("|AND|")):
         raise TaskError(
-            f"{where}: start_url is {_shown(record['start_url'])}; expected an address, or several with |AND| between them"
+            f"{where}: start_url is {_quote_value(record['start_url'])}; expected an address, or several with |AND| between them"
         )
     if len(pages := record["start_url"].split("|AND|")) > _MOST_PAGES:
         raise TaskError(f"{where}: start_url has {len(pages):,} addresses; expected at most {_MOST_PAGES}")
@@ -274,7 +274,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
     values["grounds"] = parse_grounds(record.get("grounds", {}), where)
     kinds = record.get("difficulty", [])
     if not isinstance(kinds, list) or not all(kind in get_args(Difficulty) for kind in kinds):
-        raise TaskError(f"{where}: difficulty is {_shown(kinds)}; expected a list of some of {', '.join(KINDS)}")
+        raise TaskError(f"{where}: difficulty is {_quote_value(kinds)}; expected a list of some of {', '.join(KINDS)}")
     values["difficulty"] = tuple(kinds)
     values["setup"] = tuple(parse_planted(planted, where) for planted in record.get("setup", ()))
     values["evidence"] = tuple(_texts(record, "evidence", where))
@@ -286,12 +286,12 @@ def _texts(record: Mapping[str, Any], key: str, where: str) -> Sequence[str]:
     texts: Sequence[str] = record.get(key, ())
     odd = [text for text in texts if not isinstance(text, str)]
     if odd:
-        raise TaskError(f"{where}: {key} has {_shown(odd[0])}; expected texts")
+        raise TaskError(f"{where}: {key} has {_quote_value(odd[0])}; expected texts")
     return texts
 
 
 def is_deep(value: Any, limit: int) -> bool:
-    """Say whether the objects and lists of a JSON value are in each other to more than a limit."""
+    """Return True if the objects and lists of a JSON value are nested deeper than a limit."""
     layer = [value]
     for _ in range(limit):
         layer = [
@@ -308,17 +308,17 @@ def check_types(values: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]
     for key, allowed in types.items():
         if key in values and allowed and type(values[key]) not in allowed:
             expected = " or ".join(_JSON_NAMES[kind] for kind in allowed)
-            raise TaskError(f"{where}: {key} is {_shown(values[key])}; expected {expected}")
+            raise TaskError(f"{where}: {key} is {_quote_value(values[key])}; expected {expected}")
 
 
-def _shown(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
 
 
 def _check_eval(block: Any, where: str) -> None:
     if not isinstance(block, dict) or not isinstance(block.get("eval_types"), list) or not block["eval_types"]:
-        raise TaskError(f"{where}: eval is {_shown(block)}; expected an object with a list eval_types")
+        raise TaskError(f"{where}: eval is {_quote_value(block)}; expected an object with a list eval_types")
     types = {**_EVAL_TYPES, **eval_keys()}
     for key in block:
         if key not in types:
@@ -333,13 +333,13 @@ def _check_eval(block: Any, where: str) -> None:
         raise TaskError(f"{where}: {error}") from error
     for name in block["eval_types"]:
         if not isinstance(name, str) or name not in kinds:
-            raise TaskError(f"{where}: unknown eval type {_shown(name)}; expected some of {', '.join(kinds)}")
+            raise TaskError(f"{where}: unknown eval type {_quote_value(name)}; expected some of {', '.join(kinds)}")
         if not block.get(key := kinds[name].key):
             raise TaskError(f"{where}: eval has {name} but no {key}")
 
 
 def _parse_step(record: Any, where: str) -> Step:
-    problem = f"{where}: the step {_shown(record)} of the solution cannot be read"
+    problem = f"{where}: the step {_quote_value(record)} of the solution cannot be read"
     if not isinstance(record, dict) or not all(isinstance(record.get(key, ""), str) for key in ("action", "thought")):
         raise TaskError(f"{problem}; expected an object with the texts action and thought")
     try:

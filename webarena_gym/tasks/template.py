@@ -1,7 +1,7 @@
 """Templates: small objects that draw tasks from a world, with the truth, the checks and a reference solution.
 
 A template is a function of a `Sampler` that returns a `Draw`. It picks its slots from the world's database, computes the
-truth with a query, and says how a person would do the task, naming elements by the labels they would see.
+truth with a query, and returns a solution as a person would perform it, with elements named by their visible labels.
 """
 
 import re
@@ -86,9 +86,9 @@ class Sampler:
 
     def at(self, site: str) -> "Sampler":
         """Return the same sampler for queries and rows of another site: what is drawn and planted goes on in both."""
-        other = Sampler(self._databases, self.rng, site, self.layout)
-        other.planted = self.planted
-        return other
+        sampler = Sampler(self._databases, self.rng, site, self.layout)
+        sampler.planted = self.planted
+        return sampler
 
     def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
         """Return all rows of a query, with values in order or a table of them; give it an ORDER BY, so that draws are repeatable."""
@@ -110,7 +110,7 @@ class Sampler:
         """Return one row of a query at random. Raises NothingToDraw when there is none."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
-            raise NothingToDraw(query)  # which says more than the dice do
+            raise NothingToDraw(query)  # the query is more informative than the message of `Dice`
         return self.rng.choice(in_order(query, rows))
 
     def plant(self, table: str, *, site: str = "", **values: Value) -> int:
@@ -138,7 +138,7 @@ class Draw:
     solution: Sequence[Step]
     wrong_answers: Sequence[str] = ()
     start_url: str = ""  # the site's home page when empty
-    grounds: Grounds = field(default_factory=dict)  # of what the answer says and no page does
+    grounds: Grounds = field(default_factory=dict)  # derivations of the parts of the answer that no page states
     evidence: Sequence[str] = ()  # the texts from which the truth was computed; the solution must be shown each
     injection: dict[str, Any] = field(default_factory=dict)  # the signs that a hostile page was followed, as an `eval` block
 
@@ -149,7 +149,7 @@ class Template:
 
     name: str
     sites: tuple[str, ...]
-    intent: str  # with slots in braces; draws are told apart by it
+    intent: str  # with slots in braces; draws with equal intents count as equal
     draw: Callable[[Sampler], Draw] = field(repr=False)
     difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
     others: tuple[str, ...] = ()  # other phrasings of the intent
@@ -168,7 +168,7 @@ class Template:
 
     @property
     def needs_eyes(self) -> bool:
-        """True where the truth stands in pictures alone."""
+        """True if only pictures contain the truth."""
         return self.name.startswith("pictures.")
 
     @property
@@ -235,7 +235,7 @@ def click(label: str, thought: str = "") -> Step:
 
 
 def hover(label: str, thought: str = "") -> Step:
-    """Point at an element, which brings what stands before it on a long page into view."""
+    """Point at an element, which scrolls it into view on a long page."""
     return Step(Action(Kind.HOVER, label), thought)
 
 

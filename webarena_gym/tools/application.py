@@ -247,7 +247,7 @@ def _check(options: argparse.Namespace) -> int:
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
     )
     report["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)]
-    report["enclosed"] = launcher_of(application).is_enclosed
+    report["enclosed"] = launcher_of(application).is_isolated
     env.close()
     report["tasks"] = {}
     if tasks and not problems:

@@ -1,4 +1,4 @@
-"""A Gymnasium vector env of many envs in worker processes, stepped in lock-step or asynchronously."""
+"""A Gymnasium vector env over many envs in worker processes, with synchronous and asynchronous steps."""
 
 from webarena_gym.vector.envs import Result as Result
 from webarena_gym.vector.envs import WebArenaLiteVector as WebArenaLiteVector

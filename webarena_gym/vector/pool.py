@@ -1,4 +1,4 @@
-"""Worker processes that hold the envs of a vector env, one command after the other, and the pool that replaces those that die or hang."""
+"""Worker processes that run the envs of a vector env, and the pool that replaces workers that die or hang."""
 
 import errno
 import multiprocessing
@@ -27,10 +27,10 @@ from webarena_gym.errors import BrowserError, WorkerError
 from webarena_gym.processes import work_for_parent
 
 INFRASTRUCTURE_ERRORS = (BrowserError, ConnectionError, TimeoutError)
-"""Neither the policy's nor the programmer's mistake: the episode is lost, and says nothing."""
+"""Errors that are neither the policy's nor the programmer's mistake. An episode with one has no valid reward."""
 
 OUT_OF_MEMORY = errno.ENOMEM
-"""The status with which a worker ends that got no memory."""
+"""The exit status of a worker that ran out of memory."""
 
 _GRACE_S = 10.0
 
@@ -39,12 +39,12 @@ class Command(NamedTuple):
     """A command to one env."""
 
     env: int
-    what: Literal["reset", "step", "restore", "call", "set"]
+    kind: Literal["reset", "step", "restore", "call", "set"]
     arguments: tuple[Any, ...]
 
 
 class CommandResult(NamedTuple):
-    """The result of a command: a value, an exception, or for "lost" the text that says what broke down."""
+    """The result of a command: a value ("done"), an exception ("raised"), or the description of an infrastructure failure ("lost")."""
 
     env: int
     outcome: Literal["done", "raised", "lost"]
@@ -52,13 +52,18 @@ class CommandResult(NamedTuple):
 
 
 Start = tuple[Any, dict[str, Any], Mapping[str, Any]]
-"""A first observation and info, and the env's random numbers behind them, for an env that may have to take its place."""
+"""The first observation and info of an episode, and the state of the env's bit generator, with which another worker can replace the env."""
 
 
 class Frames:
-    """The newest picture of each env, in memory that workers share with their parent: a pipe carries None in its place.
+    """The current picture of each env, in memory that workers share with their parent. In the pipes, None replaces the pictures.
 
-    `shape` is that of `observation["screenshot"]`, which is uint8. A picture stays as it is until its env is told to do something again.
+    A picture remains valid until the next command to its env.
+
+    Args:
+        memory: shared array of bytes for the pictures of all envs.
+        shape: shape of `observation["screenshot"]`, which is uint8.
+
     """
 
     def __init__(self, memory: Any, shape: tuple[int, ...]) -> None:
@@ -68,8 +73,8 @@ class Frames:
         size = prod(self._shape)
         return numpy.frombuffer(self._memory, numpy.uint8, size, env * size).reshape(self._shape)
 
-    def put(self, env: int, value: Any) -> Any:
-        """Return what an env has answered without the picture of its observation, which is kept here."""
+    def store(self, env: int, value: Any) -> Any:
+        """Store the picture in the observation of a result, and return the result without it."""
         observation = value[0] if isinstance(value, tuple) and value else None
         picture = observation.get("screenshot") if isinstance(observation, dict) else None
         if not isinstance(picture, numpy.ndarray) or picture.shape != self._shape or picture.dtype != numpy.uint8:
@@ -77,8 +82,8 @@ class Frames:
         self._frame(env)[:] = picture
         return ({**value[0], "screenshot": None}, *value[1:])
 
-    def take(self, env: int, value: Any) -> Any:
-        """Return what an env has answered, with a copy of its picture."""
+    def load(self, env: int, value: Any) -> Any:
+        """Return the result of an env with a copy of its picture."""
         observation = value[0] if isinstance(value, tuple) and value else None
         if not isinstance(observation, dict) or observation.get("screenshot", self) is not None:
             return value
@@ -88,16 +93,21 @@ class Frames:
 def serve(
     commands: Connection, answers: Connection, make_env: bytes, environment: Mapping[str, str], frames: Frames | None = None
 ) -> None:
-    """Do what the commands say until their pipe closes; pictures go to `frames`, if there are some.
+    """Run the main loop of a worker: execute commands until their pipe closes.
 
-    `make_env` is a pickled function without arguments. Envs are made when they are first needed, so that whatever is wrong with
-    them is told in an answer.
+    Args:
+        commands: pipe of pickled commands.
+        answers: pipe of pickled results.
+        make_env: pickled function without arguments. Envs are created when they are first needed, so that an exception is sent as a result.
+        environment: environment variables.
+        frames: shared memory for pictures, if observations contain them.
+
     """
-    work_for_parent(_GRACE_S)  # more than it takes to notice that the pipe has closed, unless an env hangs
+    work_for_parent(_GRACE_S)  # longer than the main thread needs to notice that the pipe has closed, unless an env hangs
     os.environ.clear()
-    os.environ.update(environment)  # of today's parent, not of the time when its fork server started
+    os.environ.update(environment)  # the parent's current environment, which may differ from that of its fork server
     with ExitStack() as cleanup:
-        make = cache(lambda: pickle.loads(make_env))  # noqa: S301 - our own parent's bytes
+        make = cache(lambda: pickle.loads(make_env))  # noqa: S301 - bytes of the parent process
 
         @cache
         def env_of(_: int) -> gymnasium.Env[Any, str]:
@@ -106,46 +116,46 @@ def serve(
 
         while True:
             try:
-                command = Command(*pickle.loads(commands.recv_bytes()))  # noqa: S301 - our own parent's bytes
-                answer = _answer(env_of, command)
+                command = Command(*pickle.loads(commands.recv_bytes()))  # noqa: S301 - bytes of the parent process
+                result = _run_command(env_of, command)
                 if frames is not None:
-                    answer = answer._replace(value=frames.put(command.env, answer.value))
+                    result = result._replace(value=frames.store(command.env, result.value))
                 try:
-                    content = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
-                except Exception as error:  # noqa: BLE001 - whatever pickling raises, the caller asked for it
-                    raised = CommandResult(answer.env, "raised", _portable(error))
-                    content = pickle.dumps(raised, pickle.HIGHEST_PROTOCOL)
+                    content = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+                except Exception as error:  # noqa: BLE001 - pickling a value of the caller's choice may raise anything
+                    failure = CommandResult(result.env, "raised", _portable(error))
+                    content = pickle.dumps(failure, pickle.HIGHEST_PROTOCOL)
                 answers.send_bytes(content)
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 return
 
 
-def _answer(env_of: Callable[[int], gymnasium.Env[Any, str]], command: Command) -> CommandResult:
+def _run_command(env_of: Callable[[int], gymnasium.Env[Any, str]], command: Command) -> CommandResult:
     try:
-        return CommandResult(command.env, "done", _do(env_of(command.env), command))
+        return CommandResult(command.env, "done", _execute(env_of(command.env), command))
     except INFRASTRUCTURE_ERRORS as error:
         return CommandResult(command.env, "lost", str(error) or type(error).__name__)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
-    except Exception as error:  # noqa: BLE001 - all of them are the caller's to see
+    except Exception as error:  # noqa: BLE001 - all exceptions are raised in the parent process
         return CommandResult(command.env, "raised", _portable(error))
 
 
-def _do(env: gymnasium.Env[Any, str], command: Command) -> Any:
+def _execute(env: gymnasium.Env[Any, str], command: Command) -> Any:
     match command:
-        case Command(what="step", arguments=(action,)):
+        case Command(kind="step", arguments=(action,)):
             return env.step(action)
-        case Command(what="reset", arguments=(seed, options, random_state)):
+        case Command(kind="reset", arguments=(seed, options, random_state)):
             if seed is None and random_state is not None:
                 env.unwrapped.np_random.bit_generator.state = random_state
             return _start(env, *env.reset(seed=seed, options=options))
-        case Command(what="restore", arguments=(snapshot,)):
+        case Command(kind="restore", arguments=(snapshot,)):
             return _start(env, *env.get_wrapper_attr("restore")(snapshot))
-        case Command(what="set", arguments=(name, value)):
+        case Command(kind="set", arguments=(name, value)):
             return env.set_wrapper_attr(name, value)
-        case Command(what="call", arguments=(name, positional, named)):
+        case Command(kind="call", arguments=(name, positional, keywords)):
             attribute = env.get_wrapper_attr(name)
-            return attribute(*positional, **named) if callable(attribute) else attribute
+            return attribute(*positional, **keywords) if callable(attribute) else attribute
     raise AssertionError(command)
 
 
@@ -154,28 +164,34 @@ def _start(env: gymnasium.Env[Any, str], observation: Any, info: dict[str, Any])
 
 
 def _portable(error: Exception) -> Exception:
-    """Return the error, with the worker's traceback as a note; where it cannot travel, one that says the same."""
+    """Return the error, or a RuntimeError with its message if it cannot be pickled, with the worker's traceback as a note."""
     try:
-        travels = type(pickle.loads(pickle.dumps(error))) is type(error)  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - errors of others may do anything
-        travels = False
-    arrived = error if travels else RuntimeError(f"{type(error).__name__}: {error}")
-    arrived.add_note("In a worker process:\n" + "".join(traceback.format_exception(error)).rstrip())
-    return arrived
+        is_picklable = type(pickle.loads(pickle.dumps(error))) is type(error)  # noqa: S301 - bytes of this process
+    except Exception:  # noqa: BLE001 - foreign exception classes may raise anything
+        is_picklable = False
+    portable = error if is_picklable else RuntimeError(f"{type(error).__name__}: {error}")
+    portable.add_note("In a worker process:\n" + "".join(traceback.format_exception(error)).rstrip())
+    return portable
 
 
 CONTEXTS = tuple(name for name in ("forkserver", "spawn") if name in multiprocessing.get_all_start_methods())
-"""The start methods of workers, the best first. A plain fork would copy threads and the pipes of other workers."""
+"""The start methods of workers, in order of preference. "fork" would copy threads and the pipes of other workers."""
 
-_AHEAD = 16_384  # bytes of commands that may wait in a worker's pipe; all systems' pipes hold as much, so sending never blocks
-_ROOM = 1 << 20  # bytes of answers that a pipe may hold, where the system lets us choose, while the caller is busy
-_STARTING_S = 60.0  # more for the first command of a process, which imports and opens what it needs
+_MAX_PENDING_BYTES = (
+    16_384  # bytes of commands in a worker's pipe; pipes hold at least as much on all systems, so that writing never blocks
+)
+_PIPE_BYTES = (
+    1 << 20
+)  # size of the pipe for results, where the system supports it, so that workers continue while the caller is busy
+_STARTING_S = 60.0  # additional time for the first command of a process, which imports modules and opens files
 _ENDING_S = 5.0
-_TRIES = 2  # of a command that does not depend on what the lost process knew
+_MAX_TRIES = 2  # of a command that does not depend on the state of the process
 
 
 @dataclass
-class _Job:
+class _PendingCommand:
+    """A pickled command that has no result yet."""
+
     env: int
     content: bytes
     is_repeatable: bool
@@ -184,21 +200,21 @@ class _Job:
 
 @dataclass
 class _Worker:
-    """A process, the two pipes to it, and the jobs that were sent down the one and not yet answered through the other."""
+    """A process, the two pipes to it, and the commands that were sent to it and have no result yet."""
 
     process: Any
     commands: Connection
     answers: Connection
-    jobs: deque[_Job] = field(default_factory=deque)
+    sent: deque[_PendingCommand] = field(default_factory=deque)
     deadline: float = 0.0
     is_new: bool = True
-    was_cut_off: bool = False  # while an answer was read, so that what follows cannot be made out
+    was_interrupted: bool = False  # Ctrl-C came while a result was read, so that the rest of the pipe cannot be parsed
 
     def expect_answer(self, timeout_s: float) -> None:
         self.deadline = monotonic() + timeout_s + (_STARTING_S if self.is_new else 0.0)
 
     def end(self, deadline: float) -> None:
-        """Free everything. The process ends by itself when its pipes close; at the deadline it is killed."""
+        """Close the pipes, which ends the process, and kill it at the deadline (monotonic time in seconds)."""
         self.commands.close()
         self.answers.close()
         self.process.join(max(0.0, deadline - monotonic()))
@@ -210,11 +226,18 @@ class _Worker:
 
 
 class Pool:
-    """Worker processes that hold a number of envs, started when they are needed and again when they were lost.
+    """Worker processes for a number of envs. A worker that dies or hangs is replaced.
 
-    Env i lives in worker i modulo the number of workers. One job at a time for each env. `make_env`, which cloudpickle takes, makes an
-    env in a worker. A worker whose command takes longer than `timeout_s` counts as hung. `context` is one of CONTEXTS. `frame` is the
-    shape of pictures in observations, if there are some.
+    Env i runs in worker i modulo the number of workers. There must be at most one pending command for each env.
+
+    Args:
+        make_env: function that returns an env, called in the workers; it must be picklable by cloudpickle.
+        num_envs: number of envs.
+        num_workers: number of processes.
+        timeout_s: seconds after which a worker with an unfinished command counts as hung.
+        context: one of CONTEXTS.
+        frame: shape of the pictures in observations; None if there are none.
+
     """
 
     def __init__(
@@ -233,7 +256,7 @@ class Pool:
         if context == "forkserver":
             self._context.set_forkserver_preload(["webarena_gym.env"])  # so that workers share the memory of their imports
         self._frames = frame and Frames(self._context.RawArray("B", num_envs * prod(frame)), frame)
-        self._queues: list[deque[_Job]] = [deque() for _ in range(num_workers)]
+        self._queues: list[deque[_PendingCommand]] = [deque() for _ in range(num_workers)]
         self._workers: dict[int, _Worker] = {}
         self._pid = os.getpid()
         self.close = weakref.finalize(self, _end_all, self._workers, os.getpid())
@@ -242,139 +265,146 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        self._expect_own()
+        self._expect_parent_process()
         return [worker.process.pid for _, worker in sorted(self._workers.items())]
 
     def kill(self) -> None:
-        self._expect_own()
+        self._expect_parent_process()
         for worker in self._workers.values():
             worker.process.kill()
 
     def submit(self, command: Command) -> None:
-        """Let an env do something as soon as its worker gets round to it. Never blocks for long."""
-        self._expect_own()
-        dumps = pickle.dumps if command.what == "step" else cloudpickle.dumps  # the slower one takes classes of a script, too
+        """Queue a command for the worker of its env. Does not block."""
+        self._expect_parent_process()
+        dumps = pickle.dumps if command.kind == "step" else cloudpickle.dumps  # slower, but supports classes of the main script
         content = dumps(tuple(command), pickle.HIGHEST_PROTOCOL)
-        home = command.env % len(self._queues)
-        self._queues[home].append(_Job(command.env, content, command.what in ("reset", "restore")))
-        self._feed(home)
+        number = command.env % len(self._queues)
+        self._queues[number].append(_PendingCommand(command.env, content, command.kind in ("reset", "restore")))
+        self._send_commands(number)
 
     def wait(self, timeout_s: float = inf) -> list[CommandResult]:
-        """Wait until something happens and return it: answers, and for each env of a lost worker what befell it.
+        """Wait for results of commands, and return them. A worker that died or hung gives the result "lost" for each of its envs.
 
-        Returns an empty list when nothing happens within `timeout_s`. Call it only while some job is under way.
+        Returns an empty list if there are no results within `timeout_s` seconds. Call it only while a command is pending.
         """
-        self._expect_own()
-        happened: list[CommandResult] = []
+        self._expect_parent_process()
+        results: list[CommandResult] = []
         end = monotonic() + timeout_s
-        while not happened:
+        while not results:
             now = monotonic()
-            until = min([end, *(worker.deadline for worker in self._workers.values() if worker.jobs)])
+            until = min([end, *(worker.deadline for worker in self._workers.values() if worker.sent)])
             pipes = [worker.answers for worker in self._workers.values()]
             ready = wait(pipes, None if until == inf else max(0.0, until - now))
             for number, worker in list(self._workers.items()):
                 if worker.answers in ready:
-                    happened += self._read(number, worker)
-                elif worker.jobs and worker.deadline <= now:
+                    results += self._receive(number, worker)
+                elif worker.sent and worker.deadline <= now:
                     worker.process.kill()
-                    happened += self._lose(number, worker, f"gave no answer within {self._timeout_s:g} s and was killed")
+                    results += self._replace_worker(
+                        number, worker, f"gave no answer within {self._timeout_s:g} s and was killed"
+                    )
             if now >= end:
                 break
-        return happened
+        return results
 
-    def _expect_own(self) -> None:
-        """Raise WorkerError in a forked child: the pipes lead to the workers of its parent, whose episodes it would disturb."""
+    def _expect_parent_process(self) -> None:
+        """Raise WorkerError in a forked child, whose pipes lead to the workers of its parent."""
         if os.getpid() != self._pid:
             raise WorkerError(
-                f"these envs belong to process {self._pid}, and this is its child {os.getpid()}: make new ones here"
+                f"these envs belong to process {self._pid}, not to its child {os.getpid()}; create new envs in the child"
             )
 
     def _start(self) -> _Worker:
         commands, to_worker = Pipe(duplex=False)
         from_worker, answers = Pipe(duplex=False)
         if sys.platform == "linux":
-            import fcntl  # noqa: PLC0415 - not everywhere
+            import fcntl  # noqa: PLC0415 - not on all systems
 
-            with suppress(OSError):  # a user may have had enough of large pipes
-                fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
-        given = (commands, answers, self._make_env, dict(os.environ), self._frames)
-        process = self._context.Process(target=serve, args=given, name="webarena-gym worker", daemon=True)
+            with suppress(OSError):  # the user may have reached the system's limit for large pipes
+                fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        arguments = (commands, answers, self._make_env, dict(os.environ), self._frames)
+        process = self._context.Process(target=serve, args=arguments, name="webarena-gym worker", daemon=True)
         with without_main_module():
             process.start()
         commands.close()
         answers.close()
         return _Worker(process, to_worker, from_worker)
 
-    def _feed(self, number: int) -> None:
-        """Send a worker as much as its pipe takes for sure."""
+    def _send_commands(self, number: int) -> None:
+        """Send queued commands to a worker, as long as its pipe has room for sure."""
         queue = self._queues[number]
         while queue:
             if number not in self._workers:
                 self._workers[number] = self._start()
             worker = self._workers[number]
-            if worker.jobs and sum(len(job.content) for job in (*worker.jobs, queue[0])) > _AHEAD:
+            if worker.sent and sum(len(command.content) for command in (*worker.sent, queue[0])) > _MAX_PENDING_BYTES:
                 return
-            job = queue.popleft()
-            worker.jobs.append(job)
-            if len(worker.jobs) == 1:
+            command = queue.popleft()
+            worker.sent.append(command)
+            if len(worker.sent) == 1:
                 worker.expect_answer(self._timeout_s)
-            with suppress(OSError):  # it has died: `wait` reads that from the other pipe
-                worker.commands.send_bytes(job.content)
+            with suppress(OSError):  # the worker has died, which `wait` detects at the other pipe
+                worker.commands.send_bytes(command.content)
 
-    def _read(self, number: int, worker: _Worker) -> Sequence[CommandResult]:
-        if worker.was_cut_off:
-            return self._lose(number, worker, "was interrupted and killed")
+    def _receive(self, number: int, worker: _Worker) -> Sequence[CommandResult]:
+        if worker.was_interrupted:
+            return self._replace_worker(number, worker, "was interrupted and killed")
         try:
             content = worker.answers.recv_bytes()
         except (EOFError, OSError):
             worker.process.join(_ENDING_S)
             status = worker.process.exitcode
-            how = "closed its pipe and was killed" if status is None else f"exited with status {status}"
+            failure = "closed its pipe and was killed" if status is None else f"exited with status {status}"
             if status == OUT_OF_MEMORY:
-                how = "ran out of memory"
+                failure = "ran out of memory"
             elif status is not None and status < 0:
-                how = f"was killed by {signal.Signals(-status).name}"
-            return self._lose(number, worker, how)
+                failure = f"was killed by {signal.Signals(-status).name}"
+            return self._replace_worker(number, worker, failure)
         except BaseException:  # Ctrl-C
-            worker.was_cut_off = True
+            worker.was_interrupted = True
             worker.process.kill()
             raise
-        job = worker.jobs.popleft()
-        answer = CommandResult(*pickle.loads(content))  # noqa: S301 - our own child's bytes
+        command = worker.sent.popleft()
+        result = CommandResult(*pickle.loads(content))  # noqa: S301 - bytes of the child process
         if self._frames:
-            answer = answer._replace(value=self._frames.take(answer.env, answer.value))
+            result = result._replace(value=self._frames.load(result.env, result.value))
         worker.is_new = False
-        if worker.jobs:
+        if worker.sent:
             worker.expect_answer(self._timeout_s)
-        is_done = answer.outcome != "lost" or not self._is_tried_again(job)
+        is_done = result.outcome != "lost" or not self._may_retry(command)
         if not is_done:
-            self._queues[number].append(job)
-        self._feed(number)
-        return [answer] if is_done else []
+            self._queues[number].append(command)
+        self._send_commands(number)
+        return [result] if is_done else []
 
-    def _lose(self, number: int, worker: _Worker, how: str) -> Sequence[CommandResult]:
-        """Bury a worker. Jobs that can be done again are left to the next one; all else that it held is lost."""
-        reason = f"worker process {worker.process.pid} {how}"
+    def _replace_worker(self, number: int, worker: _Worker, failure: str) -> Sequence[CommandResult]:
+        """End a worker, repeat its repeatable commands in a new one, and return the result "lost" for all other envs."""
+        reason = f"worker process {worker.process.pid} {failure}"
         del self._workers[number]
         worker.end(monotonic() + _ENDING_S)
-        first = next(iter(worker.jobs), None)
-        jobs = [*worker.jobs, *self._queues[number]]
-        kept = [job for job in jobs if job.is_repeatable and (job is not first or self._is_tried_again(job))]
-        self._queues[number] = deque(kept)
-        self._feed(number)
-        saved = {job.env for job in kept}
+        first = next(iter(worker.sent), None)
+        commands = [*worker.sent, *self._queues[number]]
+        retries = [
+            command for command in commands if command.is_repeatable and (command is not first or self._may_retry(command))
+        ]
+        self._queues[number] = deque(retries)
+        self._send_commands(number)
+        retried_envs = {command.env for command in retries}
         return [
-            CommandResult(env, "lost", reason) for env in range(number, self._num_envs, len(self._queues)) if env not in saved
+            CommandResult(env, "lost", reason)
+            for env in range(number, self._num_envs, len(self._queues))
+            if env not in retried_envs
         ]
 
-    def _is_tried_again(self, job: _Job) -> bool:
-        job.tries += 1
-        return job.is_repeatable and job.tries < _TRIES
+    def _may_retry(self, command: _PendingCommand) -> bool:
+        """Count a try of a command, and return True if another one is allowed."""
+        command.tries += 1
+        return command.is_repeatable and command.tries < _MAX_TRIES
 
 
 def _end_all(workers: dict[int, _Worker], pid: int) -> None:
-    """End all workers, together; those that are still busy at the deadline are killed."""
-    if os.getpid() != pid:  # a forked child has a copy of all this, but not the right to it
+    """End all workers in parallel, and kill those that are still busy at the deadline."""
+    if os.getpid() != pid:  # a forked child must not end the workers of its parent
         return
     for worker in workers.values():
         worker.commands.close()
@@ -387,10 +417,10 @@ def _end_all(workers: dict[int, _Worker], pid: int) -> None:
 
 @contextmanager
 def without_main_module() -> Iterator[None]:
-    """Hide the script that runs: multiprocessing would import it in every worker, with all that it imports and does."""
-    hidden = sys.modules["__main__"]
+    """Hide the main script, which multiprocessing would otherwise import, and so execute, in every worker."""
+    main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
-        sys.modules["__main__"] = hidden
+        sys.modules["__main__"] = main
