@@ -341,7 +341,7 @@ def test_whole_episodes(opened, address):
 def test_an_env_needs_servers_whose_traffic_can_be_seen():
     with pytest.raises(ValueError, match="needs sites="):
         make(PRODUCT, sites=None)
-    with pytest.raises(ValueError, match=r"on the way to https://map\.test"):
+    with pytest.raises(ValueError, match=r"encrypted for https://map\.test"):
         make(PRODUCT, sites={"map": "https://map.test"})
     with pytest.raises(EvaluationError, match="'verified'"):
         make(PRODUCT, rules="webarena")
