@@ -11,7 +11,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, RefusedError, TaskError, WorldError
 from webarena_gym.integrations import trl
-from webarena_gym.integrations.session import Session, choose, dataset_rows
+from webarena_gym.integrations.session import Session, dataset_rows, select_tasks
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.tasks import load
 
@@ -45,18 +45,18 @@ def test_vagen_s_loop_rewards_the_expert(concat):
 
 def test_tasks_are_chosen_by_site_and_template_and_a_choice_of_nothing_is_refused():
     for split in ("test", "hard"):
-        for task in choose(split, sites=["map", "wikipedia"]):
+        for task in select_tasks(split, sites=["map", "wikipedia"]):
             assert {"map", "wikipedia"}.issuperset(task.sites)
-    chosen = choose("test", "shopping", ["shopping.order_total", "map.save_place"])
+    chosen = select_tasks("test", "shopping", ["shopping.order_total", "map.save_place"])
     rows = dataset_rows("test", "shopping", "shopping.order_total")
     assert [row["task"] for row in rows] == [task.task_id for task in chosen]
-    assert choose("validation") == load("validation")
+    assert select_tasks("validation") == load("validation")
     for wrong in (
         {"split": "tset"}, {"sites": "shoping"}, {"sites": ["map", "shoping"]}, {"templates": "map.nothing"},
         {"sites": "map", "templates": "gitlab.star_top"},
     ):  # fmt: skip
         with pytest.raises(TaskError, match=r"tset|shoping|map"):
-            choose(**wrong)
+            select_tasks(**wrong)
 
 
 FAILURES = (
@@ -93,7 +93,7 @@ def test_trl_gets_no_reward_for_a_lost_episode_and_the_next_one_is_judged(monkey
     assert TASK.intent in made.reset(task=TASK.task_id)
     for step in TASK.solution:
         if step.action.kind.value != "Exit":
-            made._session.say(WEBRL.format(step.action))
+            made._session.step(WEBRL.format(step.action))
     assert made.get_reward() == 1.0
 
 
@@ -127,7 +127,7 @@ def test_rollouts_for_trl_go_on_where_an_episode_is_lost(monkeypatch):
     rollouts = trl.Rollouts({"tasks": [TASK], "elements": "label"})
     prompts = [TASK.task_id] * 5
     assert rollouts(prompts, Scripted(replies))["env_reward"] == [1.0] * 5
-    begin, say = Session.begin, Session.say
+    begin, say = Session.reset, Session.step
     sessions = rollouts._sessions
 
     def fail_to_begin(self, *arguments):
@@ -140,14 +140,14 @@ def test_rollouts_for_trl_go_on_where_an_episode_is_lost(monkeypatch):
             raise BrowserError("it was killed")
         return say(self, reply)
 
-    monkeypatch.setattr(Session, "begin", fail_to_begin)
-    monkeypatch.setattr(Session, "say", fail_to_act)
+    monkeypatch.setattr(Session, "reset", fail_to_begin)
+    monkeypatch.setattr(Session, "step", fail_to_act)
     played = rollouts(prompts, Scripted(replies))
     assert played["env_reward"] == rollouts.reward(**played) == [1.0, None, 1.0, None, 1.0]
     said = ["".join(map(chr, ids)) for ids in played["completion_ids"]]
     assert set(said) <= set(replies)
     assert said[1] in replies[:2]
-    monkeypatch.setattr(Session, "begin", Mock(side_effect=BrowserError("it does not start")))
+    monkeypatch.setattr(Session, "reset", Mock(side_effect=BrowserError("it does not start")))
     with pytest.raises(BrowserError, match="it does not start"):
         rollouts(prompts, Scripted(replies))
     rollouts.close()

@@ -106,7 +106,7 @@ def test_nonsense_is_not_rewarded_and_steps_run_out(play):
 
 
 def test_a_broken_episode_has_no_reward(play, monkeypatch):
-    monkeypatch.setattr(Session, "say", Mock(side_effect=BrowserError("gone")))
+    monkeypatch.setattr(Session, "step", Mock(side_effect=BrowserError("gone")))
     with pytest.raises(ConnectionError, match="500"):
         play(ROWS[0], lambda _: said("Hm."))
 

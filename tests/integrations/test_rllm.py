@@ -69,6 +69,6 @@ def test_a_conversation_without_room_is_judged_as_it_stands():
 def test_what_breaks_raises(monkeypatch):
     with serving_chat(fault=lambda *_: 400) as (_, address), pytest.raises(openai.BadRequestError):
         play(address)
-    monkeypatch.setattr(Session, "say", lambda *_: (_ for _ in ()).throw(BrowserError("gone")))
+    monkeypatch.setattr(Session, "step", lambda *_: (_ for _ in ()).throw(BrowserError("gone")))
     with serving_chat() as (_, address), pytest.raises(BrowserError):
         play(address)

@@ -42,7 +42,7 @@ def tokenizer():
 def make_tokenizer():
     """Return a tokenizer made here, with the chat template of a model that calls tools."""
     session = Session({"tasks": TASKS})
-    texts = [session.begin(task) for task in TASKS] + [json.dumps(tools(session.dialect)), session.system_prompt]
+    texts = [session.reset(task) for task in TASKS] + [json.dumps(tools(session.dialect)), session.system_prompt]
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
@@ -249,7 +249,7 @@ def test_a_lost_rollout_leaves_the_advantages_of_the_others(tokenizer, tmp_path,
             raise BrowserError("it was killed")
         return say(self, reply)
 
-    monkeypatch.setattr(Session, "say", fail)
+    monkeypatch.setattr(Session, "step", fail)
     rows = [{"prompt": TASKS[0].task_id}]
     _, advantages = play(tokenizer, tmp_path, rows, rollout_func=rollouts, reward_funcs=rollouts.reward)
     rollouts.close()

@@ -1,1 +1,1 @@
-"""Thin adapters: this package's tasks in other projects' libraries, one module for each library, which that module alone imports."""
+"""Adapters to the libraries of other projects: one module for each library, and only this module imports it."""

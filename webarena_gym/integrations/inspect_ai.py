@@ -1,7 +1,8 @@
-"""Inspect AI (0.3): our tasks as samples, our actions as its tools, our judge as its scorer; so its models, limits and viewer work.
+"""Adapter to Inspect AI (0.3): tasks as samples, actions as tools, and the env's evaluation as a scorer.
 
-`inspect eval webarena_gym/webarena_gym --model ...`, or `inspect_ai.eval(webarena_gym(), model=...)`. An episode that one of Inspect's
-limits ends is judged as it stands. One that breaks through no fault of the model is an error of its sample, and no score.
+Run `inspect eval webarena_gym/webarena_gym --model ...`, or `inspect_ai.eval(webarena_gym(), model=...)`. Inspect's models, limits and
+viewer work as usual. An episode that one of Inspect's limits ends is evaluated in its current state. An infrastructure failure is an error
+of the sample, without a score.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +18,9 @@ from inspect_ai.tool import Tool, ToolDef, ToolParams
 from inspect_ai.util import LimitExceededError
 
 from webarena_gym.actions import tools
-from webarena_gym.integrations.session import TOOL_PROMPT, Session, choose
+from webarena_gym.integrations.session import TOOL_PROMPT, Session, select_tasks
 
-_GO_ON = "Call a tool. The task ends with the tool that gives its answer."
+_TOOL_REMINDER = "Call a tool. The task ends with the tool that gives its answer."
 
 
 @task  # type: ignore[untyped-decorator]
@@ -35,31 +36,31 @@ def webarena_gym(
 
     Args:
         split: "train", "validation", "test", "pool", "hard" or "pictures".
-        sites: those that have no other sites than these; all by default.
-        templates: those of these templates; all by default.
-        mode: "tools" (each action is a tool, and every page stays in the conversation), or "text" (replies in the env's own words, in its
-            own context with earlier pages compressed).
-        max_steps: of an episode; replies without an action count.
-        env: further keywords of `WebArenaLite`; an `application` has tasks of its own.
+        sites: names of sites; tasks that need other sites are omitted. Empty for all.
+        templates: names of templates whose tasks are returned. Empty for all.
+        mode: "tools" (each action is a tool, and the conversation keeps every page), or "text" (the model writes actions as text, in the
+            env's own context with compressed earlier pages).
+        max_steps: step limit of an episode; replies without an action count as steps.
+        env: further keywords of `WebArenaLite`; with `application`, the tasks are those of the application.
 
     """
-    chosen = choose(split, sites, templates, (env or {}).get("application"))
+    tasks = select_tasks(split, sites, templates, (env or {}).get("application"))
     samples = [
-        Sample(id=each.task_id, input=each.intent, metadata={"sites": list(each.sites), "checks": list(each.eval_types)})
-        for each in chosen
+        Sample(id=task.task_id, input=task.intent, metadata={"sites": list(task.sites), "checks": list(task.eval_types)})
+        for task in tasks
     ]
-    arguments = {**(env or {}), "tasks": chosen, "max_steps": max_steps}
-    return Task(dataset=MemoryDataset(samples, name=f"webarena-gym-{split}"), solver=play(mode, arguments), scorer=judged())
+    arguments = {**(env or {}), "tasks": tasks, "max_steps": max_steps}
+    return Task(dataset=MemoryDataset(samples, name=f"webarena-gym-{split}"), solver=play(mode, arguments), scorer=env_scorer())
 
 
 @solver  # type: ignore[untyped-decorator]
 def play(mode: Literal["tools", "text"], env: Mapping[str, Any]) -> Solver:
-    """Play a sample's task to its end; what is not ended by the model, but by a limit, is judged with an empty answer."""
+    """Return a solver that runs the episode of a sample. An episode that a limit ends is evaluated with an empty answer."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         with closing(Session(env)) as session:
-            first = session.begin(str(state.sample_id))
-            broke = False
+            first = session.reset(str(state.sample_id))
+            has_failed = False
             try:
                 if mode == "tools":
                     state.messages = [ChatMessageSystem(content=TOOL_PROMPT), ChatMessageUser(content=first)]
@@ -67,11 +68,11 @@ def play(mode: Literal["tools", "text"], env: Mapping[str, Any]) -> Solver:
                     await _by_tools(state, generate, session)
                 else:
                     await _by_text(state, session)
-            except Exception as error:  # a limit of time is none: it cancels
-                broke = not isinstance(error, LimitExceededError)
+            except Exception as error:  # a time limit raises a cancellation instead, which is no Exception
+                has_failed = not isinstance(error, LimitExceededError)
                 raise
             finally:
-                if not broke:
+                if not has_failed:
                     state.metadata["reward"] = session.finish()
                     state.metadata["verdict"] = session.verdict()
         state.completed = True
@@ -84,9 +85,9 @@ async def _by_tools(state: TaskState, generate: Generate, session: Session) -> N
     while not (session.is_over or state.completed):
         before = session.info["step"]
         await generate(state, tool_calls="single")
-        if session.info["step"] == before and not session.is_over:  # no tool was called, or one that there is not
-            session.say(state.output.completion)
-            state.messages.append(ChatMessageUser(content=_GO_ON))
+        if session.info["step"] == before and not session.is_over:  # the model called no tool, or an unknown one
+            session.step(state.output.completion)
+            state.messages.append(ChatMessageUser(content=_TOOL_REMINDER))
 
 
 async def _by_text(state: TaskState, session: Session) -> None:
@@ -94,38 +95,38 @@ async def _by_text(state: TaskState, session: Session) -> None:
     state.messages = _messages(session)
     while not session.is_over:
         state.output = await model.generate(_messages(session))
-        page = session.say(state.output.completion)
+        page = session.step(state.output.completion)
         state.messages += [state.output.message, ChatMessageUser(content=page)]
 
 
 def _messages(session: Session) -> list[Any]:
-    kinds: Mapping[str, Any] = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-    return [kinds[each["role"]](content=each["content"]) for each in session.messages]
+    types: Mapping[str, Any] = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+    return [types[message["role"]](content=message["content"]) for message in session.messages]
 
 
 def _tools(session: Session) -> list[Tool]:
     def tool_of(name: str, description: str, schema: Mapping[str, Any]) -> Tool:
         async def execute(**arguments: Any) -> str:
-            return session.call(name, arguments)
+            return session.call_tool(name, arguments)
 
         return ToolDef(
             execute, name=name, description=description, parameters=ToolParams.model_validate(schema), max_output=0
         ).as_tool()
 
     functions = [tool["function"] for tool in tools(session.dialect)]
-    return [tool_of(each["name"], each["description"], each["parameters"]) for each in functions]
+    return [tool_of(function["name"], function["description"], function["parameters"]) for function in functions]
 
 
-@scorer(metrics=[accuracy(), mean(), stderr()])  # type: ignore[untyped-decorator]
-def judged() -> Scorer:
-    """Score a sample by the env's own judge."""
+@scorer(metrics=[accuracy(), mean(), stderr()], name="judged")  # type: ignore[untyped-decorator]
+def env_scorer() -> Scorer:
+    """Return a scorer that reports the reward and the verdicts of the env."""
 
     async def score(state: TaskState, _: Target) -> Score:
         verdict = state.metadata.get("verdict")
         if verdict is None:
-            raise RuntimeError(f"the episode of {state.sample_id} broke through no fault of the model, so it has no score")
+            raise RuntimeError(f"the episode of {state.sample_id} ended with an infrastructure failure, so it has no score")
         reasons = "\n".join(
-            f"{each['check']}: {'passed' if each['passed'] else 'failed'}: {each['reason']}" for each in verdict["verdicts"]
+            f"{check['check']}: {'passed' if check['passed'] else 'failed'}: {check['reason']}" for check in verdict["verdicts"]
         )
         return Score(value=state.metadata["reward"], explanation=reasons, metadata=verdict)
 

@@ -1,8 +1,8 @@
-"""NeMo Gym (0.7): our tasks as a resources server in its Gymnasium style, for its `gymnasium_agent`.
+"""Adapter to NeMo Gym (0.7): a resources server with its Gymnasium interface, for the agent `gymnasium_agent`.
 
-`python -m webarena_gym.integrations.nemo_gym DIR` writes the folder that NeMo Gym starts a server from, with tasks. A model calls the
-actions as tools, or writes them where its row has no tools; NeMo Gym keeps every page in the conversation. An episode that breaks
-through no fault of the model is an error of its request, and has no reward.
+`python -m webarena_gym.integrations.nemo_gym DIR` writes the folder from which NeMo Gym starts the server, with rows of tasks. A model calls
+the actions as tools, or writes them as text if its row has no tools. NeMo Gym keeps every page in the conversation. An infrastructure
+failure is an error of the request, without a reward.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _CONFIG = f"""\
   responses_api_agents:
     gymnasium_agent:
       entrypoint: app.py
-      max_steps: 60  # more than the env's own, which ends an episode and judges it
+      max_steps: 60  # above the env's limit, so that the env ends and evaluates each episode
       resources_server: {{type: resources_servers, name: {NAME}}}
       model_server: {{type: responses_api_models, name: policy_model}}
       datasets:
@@ -48,22 +48,22 @@ _CONFIG = f"""\
 
 
 class WebArenaGymConfig(BaseResourcesServerConfig):  # type: ignore[misc]
-    """NeMo Gym's settings of the server; `env` are keywords of `WebArenaLite`."""
+    """NeMo Gym's configuration of the server; `env` contains keywords of `WebArenaLite`."""
 
     env: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
 
 
 class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
-    """Plays the task that a row names as `task`, an episode a session."""
+    """Resources server that runs one episode per session, of the task in the field `task` of a row."""
 
     ray_enabled = False
     config: WebArenaGymConfig
 
     async def reset(self, metadata: dict[str, Any], session_id: str | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin the task of a row; return the goal and the first page."""
+        """Start the episode of a row, and return the text of the goal and the first page, and the info."""
         self._cleanup_session(session_id)
         session = self.session_state[session_id] = Session(self.config.env)
-        return session.begin(metadata["task"]), {"task_id": session.info["task_id"]}
+        return session.reset(metadata["task"]), {"task_id": session.info["task_id"]}
 
     async def step(
         self,
@@ -71,11 +71,11 @@ class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
         metadata: dict[str, Any],  # noqa: ARG002 - NeMo Gym's
         session_id: str | None = None,
     ) -> tuple[str | None, float, bool, bool, dict[str, Any]]:
-        """Do what the calls of tools say, or else what the text says."""
+        """Perform the actions of tool calls, or the action in the text if there are none."""
         session = self.session_state[session_id]
         calls = [item for item in action.output if item.type == "function_call"]
-        outputs = [{"call_id": call.call_id, "output": session.call(call.name, call.arguments)} for call in calls]
-        page = None if calls else session.say(extract_text(action))
+        outputs = [{"call_id": call.call_id, "output": session.call_tool(call.name, call.arguments)} for call in calls]
+        page = None if calls else session.step(extract_text(action))
         is_over, truncated = session.is_over, session.truncated
         return page, session.reward or 0.0, is_over and not truncated, truncated, {"tool_outputs": outputs, **session.verdict()}
 
@@ -85,37 +85,37 @@ class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
             session.close()
 
 
-def rows(split: str = "train", **chosen: Any) -> list[dict[str, Any]]:
+def rows(split: str = "train", **selection: Any) -> list[dict[str, Any]]:
     """Return the rows of NeMo Gym's dataset for the tasks of a split; further keywords are those of `dataset_rows`."""
-    offered = [{"type": "function", "strict": False, **tool["function"]} for tool in tools(DIALECTS["webrl"])]
+    row_tools = [{"type": "function", "strict": False, **tool["function"]} for tool in tools(DIALECTS["webrl"])]
     agent = {"type": "responses_api_agents", "name": _AGENT}
     return [
         {
-            "responses_create_params": {"input": row["prompt"][:1], "tools": offered, "parallel_tool_calls": False},
+            "responses_create_params": {"input": row["prompt"][:1], "tools": row_tools, "parallel_tool_calls": False},
             "task": row["task"],
             "agent_ref": agent,
         }
-        for row in dataset_rows(split, **chosen)
+        for row in dataset_rows(split, **selection)
     ]
 
 
 def write(folder: Path, application: str | None = None) -> None:
-    """Write the server's folder, which lies where NeMo Gym looks for components: DIR/resources_servers/webarena_gym."""
-    own = folder / "resources_servers" / NAME
+    """Write the folder of the server, DIR/resources_servers/webarena_gym, in the layout of NeMo Gym's components."""
+    server_folder = folder / "resources_servers" / NAME
     train, validation, test = (rows(split, application=application) for split in ("train", "validation", "test"))
     data = {"train": train, "validation": validation, "example": test[:5]}
-    files = {f"data/{name}.jsonl": "".join(json.dumps(row) + "\n" for row in each) for name, each in data.items()}
+    files = {f"data/{name}.jsonl": "".join(json.dumps(row) + "\n" for row in lines) for name, lines in data.items()}
     env = {"application": application} if application else {}
     files[f"configs/{NAME}.yaml"] = _CONFIG.replace("env: {}", f"env: {json.dumps(env)}")
     files["requirements.txt"] = "nemo-gym\nwebarena-gym\n"
     files["app.py"] = "from webarena_gym.integrations.nemo_gym import WebArenaGymServer\n\nWebArenaGymServer.run_webserver()\n"
     for name, text in files.items():
-        (own / name).parent.mkdir(parents=True, exist_ok=True)
-        (own / name).write_text(text, encoding="utf-8")
+        (server_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (server_folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=write.__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--application", metavar="FILE", help="a web application of one's own instead of the embedded sites")
+    parser.add_argument("--application", metavar="FILE", help="your web application instead of the embedded sites")
     write(**vars(parser.parse_args()))

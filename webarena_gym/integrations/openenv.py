@@ -1,10 +1,10 @@
-"""OpenEnv (openenv-core 0.3): a server whose sessions play our tasks at the same time, the client that goes with it, and its folder.
+"""Adapter to OpenEnv (openenv-core 0.3): a server with concurrent sessions, its client, and its environment folder.
 
-`uvicorn --factory webarena_gym.integrations.openenv:app` serves; `WebArenaGymClient("http://...")` plays. A session keeps its episode over
-the WebSocket; OpenEnv's POST /reset and /step have an env of their own for each request, so no episode goes on there. Whether a task
-was done, and what broke where it could not be judged, are fields of the observation: a broken episode is done without a reward.
+Start the server with `uvicorn --factory webarena_gym.integrations.openenv:app`, and connect with `WebArenaGymClient("http://...")`. A
+session over the WebSocket keeps its episode. OpenEnv's POST /reset and /step create a new env for each request, so they cannot continue an
+episode. The success and any infrastructure failure are fields of the observation; an episode with such a failure is done without a reward.
 
-`python -m webarena_gym.integrations.openenv DIR` writes the environment folder that `openenv validate`, `build` and `push` work on.
+`python -m webarena_gym.integrations.openenv DIR` writes the environment folder for `openenv validate`, `build` and `push`.
 """
 
 import argparse
@@ -27,41 +27,45 @@ from pydantic import Field
 import webarena_gym
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, WebArenaGymError
-from webarena_gym.integrations.session import NAME, choose
+from webarena_gym.integrations.session import NAME, select_tasks
 from webarena_gym.server.schema import ENV_SETTINGS, Limits
 
 SETTINGS = frozenset({"split", "world_seed", *ENV_SETTINGS})
-"""The keywords of `WebArenaLite` that a client may set; what reaches files, servers or browsers is the server's own."""
+"""The keywords of `WebArenaLite` that a client may set. Those that give access to files, servers or browsers are set by the server only."""
 
 SESSION_TIMEOUT_S = Limits().idle_s
-"""Default seconds without a reset or a step after which a session is closed: the same as for an episode of the arena, half an hour."""
+"""Default seconds without a reset or a step after which a session is closed: half an hour, as for an episode of the arena."""
 
-_SPACE = f"{NAME}_env"  # the package in the folder that `write` makes
+_SPACE = f"{NAME}_env"  # name of the package in the folder that `write` creates
 
 
 class WebArenaGymAction(Action):  # type: ignore[misc]
-    """A model's whole reply, with the action in it."""
+    """A model's complete reply, which contains the action."""
 
     reply: str
 
 
 class WebArenaGymObservation(Observation):  # type: ignore[misc]
-    """The observation of the agent, and at the end the verdict."""
+    """The observation of the agent, and at the end the verdicts."""
 
-    text: str = Field(description="the task, the history and the newest page")
+    text: str = Field(description="the task, the history and the current page")
     messages: list[dict[str, str]] = Field(default_factory=list, description="the same as a chat, with the system prompt")
     goal: str = ""
     task_id: str = ""
     url: str = ""
     action_error: str = ""
-    success: bool | None = Field(default=None, description="whether the task was done; none before the end, and where it broke")
+    success: bool | None = Field(
+        default=None, description="whether the task is solved; null before the end, and after an infrastructure failure"
+    )
     verdicts: list[dict[str, Any]] = Field(default_factory=list)
     side_effects: list[str] = Field(default_factory=list)
-    failure: str = Field(default="", description="what broke through no fault of the agent; the episode has no reward then")
+    failure: str = Field(
+        default="", description="description of an infrastructure failure, with which the episode has no reward"
+    )
 
 
 class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservation, State]):  # type: ignore[misc]
-    """One session: an env of its own, in a world of its own."""
+    """One session, with a separate env. `env` contains the server's keywords of `WebArenaLite`."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -76,15 +80,23 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, task: str | None = None, **settings: Any
     ) -> WebArenaGymObservation:
-        """Begin a task, drawn by the seed where none is named.
+        """Start an episode.
 
-        `settings` are those of `SETTINGS` that this episode has in place of the server's. Raises ValueError for others, and ArenaError
-        if the session was closed.
+        Args:
+            seed: seed with which a task is drawn, if `task` is None.
+            episode_id: id of the episode in the state.
+            task: id of the task.
+            settings: values for `SETTINGS` that replace those of the server in this episode.
+
+        Raises:
+            ValueError: for other settings.
+            ArenaError: if the session was closed.
+
         """
         self._expect_open()
         if unknown := sorted(settings.keys() - SETTINGS):
             raise ValueError(
-                f"reset takes no {', '.join(unknown)}; expected seed, episode_id, task, {', '.join(sorted(SETTINGS))}"
+                f"reset has no setting {', '.join(unknown)}; expected seed, episode_id, task, {', '.join(sorted(SETTINGS))}"
             )
         if settings != self._settings:
             env = self._make(settings)
@@ -92,20 +104,20 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
             self._env, self._settings = env, settings
         text, info = self._env.reset(seed=seed, options=None if task is None else {"task": task})
         self._state = State(episode_id=episode_id, step_count=0)
-        return _told(text, info)
+        return _build_observation(text, info)
 
     def _make(self, settings: Mapping[str, Any]) -> WebArenaLite:
-        own = {name: value for name, value in self._arguments.items() if name != "tasks" or "split" not in settings}
-        return WebArenaLite(**{**own, **settings, "on_failure": "nan"})
+        defaults = {name: value for name, value in self._arguments.items() if name != "tasks" or "split" not in settings}
+        return WebArenaLite(**{**defaults, **settings, "on_failure": "nan"})
 
     def step(self, action: WebArenaGymAction, timeout_s: float | None = None, **_: Any) -> WebArenaGymObservation:  # noqa: ARG002 - OpenEnv's
         self._expect_open()
         text, reward, terminated, truncated, info = self._env.step(action.reply)
         self._state.step_count += 1
-        told = _told(text, info)
-        told.done = terminated or truncated
-        told.reward = None if told.failure else reward
-        return told
+        observation = _build_observation(text, info)
+        observation.done = terminated or truncated
+        observation.reward = None if observation.failure else reward
+        return observation
 
     @property
     def state(self) -> State:
@@ -116,25 +128,25 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
         self._env.close()
 
     def _expect_open(self) -> None:
-        """Raise ArenaError if OpenEnv has closed the session, whose connection it leaves open, and given its place to another."""
+        """Raise ArenaError if OpenEnv has closed the session after its timeout. OpenEnv does not close the connection."""
         if self._is_closed:
             raise ArenaError("the session was closed because it sent no request for too long; connect again", 410)
 
 
-def _told(text: str, info: Mapping[str, Any]) -> WebArenaGymObservation:
-    known = {name: info[name] for name in WebArenaGymObservation.model_fields if name in info}
-    return WebArenaGymObservation(text=text, **known)
+def _build_observation(text: str, info: Mapping[str, Any]) -> WebArenaGymObservation:
+    fields = {name: info[name] for name in WebArenaGymObservation.model_fields if name in info}
+    return WebArenaGymObservation(text=text, **fields)
 
 
 class WebArenaGymClient(EnvClient[WebArenaGymAction, WebArenaGymObservation, State]):  # type: ignore[misc]
-    """Plays on a server: `await client.reset(task=...)`, `await client.step(WebArenaGymAction(reply=...))`; `.sync()` for plain code."""
+    """Client of the server: `await client.reset(task=...)`, `await client.step(WebArenaGymAction(reply=...))`; `.sync()` for sync code."""
 
     def _step_payload(self, action: WebArenaGymAction) -> dict[str, Any]:
         return {"reply": action.reply}
 
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[WebArenaGymObservation]:
-        told = {**payload["observation"], "done": payload.get("done", False), "reward": payload.get("reward")}
-        observation = WebArenaGymObservation.model_validate(told)
+        fields = {**payload["observation"], "done": payload.get("done", False), "reward": payload.get("reward")}
+        observation = WebArenaGymObservation.model_validate(fields)
         return StepResult(observation=observation, reward=observation.reward, done=observation.done)
 
     def _parse_state(self, payload: dict[str, Any]) -> State:
@@ -146,12 +158,12 @@ def app(env: Mapping[str, Any] | None = None, sessions: int = 64, session_timeou
 
     Args:
         env: keywords of `WebArenaLite`.
-        sessions: number of sessions that may be open at once.
-        session_timeout_s: seconds without a reset or a step after which a session is closed and its place is free. OpenEnv looks every
-            quarter of it, and not more often than every 5 s.
+        sessions: maximum number of concurrent sessions.
+        session_timeout_s: seconds without a reset or a step after which a session is closed. OpenEnv checks at intervals of a quarter of
+            it, and at least 5 s.
 
     """
-    served = create_app(
+    application = create_app(
         lambda: WebArenaGymEnvironment(env),
         WebArenaGymAction,
         WebArenaGymObservation,
@@ -160,21 +172,21 @@ def app(env: Mapping[str, Any] | None = None, sessions: int = 64, session_timeou
     )
 
     def tasks(split: str = "test", sites: str = "", templates: str = "") -> list[dict[str, Any]]:
-        """List the tasks of a split; `sites` and `templates` are names with commas between them."""
-        wanted = {
+        """List the tasks of a split; `sites` and `templates` are comma-separated names."""
+        filters = {
             key: [name for name in names.split(",") if name] for key, names in (("sites", sites), ("templates", templates))
         }
-        chosen = choose(split, application=(env or {}).get("application"), **wanted)
-        return [{"task": task.task_id, "goal": task.intent, "sites": task.sites} for task in chosen]
+        selection = select_tasks(split, application=(env or {}).get("application"), **filters)
+        return [{"task": task.task_id, "goal": task.intent, "sites": task.sites} for task in selection]
 
-    def refuse(_: Any, error: Exception) -> JSONResponse:
-        told = f"{error}; over HTTP each request has an env of its own: play over the WebSocket /ws, as the client does"
-        return JSONResponse({"detail": told if isinstance(error, ResetNeeded) else str(error)}, status_code=422)
+    def handle_error(_: Any, error: Exception) -> JSONResponse:
+        hint = f"{error}; over HTTP each request has a new env: use the WebSocket /ws, as the client does"
+        return JSONResponse({"detail": hint if isinstance(error, ResetNeeded) else str(error)}, status_code=422)
 
-    served.get("/tasks")(tasks)
+    application.get("/tasks")(tasks)
     for kind in (ResetNeeded, TypeError, ValueError, WebArenaGymError):
-        served.add_exception_handler(kind, refuse)
-    return served
+        application.add_exception_handler(kind, handle_error)
+    return application
 
 
 _FILES: Mapping[str, str] = {
@@ -190,7 +202,7 @@ app = make_app()
 
 
 def main() -> None:
-    """Serve at port 8000 of all interfaces."""
+    """Serve on port 8000 of all interfaces."""
     uvicorn.run(app, host="0.0.0.0", port=8000)
 
 
@@ -199,7 +211,7 @@ if __name__ == "__main__":
 ''',
     "server/__init__.py": '"""OpenEnv server of webarena-gym."""\n',
     "__init__.py": '"""OpenEnv environment of webarena-gym."""\n',
-    # OpenEnv's AutoEnv and AutoAction derive these names from that of the package.
+    # OpenEnv's AutoEnv and AutoAction derive these names from the name of the package.
     "client.py": "from webarena_gym.integrations.openenv import WebArenaGymAction as WebarenaGymAction\n"
     "from webarena_gym.integrations.openenv import WebArenaGymClient as WebarenaGymEnv\n"
     "from webarena_gym.integrations.openenv import WebArenaGymObservation as WebarenaGymObservation\n",
@@ -216,8 +228,8 @@ tags: [openenv]
 
 # webarena-gym
 
-Web tasks on six sites as an OpenEnv environment. An action is a model's whole reply, as the system prompt in `messages` asks for it;
-`observation.success` says at the end whether the task was done.
+Web tasks on six sites as an OpenEnv environment. An action is a model's complete reply, in the format of the system prompt in `messages`.
+At the end, `observation.success` is true if the task is solved.
 """,
     "Dockerfile": """\
 FROM python:3.12-slim
@@ -244,7 +256,7 @@ name = "openenv-{space}"
 version = "{version}"
 description = "Web tasks on six sites as an OpenEnv environment"
 requires-python = ">=3.11"
-dependencies = {needs}
+dependencies = {dependencies}
 
 [project.scripts]
 server = "{space}.server.app:main"
@@ -260,22 +272,22 @@ package-dir = {{ {space} = ".", "{space}.server" = "server" }}
 
 
 def write(folder: Path) -> None:
-    """Write an OpenEnv environment folder with a copy of this package; `uv lock` in it completes it.
+    """Write an OpenEnv environment folder with a copy of this package. Then run `uv lock` in it.
 
     Raises FileExistsError if the folder exists.
     """
     shutil.copytree(Path(webarena_gym.__file__).parent, folder / NAME, ignore=shutil.ignore_patterns("__pycache__"))
     packages = sorted(".".join(path.parent.relative_to(folder).parts) for path in (folder / NAME).rglob("__init__.py"))
-    needs = [
+    dependencies = [
         "openenv-core>=0.3",
         "uvicorn>=0.31.1",
-        *(need for need in requires("webarena-gym") or () if "extra ==" not in need),
+        *(requirement for requirement in requires("webarena-gym") or () if "extra ==" not in requirement),
     ]
     project = _PROJECT.format(
         space=_SPACE,
         name=NAME,
         version=webarena_gym.__version__,
-        needs=json.dumps(needs, indent=4),
+        dependencies=json.dumps(dependencies, indent=4),
         packages=json.dumps([_SPACE, f"{_SPACE}.server", *packages], indent=4),
     )
     for name, text in {**_FILES, "pyproject.toml": project}.items():

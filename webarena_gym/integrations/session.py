@@ -1,4 +1,4 @@
-"""An episode for adapters: begun, played by calls of tools or by replies, and judged once, however it ends. Imports no library of others."""
+"""Support for adapters: `Session`, episodes with tool calls or text replies, and rows of datasets. Imports none of the libraries."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -22,47 +22,54 @@ Call one tool at a time. A long page is shown in parts: scroll to see the others
 Do what the task says and change nothing else. When it is done, call the tool that ends the task, with the answer.
 
 {ANSWERS}"""
-"""The system prompt for models that call the actions as tools; for those that write them as text, `Session.system_prompt`."""
+"""The system prompt for models that call the actions as tools; `Session.system_prompt` is that for models that write them as text."""
 
 NAME = "webarena_gym"
-"""The name by which other libraries know the env."""
+"""The name of the env in other libraries."""
 
-LOST = (ResetNeeded, ApplicationError, BrowserError, EvaluationError, ServerError, WorldError)
-"""Errors of an episode that was lost through no fault of the policy. A TaskError is the caller's mistake and not one of them."""
+INFRASTRUCTURE_ERRORS = (ResetNeeded, ApplicationError, BrowserError, EvaluationError, ServerError, WorldError)
+"""Errors that are not the policy's fault, with which an episode has no reward. A TaskError is the caller's mistake and not one of them."""
 
 _TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "number": float}
 
 
-def choose(
+def select_tasks(
     split: str = "train",
     sites: str | Sequence[str] = (),
     templates: str | Sequence[str] = (),
     application: str | Path | Application | None = None,
-    **drawn: Any,
+    **load_options: Any,
 ) -> tuple[Task, ...]:
-    """Return the tasks of a split, or of an application, that need no sites but these and are of these templates; with neither, all.
+    """Return the tasks of a split, or of an application.
 
-    `drawn` are further keywords of `webarena_gym.load`. Raises TaskError for a split, site or template that there is not, and where
-    no task is left.
+    Args:
+        split: name of the split.
+        sites: names of sites; tasks that need other sites are omitted. Empty for all.
+        templates: names of templates whose tasks are returned. Empty for all.
+        application: your web application, instead of the embedded sites.
+        load_options: further keywords of `webarena_gym.load`.
+
+    Raises:
+        TaskError: for an unknown split, site or template, and if no task matches.
+
     """
-    wanted = {sites} if isinstance(sites, str) else set(sites)
-    own = None if application is None else read_application(application)
-    names = (
-        {each.name for each in select_templates([templates] if isinstance(templates, str) else templates, own)}
-        if templates
-        else set()
+    site_names = {sites} if isinstance(sites, str) else set(sites)
+    description = None if application is None else read_application(application)
+    template_names = [templates] if isinstance(templates, str) else templates
+    names = {template.name for template in select_templates(template_names, description)} if templates else set()
+    tasks = load(split, application=description, **load_options)
+    matches = tuple(
+        task
+        for task in tasks
+        if (not site_names or site_names.issuperset(task.sites)) and (not names or task.template in names)
     )
-    every = load(split, application=own, **drawn)
-    chosen = tuple(
-        task for task in every if (not wanted or wanted.issuperset(task.sites)) and (not names or task.template in names)
-    )
-    known = {site for task in every for site in task.sites}
-    if not chosen or not wanted <= known:
+    split_sites = {site for task in tasks for site in task.sites}
+    if not matches or not site_names <= split_sites:
         raise TaskError(
-            f"no task of the split {split!r} has the sites {sorted(wanted) or 'any'} and the templates {sorted(names) or 'any'};"
-            f" the split has the sites {', '.join(sorted(known))}"
+            f"no task of the split {split!r} has the sites {sorted(site_names) or 'any'} and the templates {sorted(names) or 'any'};"
+            f" the split has the sites {', '.join(sorted(split_sites))}"
         )
-    return chosen
+    return matches
 
 
 def dataset_rows(
@@ -71,23 +78,34 @@ def dataset_rows(
     templates: str | Sequence[str] = (),
     application: str | Path | Application | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a dataset for the tasks of a split or an application, as `choose` takes them, or for a list of tasks.
+    """Return the rows of a dataset.
 
-    A row names its task; its prompt is the system prompt for calls of tools, and an empty message to which the first page is added.
+    The field `task` of a row is the id of a task. The field `prompt` contains the system prompt for tool calls, and an empty user message, to
+    which the first page is appended.
+
+    Args:
+        tasks: name of a split, or a list of tasks or task ids.
+        sites: with a split, names of sites; tasks that need other sites are omitted. Empty for all.
+        templates: with a split, names of templates. Empty for all.
+        application: your web application, instead of the embedded sites.
+
     """
-    own = None if application is None else read_application(application)
-    chosen = choose(tasks, sites, templates, own) if isinstance(tasks, str) else select(tasks, application=own)
+    description = None if application is None else read_application(application)
+    if isinstance(tasks, str):
+        selection = select_tasks(tasks, sites, templates, description)
+    else:
+        selection = select(tasks, application=description)
     prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
-    return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in chosen]
+    return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in selection]
 
 
 class Session:
-    """One episode after the other in an env of its own; `env` are keywords of `WebArenaLite`."""
+    """Episodes of one env, one at a time. Each is evaluated once, however it ends. `env` contains keywords of `WebArenaLite`."""
 
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
         self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
         self.info: dict[str, Any] = {}
-        self.observation: Any = ""  # the env's own: the goal, the history and the newest page; with pictures, a dictionary
+        self.observation: Any = ""  # the env's observation: goal, history and current page; with pictures, a dictionary
         self.reward: float | None = None
         self.truncated = False
 
@@ -101,7 +119,7 @@ class Session:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """The chat that leads to the next reply, with earlier pages as the env's `history` has them."""
+        """The chat prompt of the next reply, with earlier pages in the format of the env's option `history`."""
         messages: Sequence[Message] = self.info["messages"]
         return messages
 
@@ -109,20 +127,24 @@ class Session:
     def is_over(self) -> bool:
         return self.reward is not None
 
-    def begin(self, task: str | Task | None = None, seed: int | None = None) -> str:
-        """Begin a task, drawn by the seed where none is given; return the goal and the first page. Raises TaskError."""
+    def reset(self, task: str | Task | None = None, seed: int | None = None) -> str:
+        """Start an episode, and return the goal and the first page. Without a task, one is drawn with the seed. Raises TaskError."""
         self.reward, self.truncated = None, False
         self.observation, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
         return f"Task: {self.info['goal']}\n\n{self.info['page']}"
 
-    def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
-        """Do what a call of a tool says, and return the page that follows, or that the episode is over."""
-        return self.say(reply_of(self.dialect, name, arguments))
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
+        """Perform the action of a tool call, and return the next page, or a note that the episode is over. Raises BrowserError."""
+        return self.step(reply_of(self.dialect, name, arguments))
 
-    def say(self, reply: str) -> str:
-        """Do what a reply says, and return the page that follows, or that the episode is over. Raises BrowserError.
+    def step(self, reply: str) -> str:
+        """Perform the action in a reply, and return the next page, or a note that the episode is over.
 
-        What is said after the end changes nothing.
+        A reply after the end has no effect.
+
+        Raises:
+            BrowserError: for an infrastructure failure.
+
         """
         if not self.is_over:
             self.observation, reward, terminated, self.truncated, self.info = self.env.step(reply)
@@ -130,55 +152,55 @@ class Session:
                 self.reward = float(reward)
         return "The episode is over." if self.is_over else str(self.info["page"])
 
-    def shown(self, page: str) -> str | list[dict[str, Any]]:
-        """Return what `begin` or `say` has returned as a text, or where the env draws pictures as a message of OpenAI's shape with the newest."""
+    def with_picture(self, page: str) -> str | list[dict[str, Any]]:
+        """Return the text of a page; if the env has pictures, a list of one user message in OpenAI's format with the text and the picture."""
         if self.is_over or isinstance(self.observation, str):
             return page
         picture: Any = self.messages[-1]["content"][-1]
         return [{"role": "user", "content": [{"type": "text", "text": page}, picture]}]
 
     def finish(self, answer: str = "") -> float:
-        """Return the reward; an episode that is not over is judged as it stands, with this answer."""
+        """Return the reward. An episode that is not over is first ended and evaluated with this answer."""
         if self.reward is None:
             _, reward, _, _, self.info = self.env.submit(answer)
             self.reward = float(reward)
         return self.reward
 
     def verdict(self) -> dict[str, Any]:
-        """Return how the episode was judged, as JSON; empty as long as it is not over."""
+        """Return the result of the evaluation, which can be encoded as JSON; empty before the end of the episode."""
         return {name: self.info[name] for name in ("success", "verdicts", "side_effects") if name in self.info}
 
     def close(self) -> None:
         self.env.close()
 
 
-def methods(dialect: Dialect) -> dict[str, Callable[..., str]]:
-    """Return the actions of a dialect as methods by name, with signatures and docstrings for libraries that read these.
+def tool_methods(dialect: Dialect) -> dict[str, Callable[..., str]]:
+    """Return the actions of a dialect as methods, by name, with signatures and docstrings for libraries that derive tools from these.
 
-    Each calls `self._call(name, arguments)` and returns what that does.
+    Each method returns the result of `self._call(name, arguments)`.
     """
     return {form.name: _method(form, dialect) for form in dialect.forms}
 
 
 def _method(form: Form, dialect: Dialect) -> Callable[..., str]:
-    named = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
-    for each in form.parameters:
-        kind = _TYPES[each.type]
-        default = inspect.Parameter.empty if each.default is None else kind(each.default or kind())
-        parameters.append(inspect.Parameter(each.name, named, default=default, annotation=kind))
-    signature = inspect.Signature([inspect.Parameter("self", named), *parameters], return_annotation=str)
+    for item in form.parameters:
+        annotation = _TYPES[item.type]
+        default = inspect.Parameter.empty if item.default is None else annotation(item.default or annotation())
+        parameters.append(inspect.Parameter(item.name, kind, default=default, annotation=annotation))
+    signature = inspect.Signature([inspect.Parameter("self", kind), *parameters], return_annotation=str)
 
-    def method(self: Any, *positional: Any, **named: Any) -> str:
-        given = signature.bind(self, *positional, **named).arguments
-        said: str = self._call(form.name, {name: value for name, value in given.items() if name != "self"})
-        return said
+    def method(self: Any, *positional: Any, **keywords: Any) -> str:
+        arguments = signature.bind(self, *positional, **keywords).arguments
+        page: str = self._call(form.name, {name: value for name, value in arguments.items() if name != "self"})
+        return page
 
     method.__name__ = method.__qualname__ = form.name
-    method.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": str}
+    method.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
     method.__signature__ = signature  # type: ignore[attr-defined]
     element = f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
-    meanings = {each.name: element if each.type == "element" else each.meaning for each in form.parameters}
-    told = "".join(f"\n    {name}: {meaning}" for name, meaning in meanings.items())
-    method.__doc__ = form.meaning + (f"\n\nArgs:{told}" if told else "") + "\n\nReturns:\n    The page that follows."
+    meanings = {item.name: element if item.type == "element" else item.meaning for item in form.parameters}
+    lines = "".join(f"\n    {name}: {meaning}" for name, meaning in meanings.items())
+    method.__doc__ = form.meaning + (f"\n\nArgs:{lines}" if lines else "") + "\n\nReturns:\n    The page that follows."
     return method

@@ -1,6 +1,6 @@
-"""SkyRL-gym (0.4): our tasks as one of its text envs. `register()` makes it known as `webarena_gym`.
+"""Adapter to SkyRL-gym (0.4): a text env, which `register()` registers as `webarena_gym`.
 
-A row of a dataset names its task: `dataset_rows` makes such rows. SkyRL builds the context: every page stays in it whole.
+`dataset_rows` returns rows of a dataset with the ids of tasks. SkyRL builds the context, which contains every page in full.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,12 @@ from webarena_gym.integrations.session import dataset_rows as dataset_rows
 
 
 class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
-    """One episode. A model's reply is an action; the page that follows is the next user message.
+    """One episode. A model's reply is an action; the next page is the next user message.
 
-    `env_config`, SkyRL's settings of the env, are keywords of `WebArenaLite`; `extras` is the row of the dataset.
+    Args:
+        env_config: SkyRL's configuration of the env: keywords of `WebArenaLite`.
+        extras: the row of the dataset.
+
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None) -> None:
@@ -26,16 +29,16 @@ class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
         self._session = Session({**arguments, "tasks": [self._task]})
         self.max_turns = int(arguments.get("max_steps", 15))
 
-    def init(self, prompt: ConversationType) -> tuple[ConversationType, dict[str, Any]]:  # noqa: ARG002 - the env tells all itself
-        """Begin the task; return the system prompt, and the goal with the first page."""
-        first = self._session.begin(self._task)
+    def init(self, prompt: ConversationType) -> tuple[ConversationType, dict[str, Any]]:  # noqa: ARG002 - the env provides the complete prompt
+        """Start the episode, and return the system prompt and the goal with the first page as messages, and the metadata."""
+        first = self._session.reset(self._task)
         system = {"role": "system", "content": self._session.system_prompt}
         return [system, {"role": "user", "content": first}], {"task_id": self._task}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Do what a reply says. Raises BrowserError for an episode that breaks through no fault of the policy."""
+        """Perform the action in a reply. Raises BrowserError for an infrastructure failure."""
         self.turns += 1
-        page = self._session.say(action)
+        page = self._session.step(action)
         done = self._session.is_over
         return BaseTextEnvStepOutput(
             observations=[] if done else [{"role": "user", "content": page}],
@@ -52,5 +55,5 @@ class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Make the env known to SkyRL-gym, in this process."""
+    """Register the env in SkyRL-gym, in this process."""
     register_env(id=NAME, entry_point=f"{__name__}:{WebArenaGymEnv.__name__}")

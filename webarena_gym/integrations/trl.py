@@ -1,11 +1,11 @@
-"""TRL (1.16): environments with tools for `GRPOTrainer(environment_factory=...)`, and rollouts with our context for `rollout_func=...`.
+"""Adapter to TRL (1.16): environments with tools for `GRPOTrainer(environment_factory=...)`, and rollouts for `rollout_func=...`.
 
-With `environment_factory`, TRL builds the context: every page stays in it whole, so an episode of some pages needs a long one, and
-nothing is compressed. With `rollout_func`, each reply is sampled in the compressed context of this package's env, and of each episode
-one step, drawn evenly from all, is trained in the very context that it was sampled in; TRL takes one sample for each episode.
+With `environment_factory`, TRL builds the context. It contains every page in full, so episodes of several pages need a long context. With
+`rollout_func`, each reply is sampled in the compressed context of this package's env. TRL takes one sample per episode, so one step is drawn
+uniformly from each episode, and trained in the context in which it was sampled.
 
-The reward of an episode that was lost through no fault of the policy, such as by a browser that died, is None. TRL then leaves the
-episode out of its group's mean and deviation, and its advantage is 0.
+The reward of an episode with an infrastructure failure, for example a crashed browser, is None. TRL then excludes the episode from the mean
+and standard deviation of its group, and its advantage is 0.
 """
 
 import logging
@@ -16,7 +16,7 @@ from typing import Any
 
 from webarena_gym.applications.application import Application
 from webarena_gym.integrations import session as shared
-from webarena_gym.integrations.session import LOST, NAME, Session, methods
+from webarena_gym.integrations.session import INFRASTRUCTURE_ERRORS, NAME, Session, tool_methods
 from webarena_gym.options import EnvOptions
 from webarena_gym.tasks import Task
 
@@ -26,7 +26,7 @@ SMOKE: Mapping[str, Any] = {
     "use_cpu": True, "bf16": False, "max_steps": 2, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 64,
     "report_to": [],
 }  # fmt: skip
-"""Keywords of `GRPOConfig` for two updates on a CPU, which show that a script runs; TRL's own defaults need a GPU."""
+"""Keywords of `GRPOConfig` for a smoke test of a script: two updates on a CPU. TRL's defaults need a GPU."""
 
 
 def dataset_rows(
@@ -36,9 +36,9 @@ def dataset_rows(
     application: str | Path | Application | None = None,
     environment: str = NAME,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a dataset for tasks, which are chosen as in `webarena_gym.integrations.session.dataset_rows`.
+    """Return the rows of a dataset, as `webarena_gym.integrations.session.dataset_rows` does.
 
-    `environment` is the key of the rows' environment where `environment_factory` is a dictionary; TRL ignores it otherwise.
+    `environment` is the key of the rows' environment if `environment_factory` is a dictionary. Otherwise TRL ignores it.
     """
     return [{**row, "environment": environment} for row in shared.dataset_rows(tasks, sites, templates, application)]
 
@@ -46,77 +46,80 @@ def dataset_rows(
 def environment(env: Mapping[str, Any] | None = None, name: str = "WebArenaGym") -> type:
     """Return a class for `environment_factory`, with one tool for each action.
 
-    An episode that the model leaves without the tool that ends it is judged with an empty answer. An env with pictures returns pages
-    as parts of a message: the picture, as an image of Pillow, and the text.
+    If the model stops without the tool that ends the episode, it is evaluated with an empty answer. An env with pictures returns each page
+    as a list of message parts: the picture as a Pillow image, and the text.
 
     Args:
         env: keywords of `WebArenaLite`.
-        name: of the class. TRL logs rewards by it, so several environments of one run need different names.
+        name: name of the class. TRL logs rewards by this name, so several environments of one run need different names.
 
     """
     arguments = dict(env or {})
     dialect = EnvOptions.of(arguments).build_dialect()
 
-    def begin(self: Any) -> None:
+    def initialize(self: Any) -> None:
         self._session = Session(arguments)
 
-    return type(name, (_Environment,), {"__init__": begin, "__doc__": "A task of webarena-gym.", **methods(dialect)})
+    return type(name, (_Environment,), {"__init__": initialize, "__doc__": "A task of webarena-gym.", **tool_methods(dialect)})
 
 
 class _Environment:
-    """The base of all such classes. TRL takes every other public method for a tool."""
+    """Base of the classes of `environment`. TRL offers all other public methods as tools."""
 
     _session: Session
-    _failure = ""  # why the current episode is lost
-    _has_begun = True  # False after a reset that failed
+    _failure = ""  # infrastructure failure of the current episode
+    _has_started = True  # False after a reset that failed
 
     def reset(self, task: str | None = None, **_: Any) -> str | list[dict[str, Any]]:
-        """Begin the task of a row of the dataset and return the goal and the first page.
+        """Start the episode of a row of the dataset, and return the goal and the first page.
 
-        A task that cannot begin through no fault of the caller is a lost episode. The error is raised if the reset before failed as
-        well, since no episode of this environment can then be expected to begin. Raises TaskError for an unknown task.
+        After an infrastructure failure, the episode has no reward. If the previous reset failed too, the error is raised, because other
+        episodes will probably fail in the same way. Raises TaskError for an unknown task.
         """
-        could_begin, self._has_begun, self._failure = self._has_begun, False, ""
+        could_start, self._has_started, self._failure = self._has_started, False, ""
         try:
-            page = self._shown(self._session.begin(task))
-        except LOST as error:
-            if not could_begin:
+            page = self._with_picture(self._session.reset(task))
+        except INFRASTRUCTURE_ERRORS as error:
+            if not could_start:
                 raise
             self._failure = str(error)
-            return f"The task cannot begin: {error}"
-        self._has_begun = True
+            return f"The task cannot start: {error}"
+        self._has_started = True
         return page
 
     def get_reward(self) -> float | None:
-        """Return the reward of the episode, judged as it stands where it is not over; None for an episode that was lost."""
+        """End the episode if it is not over, and return its reward; None after an infrastructure failure."""
         try:
             if not self._failure:
                 return self._session.finish()
-        except LOST as error:
+        except INFRASTRUCTURE_ERRORS as error:
             self._failure = str(error)
-        _LOG.warning("an episode was lost and has no reward: %s", self._failure)
+        _LOG.warning("an episode failed and has no reward: %s", self._failure)
         return None
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> str | list[dict[str, Any]]:
         try:
-            return self._shown(self._session.call(name, arguments))
-        except LOST as error:  # TRL passes the message to the model and goes on
+            return self._with_picture(self._session.call_tool(name, arguments))
+        except INFRASTRUCTURE_ERRORS as error:  # TRL passes the message to the model and continues
             self._failure = self._failure or str(error)
             raise
 
-    def _shown(self, page: str) -> str | list[dict[str, Any]]:
+    def _with_picture(self, page: str) -> str | list[dict[str, Any]]:
         if self._session.is_over or isinstance(self._session.observation, str):
             return page
-        from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
+        from PIL import Image  # noqa: PLC0415 - comes with the extra for pictures
 
         picture = Image.fromarray(self._session.observation["screenshot"])
         return [{"type": "image", "image": picture}, {"type": "text", "text": page}]
 
 
 class Rollouts:
-    """A `rollout_func` that plays episodes with the context of this package's env; `reward` is the reward function that goes with it.
+    """A `rollout_func` that runs episodes with the context of this package's env. Use `reward` as the reward function.
 
-    `env` are keywords of `WebArenaLite`, `seed` is that of the steps that are drawn.
+    Args:
+        env: keywords of `WebArenaLite`.
+        seed: seed with which a step of each episode is drawn.
+
     """
 
     def __init__(self, env: Mapping[str, Any] | None = None, seed: int = 0) -> None:
@@ -125,56 +128,64 @@ class Rollouts:
         self._sessions: list[Session] = []
 
     def __call__(self, prompts: Sequence[str], trainer: Any) -> dict[str, list[Any]]:
-        """Play one episode for each prompt, which is the id of its task, and return one step of each with the rewards.
+        """Run one episode for each prompt, and return one step of each episode, with the rewards.
 
-        The reward of a lost episode is None. If it was lost before its first step, a step of another episode stands in for it, as TRL
-        needs one and trains it with an advantage of 0. Raises the first error if no episode could begin.
+        The reward of an episode with an infrastructure failure is None. If it failed before its first step, a step of another episode
+        replaces it, because TRL needs one sample per episode; its advantage is 0.
+
+        Args:
+            prompts: ids of the tasks.
+            trainer: TRL's trainer, with which replies are sampled.
+
+        Raises:
+            Exception: the first failure, if no episode could start.
+
         """
         while len(self._sessions) < len(prompts):
             self._sessions.append(Session(self._arguments))
         sessions = self._sessions[: len(prompts)]
-        lost: dict[int, Exception] = {}
+        failures: dict[int, Exception] = {}
         for index, (session, task) in enumerate(zip(sessions, prompts, strict=True)):
             try:
-                session.begin(task)
-            except LOST as error:
-                lost[index] = error
+                session.reset(task)
+            except INFRASTRUCTURE_ERRORS as error:
+                failures[index] = error
         steps: list[list[tuple[list[int], list[int], list[Any]]]] = [[] for _ in sessions]
-        while under_way := [index for index, session in enumerate(sessions) if index not in lost and not session.is_over]:
-            asked = [
+        while running := [index for index, session in enumerate(sessions) if index not in failures and not session.is_over]:
+            prompt_ids = [
                 trainer.processing_class.apply_chat_template(
                     list(sessions[index].messages),
                     add_generation_prompt=True,
                     tokenize=True,
-                    sanitize_control_tokens=True,  # the text of pages becomes no control tokens
+                    sanitize_control_tokens=True,  # page text must not become control tokens
                     return_dict=False,
                 )
-                for index in under_way
+                for index in running
             ]
-            replies, logprobs = trainer._generate_single_turn(asked, None, {}, 1)[:2]  # noqa: SLF001 - the one way that all its backends share
-            for number, index in enumerate(under_way):
-                known = [] if logprobs is None else logprobs[number]
-                steps[index].append((asked[number], replies[number], known))
+            replies, logprobs = trainer._generate_single_turn(prompt_ids, None, {}, 1)[:2]  # noqa: SLF001 - shared by all backends of TRL
+            for number, index in enumerate(running):
+                reply_logprobs = [] if logprobs is None else logprobs[number]
+                steps[index].append((prompt_ids[number], replies[number], reply_logprobs))
                 try:
-                    sessions[index].say(trainer.processing_class.decode(replies[number], skip_special_tokens=True))
-                except LOST as error:
-                    lost[index] = error
-        for failure in lost.values():
-            _LOG.warning("an episode was lost and has no reward: %s", failure)
-        every = [step for own in steps for step in own]
-        if not every:
-            raise next(iter(lost.values()))
-        chosen = [self._random.choice(own or every) for own in steps]
+                    sessions[index].step(trainer.processing_class.decode(replies[number], skip_special_tokens=True))
+                except INFRASTRUCTURE_ERRORS as error:
+                    failures[index] = error
+        for failure in failures.values():
+            _LOG.warning("an episode failed and has no reward: %s", failure)
+        all_steps = [step for episode_steps in steps for step in episode_steps]
+        if not all_steps:
+            raise next(iter(failures.values()))
+        samples = [self._random.choice(episode_steps or all_steps) for episode_steps in steps]
         return {
-            "prompt_ids": [step[0] for step in chosen],
-            "completion_ids": [step[1] for step in chosen],
-            "logprobs": [step[2] for step in chosen] if all(step[2] for step in chosen) else None,  # type: ignore[dict-item]
-            "env_reward": [None if index in lost else session.finish() for index, session in enumerate(sessions)],
+            "prompt_ids": [step[0] for step in samples],
+            "completion_ids": [step[1] for step in samples],
+            "logprobs": [step[2] for step in samples] if all(step[2] for step in samples) else None,  # type: ignore[dict-item]
+            "env_reward": [None if index in failures else session.finish() for index, session in enumerate(sessions)],
         }
 
     @staticmethod
     def reward(env_reward: Sequence[float | None], **_: Any) -> list[float | None]:
-        """Return the rewards of the episodes, None for lost ones."""
+        """Return the rewards of the episodes, None for those with an infrastructure failure."""
         return list(env_reward)
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""verifiers (0.4, its v1): our tasks as a taskset, and an env in which the player's replies are actions.
+"""Adapter to verifiers (0.4, the API of `verifiers.v1`): a taskset, and an env in which the model's replies are actions.
 
-verifiers looks for plugins in modules of one name; `webarena_gym_tasks` is installed beside this package, so that
-`vf-eval webarena-gym-tasks` finds them. The conversation is verifiers' own: every page stays in it whole. An episode that breaks through
-no fault of the model is an error of its rollout, and no reward.
+verifiers imports plugins by module name. The module `webarena_gym_tasks` is installed together with this package, so that
+`vf-eval webarena-gym-tasks` works. verifiers builds the conversation, which contains every page in full. An infrastructure failure is an
+error of the rollout, without a reward.
 """
 
 import ssl
@@ -17,29 +17,29 @@ from pydantic import Field
 from verifiers.v1.dialects.chat import message_to_wire
 from verifiers.v1.harnesses.utils.compaction import is_context_overflow
 
-from webarena_gym.integrations.session import Session, choose
+from webarena_gym.integrations.session import Session, select_tasks
 
 __all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 
 
 class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """The tasks, and the keywords of `WebArenaLite` with which they are shown."""
+    """The selection of tasks, and the keywords of `WebArenaLite` for their env."""
 
     split: Literal["train", "validation", "test", "pool", "hard", "pictures"] = "train"
     sites: list[str] = Field(default_factory=list)
-    """those tasks that need no other sites; all by default"""
+    """names of sites; tasks that need other sites are omitted; all by default"""
     templates: list[str] = Field(default_factory=list)
-    """those of these templates; all by default"""
+    """names of templates; all by default"""
     world_seed: int | None = None
     application: str | None = None
-    """instead of the suite's, the tasks of this application"""
+    """your application, whose tasks replace those of the suite"""
     variation: Literal["content", "layout"] = "content"
     elements: Literal["id", "label"] = "id"
     observation: Literal["html", "axtree", "occam", "pixels", "marks", "text+pixels"] = "html"
     dialect: Literal["webrl", "computer"] = "webrl"
     browser: Literal["inprocess", "chromium"] = "inprocess"
     max_steps: int | None = None
-    """of an episode; by default 15, and 60 for hard tasks"""
+    """step limit of an episode; by default 15, and 60 for hard tasks"""
     window: int = 12_000
 
     def keywords(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
 
 
 class WebArenaGymData(vf.TaskData):  # type: ignore[misc]
-    """A task, and the keywords of its env."""
+    """The data of a task, and the keywords of its env."""
 
     env: dict[str, Any]
 
@@ -58,12 +58,12 @@ class WebArenaGymTask(vf.Task[WebArenaGymData, vf.State, vf.TaskConfig]):  # typ
 
 
 class WebArenaGymTaskset(vf.Taskset[WebArenaGymTask, WebArenaGymConfig]):  # type: ignore[misc]
-    """The tasks of a split. They have no prompt: the env opens the conversation with the goal and the first page."""
+    """The tasks of a split. They have no prompt; the env sends the goal and the first page as the first message."""
 
     def load(self) -> Iterable[WebArenaGymTask]:
         config, env = self.config, self.config.keywords()
-        drawn = {"world_seed": config.world_seed, "variation": config.variation}
-        tasks = choose(config.split, config.sites, config.templates, config.application, **drawn)
+        load_options = {"world_seed": config.world_seed, "variation": config.variation}
+        tasks = select_tasks(config.split, config.sites, config.templates, config.application, **load_options)
         with closing(Session({**env, "tasks": tasks})) as session:
             system_prompt = session.system_prompt
         for task in tasks:
@@ -74,7 +74,7 @@ class WebArenaGymTaskset(vf.Taskset[WebArenaGymTask, WebArenaGymConfig]):  # typ
 
 
 class WebArenaGymHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
-    """Asks the model from this process, where the harnesses of verifiers begin a program for each turn; it has no tools."""
+    """Harness without tools that requests the model from this process; the harnesses of verifiers start a program for each turn."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
@@ -83,7 +83,7 @@ class WebArenaGymHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
-        """Those that are trusted; reading them takes longer than a turn."""
+        """The trusted certificates, cached because reading them takes longer than a turn."""
         return ssl.create_default_context()
 
     async def launch(
@@ -96,7 +96,7 @@ class WebArenaGymHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         mcp_urls: Mapping[str, str],  # noqa: ARG002
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Ask for one reply to a conversation. One that the model has no room for ends it, without a reply."""
+        """Request one reply to a conversation. If it exceeds the model's context, the rollout ends without a reply."""
         system = [vf.SystemMessage(content=data.system_prompt)] if data.system_prompt else []
         messages: Any = [message_to_wire(message) for message in (*system, *data.prompt)]
         web = DefaultAsyncHttpxClient(verify=self._certificates, timeout=None)
@@ -110,25 +110,25 @@ class WebArenaGymHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
 
 
 class WebArenaGymEnvConfig(vf.EnvConfig):  # type: ignore[misc]
-    """The player talks, and has no tools: its replies are the actions."""
+    """Configuration of the env: the agent `player` has no tools, and its replies are the actions."""
 
     player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class WebArenaGymEnv(vf.Env[WebArenaGymEnvConfig]):  # type: ignore[misc]
-    """Plays one task: each reply of the player is done, and the page that follows is what it is told."""
+    """Env that runs one episode: it performs the action in each reply, and sends the next page as the next message."""
 
     async def run(self, task: WebArenaGymTask, agents: Any) -> None:
-        """Play a task; one that the player leaves is judged with an empty answer."""
+        """Run the episode of a task. If the player stops early, the episode is evaluated with an empty answer."""
         with closing(Session({**task.data.env, "tasks": [task.data.id]})) as session:
-            page = session.begin(task.data.id)
+            page = session.reset(task.data.id)
             async with agents.player.interaction(task) as interaction:
                 while not session.is_over:
-                    segment = await interaction.turn(session.shown(page))
+                    segment = await interaction.turn(session.with_picture(page))
                     if segment.terminated:
                         break
-                    page = session.say(segment.last_reply)
-            if interaction.trace.errors and not session.is_over:  # it broke, and says nothing
+                    page = session.step(segment.last_reply)
+            if interaction.trace.errors and not session.is_over:  # an infrastructure failure, which has no reward
                 return
             interaction.trace.record_reward("success", session.finish(), 1.0)
             interaction.trace.info["verdicts"] = session.verdict()["verdicts"]
