@@ -116,7 +116,7 @@ def _suffers_from_being_missing(control: HtmlElement, type_name: str) -> bool:
 
 
 def placeholder_label_option(select: HtmlElement) -> HtmlElement | None:
-    """Return the option of a required list that stands for no choice: its first option, if it has no value and is in no group.
+    """Return the option of a required list that means no choice: its first option, if it has no value and is in no group.
 
     https://html.spec.whatwg.org/multipage/form-elements.html#placeholder-label-option
     """

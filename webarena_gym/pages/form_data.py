@@ -126,8 +126,8 @@ def directionality(element: HtmlElement) -> str:
             return direction  # Chromium keeps its case
         if direction.lower() == "auto" or (part.tag == "bdi" and "dir" not in part.attrib):
             text = dom.field_value(part) if part.tag in ("input", "textarea") else "".join(_TEXTS(part))
-            if (found := _first_strong_direction(text)) or part.tag != "bdi":
-                return found or "ltr"
+            if (strong := _first_strong_direction(text)) or part.tag != "bdi":
+                return strong or "ltr"
         if dom.element_type(part) == "tel":
             return "ltr"
     return "ltr"
@@ -180,7 +180,7 @@ def pick_encoding(form: HtmlElement) -> str:
 
 
 def encode_entries(entries: Sequence[FormEntry], enctype: str, charset: str = "UTF-8") -> tuple[str, bytes]:
-    """Return the content type and body of a submission; any `enctype` but MULTIPART and PLAIN stands for URLENCODED.
+    """Return the content type and body of a submission; any `enctype` other than MULTIPART and PLAIN means URLENCODED.
 
     https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data and the sections after it.
     """

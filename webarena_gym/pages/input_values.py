@@ -183,15 +183,15 @@ def step_range(control: HtmlElement, default_value: str | None) -> StepRange:
     if text is None or text.lower() != "any":
         number = parse_number(text)
         step = Decimal(default) if number is None or number <= 0 else number
-        step = max(_rounded(step), Decimal(1)) * scale if rounding == 1 else step * scale
-        step = max(_rounded(step), Decimal(1)) if rounding == 2 else step
+        step = max(_round(step), Decimal(1)) * scale if rounding == 1 else step * scale
+        step = max(_round(step), Decimal(1)) if rounding == 2 else step
     if type_name == "range":
         minimum = Decimal(0) if minimum is None else minimum
         maximum = max(Decimal(100) if maximum is None else maximum, minimum)
     return StepRange(minimum, maximum, step, Decimal(default_base) if base is None else base)
 
 
-def _rounded(number: Decimal) -> Decimal:
+def _round(number: Decimal) -> Decimal:
     return number.to_integral_value(ROUND_HALF_UP)
 
 
@@ -240,7 +240,7 @@ def _sanitize_range(control: HtmlElement, text: str | None, default_value: str |
         number = parse_number(text)
         value = max(minimum, min((minimum + maximum) / 2 if number is None else number, maximum))
         if step is not None:
-            rounded = base + _rounded((value - base) / step) * step
+            rounded = base + _round((value - base) / step) * step
             if not minimum <= rounded <= maximum:
                 rounded += step if rounded < minimum else -step
             value = rounded if minimum <= rounded <= maximum else value

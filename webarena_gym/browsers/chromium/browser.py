@@ -270,14 +270,14 @@ class ChromiumBrowser:
         text = forms.key_text(key)
         is_typing = self._tab.is_scripted or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES)
 
-        async def act(tab: Tab) -> None:
+        async def press(tab: Tab) -> None:
             submits = key in ("Enter", " ", "Space") and focused is not None and dom.form_owner(focused) is not None
             async with tab.watch_validation(tab.page.main_frame) if submits else nullcontext():
                 await (tab.press(key, text) if is_typing else tab.page.keyboard.press(key))
 
         if is_typing or text.isascii():
             with self._refusals():
-                self._act(act)
+                self._act(press)
 
     def go_back(self) -> None:
         self._traverse(-1, "there is no earlier page in this tab to go back to")
