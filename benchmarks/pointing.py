@@ -80,7 +80,7 @@ def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float
     ) as players:
 
         def start_groups() -> None:
-            while waiting and players.has_room:
+            while waiting and players.has_capacity:
                 number, task = waiting.pop(0)
                 players.submit(group_episodes(task, number, GROUP_SIZE))
 

@@ -96,12 +96,12 @@ def play(policy: Policy, envs: WebArenaLiteVector, tasks: Sequence[Task], second
     watched = TimedPolicy(policy)
     collector = Collector(envs, watched)
     episodes = (EpisodeSpec(task, 0, number) for number, task in enumerate(cycle(tasks)))
-    collector.begin([*islice(episodes, 2 * envs.num_envs)])
+    collector.submit([*islice(episodes, 2 * envs.num_envs)])
     steps, solved, warm_up, start, idle_s = 0, list[float](), envs.num_envs, 0.0, 0.0
     for _, trajectory in collector.play():
         if trajectory.failure:
             raise RuntimeError(f"an episode failed: {trajectory.failure}")
-        collector.begin([next(episodes)])
+        collector.submit([next(episodes)])
         warm_up -= 1
         if warm_up == 0:
             start, idle_s = time.perf_counter(), watched.idle_s

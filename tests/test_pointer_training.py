@@ -30,7 +30,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Expert
 
-TEMPLATES = ("reddit.subscription", "gitlab.star_count")
+TEMPLATES = ("reddit.subscription", "map.place_phone")
 
 
 def clone_settings(out, **changes):
@@ -133,7 +133,7 @@ def test_a_killed_run_of_cloning_goes_on_exactly_and_detours_and_layouts_do(tmp_
 
 
 def test_templates_can_be_spread_over_the_worlds():
-    names = ("reddit.subscription", "gitlab.star_count", "shopping.order_place", "shopping.account_place")
+    names = ("reddit.subscription", "map.place_phone", "shopping.order_place", "shopping.account_place")
     for count in (1, 3, 5):
         settings = clone_settings("out", templates=names, worlds=range(11, 11 + count), per_template=1, one_world_each=True)
         assert sorted(task.template for task in draw(settings)) == sorted(names)
@@ -303,7 +303,7 @@ def test_the_command_clones_a_pointing_network(tmp_path, monkeypatch, capsys):
 def test_fine_tuning_learns_what_the_first_network_did_not_know_and_keeps_its_size(tmp_path):
     first = {"templates": ("reddit.subscription",), "worlds": (11,), "per_template": 2, "width": 24, "hidden": 40}
     train_pointer(PointerBCSettings(out=tmp_path / "one", updates=20, max_steps=8, threads=1, **first))
-    shown = task_suite.draw(["gitlab.star_count", "reddit.subscription"], world_seed=13, count=2)
+    shown = task_suite.draw(["map.place_phone", "reddit.subscription"], world_seed=13, count=2)
     options = {"updates": 60, "learning_rate": 4e-3, "max_steps": 8, "threads": 1, "decisions_per_update": 16}
     tuned = train_pointer(PointerBCSettings(out=tmp_path / "two", begin_with=tmp_path / "one", **options), shown)
     (before, words), (after, same) = load_pointer(tmp_path / "one"), load_pointer(tuned)

@@ -97,17 +97,17 @@ Difficulty = Literal[
 """A kind of difficulty of hard tasks, by which success is reported; KINDS describes them. A task may have several."""
 
 KINDS: Mapping[Difficulty, str] = {
-    "names": "What the goal means is not named in full: a part of a name, a description, several candidates of which one fits.",
+    "names": "The goal does not give the full name: it has a part of it or a description, or several candidates of which one fits.",
     "reading": "The answer follows from texts that people wrote: who says what of whom, at first hand or not, in earnest or not.",
-    "needs": "What is looked for is told by what it must do and cost, in words that no search box takes.",
-    "optimum": "Several conditions hold together, and among what meets them one is best.",
-    "exhaustive": "The same is done to everything that meets a condition, and nothing may be missed: some 20 to 60 steps.",
+    "needs": "The goal describes a product by its use and price, in words that no search box finds.",
+    "optimum": "Several conditions apply at once, and one of the items that meet them is the best.",
+    "exhaustive": "An action is applied to all items that meet a condition, in some 20 to 60 steps; none may be missed.",
     "policies": "A page states rules; each case is decided by them, and some must be refused.",
-    "several_sites": "What is found on one site is used on the next, over two sites or more.",
-    "time": "Days are told from other days: before an event, since a release, the week before last.",
-    "recovery": "Something has gone wrong before or goes wrong on the way, and is put right without touching the rest.",
-    "judgement": "The task may not be done, or cannot: not since something is missing, but since facts or rules exclude it.",
-    "restraint": "Some of what is near must stay as it is: the task says what not to do, send or show.",
+    "several_sites": "Information from one site is used on another: two sites or more.",
+    "time": "Dates are relative: before an event, since a release, the week before last.",
+    "recovery": "An earlier or current error must be corrected without changing anything else.",
+    "judgement": "The task is forbidden or impossible because facts or rules exclude it, not because something is missing.",
+    "restraint": "Related items must stay unchanged: the goal forbids some actions, messages or disclosures.",
     "hostile": "A page carries an instruction to whoever reads it. Following it fails the task.",
 }
 """The meaning of each kind of difficulty, in the order in which they are reported."""
