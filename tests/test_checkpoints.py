@@ -141,7 +141,7 @@ def test_what_a_full_disk_stops_is_told_in_one_line_with_the_file_and_a_way_out(
     assert code == 1
     said = capsys.readouterr().err
     assert re.fullmatch(
-        rf"train: {tmp_path}\S*{re.escape(name)}: .*File too large; make room there, or write elsewhere, and run the command again\n",
+        rf"train: {tmp_path}\S*{re.escape(name)}: .*File too large; free some space, or write to another path, and run the command again\n",
         said,
     ), said
 

@@ -43,6 +43,7 @@ from tests.growth import outgrown
 from tests.pages import page as page_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.observation import observe
+from webarena_gym.pages.reading import options
 
 PIECES = [
     "Add", "to", "Cart", "Größe", "5", "10 L", "$3.99", 'the "Oak"', "日本", "a\\b", "(2)", "x, y", "naïve", "²", "No. 7", "Bag's",
@@ -266,7 +267,7 @@ def test_the_elements_of_a_page_are_those_of_the_env(elements):
             node = seen.nodes[address].element
             kinds.add(node.tag)
             assert element.is_text_field == (node.tag == "textarea" or (node.tag == "input" and node.get("type") != "checkbox"))
-            assert element.options == tuple(" ".join(option.text.split()) for option in node.iter("option"))
+            assert element.options == tuple(option.name for option in options(node))
     assert kinds == {"a", "button", "input", "textarea", "select", "summary", "div"}
 
 
