@@ -95,7 +95,7 @@ def test_a_file_that_is_no_session_and_a_session_that_was_changed_are_told(comma
     command("act", 'do(action="Goto", argument="http://shop.test/wishlist/")')
     file.write_text(json.dumps(json.loads(file.read_text()) | {"replies": []}))
     status, _, err = command("observe")
-    assert (status, "other pages" in err) == (2, True)
+    assert (status, "pages of the session differ" in err) == (2, True)
 
 
 @contextmanager

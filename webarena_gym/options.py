@@ -81,7 +81,7 @@ class EnvOptions:
     cursor: bool = False
     """draw the mouse cursor on pictures"""
     dialect: Literal["webrl", "webarena", "browsergym", "computer"] = "webrl"
-    """format of actions: that of the project of the name, or with Chromium mouse and keyboard at coordinates of a picture ("computer")"""
+    """action format of the named project, or mouse and keyboard at coordinates of a picture ("computer", needs Chromium)"""
     vendor: Vendor = "openai"
     """the computer-use format of the instructions and examples; replies in the formats of all vendors are accepted"""
     coordinates: Coordinates = "pixels"

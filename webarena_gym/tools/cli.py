@@ -96,7 +96,7 @@ def make_parser() -> Parser:
 
     fuzz = commands.add_parser(
         "fuzz",
-        help="random walks: no action may fail, and both browsers must show the same pages",
+        help="test the sites by random walks: no action may fail, and both browsers must show the same pages",
         description="Takes random walks in both browsers in parallel: clicks, forms, history, tabs, keys, odd texts. Each fault "
         "or difference is reported with the fewest replies that reproduce it. With --pages it plays generated pages instead of the sites.",
         examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1"],
@@ -127,15 +127,15 @@ def make_parser() -> Parser:
     )  # fmt: skip
     play.add_argument(
         "--session", type=writable_path(), metavar="FILE",
-        help="for programs: one command a step, and the state of the episode in a file",
+        help="non-interactive: each command takes one step and keeps the episode in FILE",
     )  # fmt: skip
     play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="maximum of steps")
     play.add_argument(
         "--step-budget", type=decimal(above=0), metavar="X",
-        help="also at most X times the steps of the reference solution; the goal contains the number",
+        help="additional step limit: X times the steps of the reference solution",
     )  # fmt: skip
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
-    play.add_argument("--seed", type=integer(0), metavar="N", help="the seed of the draw (default: another one each time)")
+    play.add_argument("--seed", type=integer(0), metavar="N", help="seed for choosing the task (default: random)")
     add_options(play, "elements", "observation", "dialect", "variation", "scale")
     play.set_defaults(run=lambda options: play_session(options) if options.session else play_command(options))
 
@@ -174,7 +174,7 @@ def make_parser() -> Parser:
 
     world = commands.add_parser(
         "world",
-        help="build worlds and print their contents",
+        help="generate worlds (the contents of the sites) and print them",
         description="Draws the databases of worlds that are not on disk yet, and prints the number of rows of each table.",
         examples=["1000", "1 2 3 --scale large"],
     )

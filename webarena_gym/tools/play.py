@@ -34,10 +34,10 @@ Do a task yourself in the terminal. Beside the actions of the dialect there are 
   {short}
   down, up           back, forward    enter                tab 1                 exit THE ANSWER
 {named}
-`help` lists the actions, `quit` or Ctrl-D ends the game. Lines can be edited, and earlier ones recalled with the arrow keys."""
+`help` lists the actions, `quit` or Ctrl-D ends the session. Lines can be edited, and earlier ones recalled with the arrow keys."""
 PLAYING = _PLAYING.format(
     short="click 6            hover 6          type 5 red shoes     search 5 red shoes    select 7 Large",
-    named='With --elements label, names of several words are put in quotes: click "Add to Cart".',
+    named='With --elements label, put names of several words in quotes: click "Add to Cart".',
 )
 BY_LABEL = _PLAYING.format(
     short='click "Add to Cart"   hover Help   type Title red shoes   search Search red shoes   select Size Large',
@@ -149,7 +149,9 @@ def _next_reply(prompt: str, dialect: Dialect) -> str | None:
             return None
         if word in {"help", "?", ""}:
             _print(
-                f"{_short_forms(dialect)}\n\n{dialect.grammar()}" if word else "`help` lists the actions, `quit` ends the game"
+                f"{_short_forms(dialect)}\n\n{dialect.grammar()}"
+                if word
+                else "`help` lists the actions, `quit` ends the session"
             )
             continue
         try:

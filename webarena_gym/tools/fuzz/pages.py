@@ -63,9 +63,12 @@ def _shows_frame(case: Case, difference: Difference) -> bool:
     return "iframe" in shape(case.page) and difference.aspect in {"text", "notices", "elements"}
 
 
+_EMPTY_LINKS = re.compile(r"<a id=(\w+)(?:\s[^<>]*)?></a>")
+
+
 def _acts_on_nothing(case: Case, difference: Difference) -> bool:
     act = case.acts[difference.step - 1] if difference.step else PageAction("start")
-    return bool(act.target) and re.search(rf"<a id={act.target}\b[^>]*></a>", str(case.page)) is not None
+    return act.target in _EMPTY_LINKS.findall(str(case.page))
 
 
 ACCEPTED = (
