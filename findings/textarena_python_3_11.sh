@@ -7,7 +7,7 @@
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-python=$(command -v python3.11 || command -v python3.10)
+python=$(command -v python3.11 || command -v python3.10) || { echo "needs python3.11 or python3.10"; exit 1; }
 "$python" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install --quiet textarena==0.7.4
 "$folder/venv/bin/python" -W ignore - <<'PYTHON'

@@ -50,12 +50,12 @@ def test_reductions_are_smaller_and_end_with_nothing():
                 )
             case = dice.choice(smaller)
         assert not shape(case.page)
-        assert (case.acts, case.cookies, case.redirects) == ((), (), ())
+        assert (case.actions, case.cookies, case.redirects) == ((), (), ())
 
 
 @pytest.fixture
 def player(opened, one_chromium):
-    return opened(pages.Player())
+    return opened(pages.BrowserPair())
 
 
 @needs.chromium
@@ -72,7 +72,7 @@ class TestPlayer:
         assert (found.aspect, found.step) == ("elements", 1)
         case, found = player.shrink(PLAIN, found)
         assert shape(case.page) == {"input"}
-        assert case.acts == (PageAction("type", "e1", "text"),)
+        assert case.actions == (PageAction("type", "e1", "text"),)
         assert case.cookies == ()
         assert "'text'" in str(found)
 

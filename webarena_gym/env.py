@@ -140,11 +140,8 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
             )
         try:
             episode, backend, random_state = pickle.loads(self.content)  # noqa: S301 - as trusted as the pickle that it came in
-            return (
-                replace(episode),
-                backend,
-                random_state,
-            )  # `replace` reads every field, and fails if an earlier version lacked one
+            # `replace` reads every field, and fails if an earlier version lacked one
+            return replace(episode), backend, random_state
         except Exception as error:
             raise SnapshotError(f"the snapshot was saved by another version: {type(error).__name__}: {error}") from error
 

@@ -186,9 +186,11 @@ Advantages = Literal["state", "trajectory", "gigpo", "forks"]
 class GRPOSettings(ClippedSettings):
     """Improve a model by multi-turn GRPO. The same command resumes an interrupted run from its newest checkpoint.
 
-    With --processes 1, equal runs end with bit-identical parameters, even if one was interrupted. `--model RUN --help` also lists the options
-    of language models if the run has one, and `--overlap --help` or `--cluster local --help` the options of asynchronous and distributed
-    rollouts.
+    With --processes 1, equal runs end with bit-identical parameters, even if one was interrupted.
+
+    Some defaults depend on the model. Without `--model`, the help shows those of pointing networks. `--model RUN --help` shows those of RUN,
+    and the options of language models if it is one. `--overlap --help` or `--cluster local --help` show the options of asynchronous and
+    distributed rollouts.
     """
 
     trainer: ClassVar = "agents.grpo:GRPO"

@@ -302,7 +302,7 @@ class InProcessBrowser:
         text = forms.text_after_typing(element, text)
         if (
             element.tag == "input" and dom.element_type(element) != "url"
-        ):  # Chromium keeps what the user types around an address
+        ):  # Chromium keeps blanks that are typed around an address
             default_value = self._document.value_before_edit(element)
             text = sanitize_value(element, text, element.get("value") if default_value is None else default_value)
         self._document.focus(element)
@@ -331,10 +331,9 @@ class InProcessBrowser:
             if not url or url.lower().startswith("javascript:"):
                 self._reject_scripted(link)
             return
-        own_policy = (
-            "no-referrer" if "noreferrer" in link.get("rel", "").lower().split() else link.get("referrerpolicy", "").lower()
-        )
-        policy = referrer_policy(own_policy) or self._document.policy
+        relations = link.get("rel", "").lower().split()
+        link_policy = "no-referrer" if "noreferrer" in relations else link.get("referrerpolicy", "").lower()
+        policy = referrer_policy(link_policy) or self._document.policy
         request = Request(url).sent_by(self._tab.entry.url, policy)
         if "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url):
             self._client.load(request, link.get("download"))

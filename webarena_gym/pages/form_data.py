@@ -158,10 +158,10 @@ def hard_wrapped(text: str, columns: int) -> str:
             if used and used + len(word) > width:
                 lines.append(line)
                 line, used = "", 0
-            while len(word) > width:
-                lines.append(word[:width])
-                word = word[width:]  # noqa: PLW2901
-            line, used = line + word + blanks, used + len(_WIDTHLESS.sub("", word))
+            full = max(len(word) - 1, 0) // width * width  # characters of the lines that the word fills alone
+            lines += [word[start : start + width] for start in range(0, full, width)]
+            rest = word[full:]
+            line, used = line + rest + blanks, used + len(_WIDTHLESS.sub("", rest))
             for blank in blanks:
                 used += 8 - used % 8 if blank == "\t" else 1
         lines.append(line)

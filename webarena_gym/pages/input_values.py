@@ -101,9 +101,8 @@ def parse_local_date_and_time_string(text: str) -> int | None:
 
     https://html.spec.whatwg.org/multipage/common-microsyntaxes.html#parse-a-local-date-and-time-string
     """
-    date, time = parse_date_string(re.split("[T ]", text, maxsplit=1)[0]), None
-    if date is not None and len(parts := re.split("[T ]", text, maxsplit=1)) == 2:
-        time = parse_time_string(parts[1])
+    date_text, time_text = [*re.split("[T ]", text, maxsplit=1), ""][:2]
+    date, time = parse_date_string(date_text), parse_time_string(time_text)
     return None if date is None or time is None or date + time > _MAX_DATE_MS else date + time
 
 

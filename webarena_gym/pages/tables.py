@@ -60,7 +60,7 @@ class RowSpans:
                 yield cell, ""
             return
         above, column = self._open, 0
-        self._open = {place: (rows - 1, text) for place, (rows, text) in above.items() if rows > 1}
+        self._open = {index: (rows - 1, text) for index, (rows, text) in above.items() if rows > 1}
         for child in row:
             while column in above:
                 yield from self._repeat(above[column][1])
@@ -72,8 +72,8 @@ class RowSpans:
                     text = single_line(visible_text(child), MAX_LABEL)
                     self._open |= {column + step: (height - 1, None if step else text) for step in range(width)}
                 column += width
-        for place in sorted(place for place in above if place >= column):
-            yield from self._repeat(above[place][1])
+        for index in sorted(index for index in above if index >= column):
+            yield from self._repeat(above[index][1])
 
     def _repeat(self, text: str | None) -> Iterator[tuple[None, str]]:
         if text and self._repeats < _MAX_REPEATS:

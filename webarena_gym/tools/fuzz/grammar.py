@@ -46,15 +46,15 @@ class Case(NamedTuple):
     """A page with the cookies that it sets, the redirects that its links lead to, and what is done on it."""
 
     page: Node
-    acts: tuple[PageAction, ...] = ()
+    actions: tuple[PageAction, ...] = ()
     cookies: tuple[str, ...] = ()
     redirects: tuple[Redirect, ...] = ()
 
     def __str__(self) -> str:
         cookies = [f"Set-Cookie: {cookie}" for cookie in self.cookies]
         redirects = [" ".join((f"/r{index}:", *map(str, redirect))) for index, redirect in enumerate(self.redirects)]
-        acts = [f"{act.kind}({', '.join(map(repr, filter(None, act[1:])))})" for act in self.acts]
-        return "\n".join((str(self.page), *cookies, *redirects, *acts))
+        actions = [f"{action.kind}({', '.join(map(repr, filter(None, action[1:])))})" for action in self.actions]
+        return "\n".join((str(self.page), *cookies, *redirects, *actions))
 
 
 def make_case(seed: int) -> Case:
@@ -64,7 +64,7 @@ def make_case(seed: int) -> Case:
 
 def reductions(case: Case) -> Iterator[Case]:
     """Yield cases that are one step smaller, the largest steps first."""
-    for name in ("acts", "redirects", "cookies"):
+    for name in ("actions", "redirects", "cookies"):
         parts = getattr(case, name)
         for index in range(len(parts)):
             yield case._replace(**{name: parts[:index] + parts[index + 1 :]})
@@ -310,12 +310,12 @@ class _Maker:
             "formtarget": _TARGETS, "formnovalidate": None, "form": (*self._forms, "none"),
         }  # fmt: skip
         node = self._node("button", text, chance=0.12, **attributes, **self._rare())
-        act = (
+        action = (
             PageAction("click", str(node.attributes[0][1]))
             if self._is(0.8)
             else PageAction("press", str(node.attributes[0][1]), "Enter")
         )
-        self._submits.append(act)
+        self._submits.append(action)
         return node
 
     def _maybe_wrap(self, node: "Node | str") -> "Node | str":

@@ -67,8 +67,8 @@ _EMPTY_LINKS = re.compile(r"<a id=(\w+)(?:\s[^<>]*)?></a>")
 
 
 def _acts_on_nothing(case: Case, difference: Difference) -> bool:
-    act = case.acts[difference.step - 1] if difference.step else PageAction("start")
-    return act.target in _EMPTY_LINKS.findall(str(case.page))
+    action = case.actions[difference.step - 1] if difference.step else PageAction("start")
+    return action.target in _EMPTY_LINKS.findall(str(case.page))
 
 
 ACCEPTED = (
@@ -138,7 +138,7 @@ def _as_header(text: str) -> str:
     return text.encode().decode("latin-1")
 
 
-class Player:
+class BrowserPair:
     """Both browsers, on the same site."""
 
     def __init__(self) -> None:
@@ -180,10 +180,10 @@ def _play(browser: Browser, site: CaseSite, case: Case) -> list[dict[str, Any]]:
     site.case = case
     site.requests.clear()
     states = []
-    for act in (PageAction("start"), *case.acts):
+    for action in (PageAction("start"), *case.actions):
         message = error = ""
         try:
-            _apply_action(browser, act)
+            _apply_action(browser, action)
         except ActionError as refused:
             message = str(refused)
         except Exception as raised:  # noqa: BLE001 - whatever is raised is a difference
@@ -194,24 +194,24 @@ def _play(browser: Browser, site: CaseSite, case: Case) -> list[dict[str, Any]]:
     return states
 
 
-def _apply_action(browser: Browser, act: PageAction) -> None:
-    if act.kind == "start":
+def _apply_action(browser: Browser, action: PageAction) -> None:
+    if action.kind == "start":
         browser.start([HOME], {})
-    elif act.kind == "back":
+    elif action.kind == "back":
         browser.go_back()
     else:
-        element = dom.element_by_id(browser.page().root, act.target)
+        element = dom.element_by_id(browser.page().root, action.target)
         if element is None:
-            raise ActionError(f"there is no element {act.target}")
-        match act.kind:
+            raise ActionError(f"there is no element {action.target}")
+        match action.kind:
             case "click":
                 browser.click(element)
             case "type":
-                browser.type(element, act.argument)
+                browser.type(element, action.argument)
             case "select":
-                browser.select(element, act.argument)
+                browser.select(element, action.argument)
             case _:
-                browser.press(act.argument, element)
+                browser.press(action.argument, element)
 
 
 def _page_state(page: Page) -> dict[str, Any]:
@@ -251,29 +251,29 @@ def _known_difference(case: Case, difference: Difference) -> KnownDifference | N
 
 
 def _parts(case: Case, difference: Difference) -> frozenset[str]:
-    acts = {f"{act.kind} {act.argument}" if act.kind == "press" else act.kind for act in case.acts}
+    actions = {f"{action.kind} {action.argument}" if action.kind == "press" else action.kind for action in case.actions}
     cookies = {f"cookie {part.partition('=')[0]}" for cookie in case.cookies for part in cookie.split("; ")[1:]}
     redirects = {f"redirect {redirect.status}" for redirect in case.redirects}
-    return frozenset((difference.aspect, *shape(case.page), *acts, *cookies, *redirects))
+    return frozenset((difference.aspect, *shape(case.page), *actions, *cookies, *redirects))
 
 
 def play(seeds: Sequence[int]) -> list[tuple[int, Difference]]:
     """Play the cases of some seeds in this process and return those that differ."""
-    with closing(Player()) as player:
-        compared = ((seed, player.compare(make_case(seed))) for seed in seeds)
+    with closing(BrowserPair()) as browsers:
+        compared = ((seed, browsers.compare(make_case(seed))) for seed in seeds)
         return [(seed, difference) for seed, difference in compared if difference]
 
 
 def classify(differing: Iterable[tuple[int, Difference]]) -> Iterator[DifferenceClass]:
     """Yield a class for each differing case: a new one, made smaller, or a known one, whose parts the case has, counted once more."""
     classes: list[DifferenceClass] = []
-    with closing(Player()) as player:
+    with closing(BrowserPair()) as browsers:
         for seed, difference in differing:
             case = make_case(seed)
             parts = _parts(case, difference)
             index = next((index for index, known in enumerate(classes) if known.parts <= parts), None)
             if index is None and len(classes) < _MOST_CLASSES:
-                reduced = DifferenceClass(seed, *player.shrink(case, difference))
+                reduced = DifferenceClass(seed, *browsers.shrink(case, difference))
                 index = next((index for index, known in enumerate(classes) if known.parts == reduced.parts), None)
                 if index is None:
                     classes.append(reduced)
