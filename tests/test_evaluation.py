@@ -5,7 +5,9 @@ import json
 import random
 import re
 import shutil
+import socket
 import sys
+import threading
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -39,6 +41,7 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.evaluation.runner import AbortedRunError, run_trials
 from webarena_gym.evaluation.statistics import clustered_score, mean_pass_rates, pass_all, pass_at, wilson
+from webarena_gym.servers import rest
 from webarena_gym.servers.chat import (
     ChatModel,
     Completion,
@@ -582,6 +585,16 @@ def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(ch
     status, result, output, asked = chatted("--timeout", "0.3", "--deadline", "0.4", "--limit", 1, fault=lambda *_: fault)
     assert (status, result["failed"], len(asked)) == (1, 1, 1)
     assert "timed out after 0.3 s" in output
+
+
+def test_a_socket_that_times_out_before_the_timer_reports_the_same_limit(monkeypatch):
+    class NeverFires(threading.Timer):
+        def run(self):
+            pass
+
+    monkeypatch.setattr(rest.threading, "Timer", NeverFires)
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(rest.RefusedError, match=r"timed out after 0\.05 s"):
+        rest.request(f"http://127.0.0.1:{listener.getsockname()[1]}/", headers={}, timeout_s=0.05)
 
 
 def test_an_evaluation_goes_on_where_the_model_stands_at_another_address(chatted):

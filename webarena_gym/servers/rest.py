@@ -222,7 +222,9 @@ def request(
         lowered = {name.lower(): value for name, value in error.headers.items()}
         raise RefusedError(f"{url} answered {error.code} {error.reason}: {text[:300]!r}", error.code, lowered, text) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
-        reason = f"timed out after {timeout_s:.3g} s" if message.is_aborted else getattr(error, "reason", error)
+        reason = getattr(error, "reason", error)
+        if message.is_aborted or isinstance(reason, TimeoutError):  # the timer, or the socket's timeout where it fires first
+            reason = f"timed out after {timeout_s:.3g} s"
         raise RefusedError(f"{url} did not answer: {reason or type(error).__name__}", 0, {}) from error
     finally:
         timer.cancel()
