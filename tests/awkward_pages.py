@@ -87,12 +87,7 @@ PAGES = {
     + "many words " * 20
     + """</div><p draggable=true>Drag</p><table><tr tabindex=0><td>x<td>y</table>""",
     "dialog": "<dialog><p>closed <a href=/d>no</a></p></dialog><dialog open><p>open <a href=/o>yes</a></p></dialog>",
-}
-"""A body by the name of what is awkward about it."""
-
-DIFFERENT = {
     "a link that is never closed": "<p>three<a href=/x>link<p>four",
     "a form inside a form": "<form><input aria-label=X><form><input aria-label=Y></form><button>Go</button></form>",
 }
-"""Broken markup that lxml and browsers repair in different ways: a browser opens the link again in the next paragraph, and
-drops the tags of the inner form. The sites of this package have no such markup (tests/test_markup.py)."""
+"""A body by the name of what is awkward about it."""

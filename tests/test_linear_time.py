@@ -42,7 +42,7 @@ LONGEST = 5_120  # characters: a quadratic search of them takes a millisecond
 MOST_TEXTS = 500
 
 STAND_INS = {
-    "word": "word", "choice": "word", "wanted": "word", "answer": "word", "words": "word", "separator": r",\s", "names": ("do", "exit"), "phrase": "word",
+    "word": "word", "choice": "word", "wanted": "word", "answer": "word", "words": "word", "name": "textarea", "separator": r",\s", "names": ("do", "exit"), "phrase": "word",
     "before": "Edit ", "blank": "{}", "after": " now", "pattern": "[a-z]+", "control": "<s>|</s>", "alternatives": rb"shop\.test",
 }  # fmt: skip
 """Values of the local names from which patterns are made while the package runs."""

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property, lru_cache
-from itertools import dropwhile
 from typing import Any, NamedTuple
 
 from lxml import etree
-from lxml.html import HtmlComment, HtmlElement
+from lxml.html import HtmlElement
 
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, referrer_policy
+from webarena_gym.browsers.markup import INVALID_XML as INVALID_XML
+from webarena_gym.browsers.markup import is_plain, parse_plain
 from webarena_gym.pages import dom
 from webarena_gym.pages.input_values import sanitize_value
 
@@ -24,9 +25,6 @@ NodePath = tuple[int, ...]
 TEXT = "#text"
 """Placeholder for an attribute name in changes of an element's text."""
 
-_PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
-# The class lookup of lxml.html's parser calls a Python function for each element; this one does not.
-_PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
 _HANDLER_TEXT = re.compile(rb"on(?<![a-z]on)(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
 _HAS_HANDLER = etree.XPath("boolean(//@*[starts-with(name(), 'on')])")  # excludes page text that looks like a handler
 _DATA_TYPES = ("json", "template", "text/html", "text/plain")  # parts of the `type` of script elements that contain data
@@ -35,9 +33,6 @@ _STATIC_ROLES = frozenset(
     " presentation region row rowgroup rowheader search separator status table columnheader cell article".split()
 )
 _MAX_REASONS = 3  # reasons listed in a note
-_IN_HEAD = frozenset(("title", "meta", "link", "base", "style", "script", "noscript", "template", etree.Comment))
-INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML, and so a tree, cannot contain."""
 
 
 DocumentChange = tuple[NodePath, str, str | None]
@@ -347,20 +342,16 @@ def _element_at(root: HtmlElement, path: NodePath) -> HtmlElement:
 
 def parse(html: bytes) -> HtmlElement:
     """Return the `html` element of a page in its state after loading; it always contains a `body`."""
-    try:
-        root = etree.fromstring(html, _PARSER)
-    except etree.XMLSyntaxError:
-        root = None
-    if root is None:  # empty, or only comments
-        root = etree.fromstring(b"<html><head></head><body></body></html>", _PARSER)
-    # An unclosed head ends at the first element that cannot be inside it.
-    body, head = root.find("body"), root.find("head")
-    if body is None:
-        body = etree.SubElement(root, "body")
-    stray = [] if head is None else list(dropwhile(lambda child: child.tag in _IN_HEAD, head))
-    for index, child in enumerate(stray):
-        body.insert(index, child)
-    _set_initial_state(root.iter("textarea", "select", "input"))
+    root = None
+    if not is_plain(html):
+        from webarena_gym.browsers.standard_tree import parse_standard  # noqa: PLC0415 - takes 0.15 s, and few pages need it
+
+        root = parse_standard(html.decode("utf-8", "replace"))
+    if root is None:
+        root = parse_plain(html)
+    if root.find("body") is None:  # a frameset
+        etree.SubElement(root, "body")
+    _set_initial_state(root.iter("select", "input"))
     if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
         for control in root.iter("input", "select", "textarea", "button"):
             if "disabled" not in control.attrib and dom.is_disabled(control):
@@ -372,12 +363,7 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
     """Resolve missing and contradictory state in the source, as browsers do: default options, several checked radio buttons."""
     checked: dict[tuple[HtmlElement | None, str], HtmlElement] = {}
     for control in controls:
-        if control.tag == "textarea":
-            if len(control) or (control.text or "").startswith("\n"):
-                text = "".join(control.itertext()).removeprefix("\n")
-                del control[:]
-                control.text = INVALID_XML.sub("", text)
-        elif control.tag == "select":
+        if control.tag == "select":
             if "multiple" not in control.attrib:
                 _select_one(control)
         elif "value" in control.attrib and dom.element_type(control) == "file":

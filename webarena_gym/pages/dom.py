@@ -36,8 +36,11 @@ EDITABLE_VALUES = ("", "true", "plaintext-only")
 
 is_too_deep = etree.XPath(f"boolean({'/*' * (MAX_DEPTH + 1)})")
 """XPath on a root element: true if elements are nested deeper than `MAX_DEPTH`."""
+FORM_OWNER = "data-form-owner"
+"""Attribute of forms, and of controls that belong to a form which is not around them, such as one between table rows: the form's number."""
 _CONTROLS_NAMING_FORM = etree.XPath("//*[@form = $form]")
 _OPTION_TEXTS = etree.XPath("descendant::text()[not(parent::script)]")
+_OWNING_FORM = etree.XPath(f"//form[@{FORM_OWNER} = $number]")
 _LINE_BREAK = re.compile(r"\r\n?")
 _ASCII_SPACES = re.compile(r"[ \t\n\f\r]+")
 HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style"))
@@ -87,22 +90,25 @@ def parse_non_negative_integer(text: str | None) -> int | None:
 
 
 def form_owner(control: HtmlElement) -> HtmlElement | None:
-    """Return the form of a control: the one named by its `form` attribute, or the nearest ancestor form."""
+    """Return the form of a control: named by its attribute `form`, or set by the parser, or else the nearest ancestor form.
+
+    https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#form-owner
+    """
     if "form" in control.attrib:
         form = element_by_id(control, control.get("form"))
         return form if form is not None and form.tag == "form" else None
+    if FORM_OWNER in control.attrib:
+        return next(iter(_OWNING_FORM(control, number=control.get(FORM_OWNER))), None)
     return next(control.iterancestors("form"), None)
 
 
 def form_controls(form: HtmlElement) -> list[HtmlElement]:
-    """Return the controls of a form in document order, without those that `template` and `noscript` only contain as text."""
+    """Return the controls of a form in document order."""
     root = form.getroottree().getroot()
     # Scanning the whole document for each of many forms is slow, and few forms have controls outside of them.
-    scope = root if "id" in form.attrib and _CONTROLS_NAMING_FORM(root, form=form.get("id")) else form
-    controls = [control for control in scope.iter(*CONTROL_TAGS) if form_owner(control) is form]
-    if next(scope.iter("template", "noscript"), None) is None:
-        return controls
-    return [control for control in controls if next(control.iterancestors("template", "noscript"), None) is None]
+    is_wide = FORM_OWNER in form.attrib or ("id" in form.attrib and _CONTROLS_NAMING_FORM(root, form=form.get("id")))
+    scope = root if is_wide else form
+    return [control for control in scope.iter(*CONTROL_TAGS) if form_owner(control) is form]
 
 
 def radio_group(radio: HtmlElement) -> list[HtmlElement]:

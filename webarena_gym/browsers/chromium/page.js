@@ -33,6 +33,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const WITHOUT_BOX = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
     "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
   const CONTROLS = new Set(["a", "button", "input", "select", "textarea", "summary"]);
+  const LISTED = new Set(["button", "fieldset", "input", "object", "output", "select", "textarea"]);
   // Events that make an element interactive regardless of its tag.
   const MOUSE_EVENTS = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop",
     ...(strict ? ["mouseenter", "mouseover", "pointerenter", "contextmenu"] : [])];
@@ -42,7 +43,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     ...ROLES.map((role) => `[role=${role}]`)].join();
   const elements = [];
   const parts = [];
-  const text = (value) => parts.push(value.replace(INVALID_XML, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
+  const text = (value) => parts.push(value.replaceAll("\f", " ").replace(INVALID_XML, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
   const attribute = (name, value) =>
     parts.push(" ", name, '="', value.replace(INVALID_XML, "").replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
 
@@ -149,9 +150,20 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       || (isPointed(element) && !isPointed(element.parentElement));  // the cursor style is inherited
   };
 
+  // Forms that own controls outside of them, which begin between table rows or were closed too early, with their numbers.
+  const FORM_OWNER = "data-form-owner";
+  const strayForm = (control) => (control.hasAttribute("form") || control.form === control.closest("form") ? null : control.form);
+  const owners = new Map();
+  for (const control of document.forms.length ? document.querySelectorAll([...LISTED].join()) : []) {
+    const form = strayForm(control);
+    if (form && !owners.has(form)) owners.set(form, String(owners.size));
+  }
+
   const state = (element, tag) => {
     const names = new Map();
-    for (const {name, value} of element.attributes) if (ATTRIBUTE_NAME.test(name)) names.set(name, value);
+    for (const {name, value} of element.attributes) if (ATTRIBUTE_NAME.test(name) && name !== FORM_OWNER) names.set(name, value);
+    const owner = owners.get(tag === "form" ? element : LISTED.has(tag) ? strayForm(element) : null);
+    if (owner) names.set(FORM_OWNER, owner);
     const flag = (name, on) => { names.delete(name); if (on) names.set(name, ""); };
     if (tag === "input") {
       const type = element.type;

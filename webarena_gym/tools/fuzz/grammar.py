@@ -4,6 +4,7 @@ A case is a function of its seed. Its page is a tree of nodes, so that a case th
 parsing: each reduction removes a node, a pair of tags, an attribute, a cookie, a redirect or an action.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from random import Random
@@ -76,6 +77,14 @@ def reductions(case: Case) -> Iterator[Case]:
         yield case._replace(page=page)
 
 
+def nodes(page: Node) -> Iterator[Node]:
+    """Yield a node and all nodes in it."""
+    yield page
+    for child in page.children:
+        if isinstance(child, Node):
+            yield from nodes(child)
+
+
 def shape(page: Node) -> frozenset[str]:
     """Return the tags, types and attribute names of a page: what its difference depends on after all else was removed.
 
@@ -83,10 +92,8 @@ def shape(page: Node) -> frozenset[str]:
     ['input', 'input min', 'input type=date', 'p']
     """
     parts = set()
-    nodes = [page]
-    while nodes:
-        node = nodes.pop()
-        nodes += [child for child in node.children if isinstance(child, Node)]
+    for node in nodes(page):
+        parts |= {tag for child in node.children if isinstance(child, str) for tag in _TAGS.findall(child)}
         if node.tag:
             parts |= {node.tag, *(f"{node.tag} {name}" for name, _ in node.attributes if name not in {"id", "type"})}
             parts |= {f"{node.tag} type={value}" for name, value in node.attributes if name == "type"}
@@ -121,6 +128,7 @@ def _smaller(node: Node) -> Iterator[Node]:
         yield node._replace(end=f"</{node.tag}>")
 
 
+_TAGS = re.compile(r"</?[a-z]\w*")  # of markup in a string
 _DATES = ("2024-02-29", "2024-02-30", "0000-01-01", "12345-06-07", "2024-2-3", "03/04/2024")
 _TIMES = ("15:07", "15:07:00", "15:07:30", "15:07:30.5", "15:07:30.1234", "24:00", "9:05")
 _NUMBERS = ("5", "+5", "5.", ".5", "-0", "1e2", "1E+2", "1,234", "abc", "19.99", "500", "-7", "007", " 5 ", "1e400", "Infinity")

@@ -34,7 +34,7 @@ ASPECTS = ("error", "requests", "tabs", "elements", "focus", "text", "message", 
 """The parts of a state that are compared after each action, the most important first."""
 _COMPARED = (*dom.CONTROL_TAGS, "a", "area", "summary", "details", "dialog", "label")
 _HEADERS = ("Content-Type", "Cookie", "Origin", "Referer")
-_BOUNDARY = re.compile(rb"-{4,}[A-Za-z0-9]+")
+_BOUNDARY = re.compile(rb"(?<!-)-{4,}+[A-Za-z0-9]++")
 
 
 class Difference(NamedTuple):
@@ -107,7 +107,7 @@ class CaseSite:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path, query = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace"), environ["QUERY_STRING"]
-        if path in {"/favicon.ico", "/frame", "/img"}:  # only Chromium asks for these
+        if path in {"/favicon.ico", "/frame", "/img", "/ping"}:  # only Chromium asks for these
             start_response("200 OK", [("Content-Type", "text/plain")])
             return [b"inside"]
         is_home = path == "/" and environ["HTTP_HOST"] == HOSTS[0] and not query and environ["REQUEST_METHOD"] == "GET"
