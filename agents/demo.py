@@ -1,6 +1,6 @@
 """`make demo`: train a small web agent from scratch in a few minutes and write a report.
 
-A pointing network learns the tasks of the shop by behaviour cloning (BC) from one reference solution of each template. M-GRPO, multi-turn
+A pointer network learns the tasks of the shop by behaviour cloning (BC) from one reference solution of each template. M-GRPO, multi-turn
 GRPO, then fine-tunes it on its own episodes. Both agents are evaluated on tasks of the same templates in held-out worlds, and compared
 task by task.
 

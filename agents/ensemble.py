@@ -1,6 +1,6 @@
 """Combine trained agents in an ensemble: `python -m agents.ensemble --members A B C --out runs/ensemble --weights fitted`.
 
-`python -m agents.evaluate --policy runs/ensemble` evaluates it. An ensemble of pointing networks averages the probabilities of choices.
+`python -m agents.evaluate --policy runs/ensemble` evaluates it. An ensemble of pointer networks averages the probabilities of choices.
 Other agents vote on actions.
 """
 

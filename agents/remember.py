@@ -1,4 +1,4 @@
-"""Add a memory of steps to a pointing network: `python -m agents.remember --model RUN --out FOLDER`.
+"""Add a memory of steps to a pointer network: `python -m agents.remember --model RUN --out FOLDER`.
 
 The network plays training tasks, or `--episodes` names files of `agents.evaluate --save`. The steps of successful episodes are stored, and
 the network is trained to read them. The folder is used like any run: `python -m agents.train_rl --model FOLDER`.
@@ -30,7 +30,7 @@ def remember(args: RememberSettings) -> dict[str, float]:
     If the folder contains a summary, it is returned, and nothing is written.
 
     Raises:
-        ValueError: The model is not a pointing network.
+        ValueError: The model is not a pointer network.
 
     """
     if (args.out / _SUMMARY_FILE).is_file():

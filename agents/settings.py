@@ -199,7 +199,7 @@ class RunSettings(TaskSettings):
     save_every: MayChange[int] = 10
     """updates between checkpoints"""
     threads: MayChange[int] = 0
-    """CPU threads for training; 0: torch's default, or one for a pointing network"""
+    """CPU threads for training; 0: torch's default, or one for a pointer network"""
     seed: int = 0
     """random seed of weights, tasks, sampling and order"""
 

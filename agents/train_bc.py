@@ -1,6 +1,6 @@
 """Train a model by behaviour cloning of the expert. Run `python -m agents.train_bc --help`.
 
-`--model pointer` trains a pointing network instead of a language model, with other options
+`--model pointer` trains a pointer network instead of a language model, with other options
 (`agents.training.pointer_cloning`).
 """
 

@@ -25,7 +25,7 @@ from webarena_gym.tasks import Task
 
 
 def make_settings(method: str = "grpo", /, **options: Any) -> Any:
-    """Create the settings of a method from options by name. A pointing network's agent record takes precedence over defaults.
+    """Create the settings of a method from options by name. A pointer network's agent record takes precedence over defaults.
 
     Raises ValueError for an unknown method or option.
     """

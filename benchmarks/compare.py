@@ -323,9 +323,9 @@ def recovery(run: Comparison, seed: int) -> Iterator[playing.AgentResult]:
 
 
 def forced_first_steps(tasks: Sequence[Task], agent: Mapping[str, Any]) -> dict[str, list[Step]]:
-    """Return for each task some of the expert's steps and a wrong one, as steps of a pointing network.
+    """Return for each task some of the expert's steps and a wrong one, as steps of a pointer network.
 
-    Tasks without a wrong step that can be undone are omitted, and tasks in which a pointing network cannot take these steps. Equal tasks
+    Tasks without a wrong step that can be undone are omitted, and tasks in which a pointer network cannot take these steps. Equal tasks
     have equal steps.
     """
     first_steps, dialect = {}, DIALECTS["webrl"].naming_by("id")

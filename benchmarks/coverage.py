@@ -1,4 +1,4 @@
-"""Coverage of the expert's solutions by a pointing policy, by template: `python -m benchmarks.coverage --json`.
+"""Coverage of the expert's solutions by a pointer policy, by template: `python -m benchmarks.coverage --json`.
 
 A task is covered where every action of its solution is among the choices that the policy is offered.
 """
@@ -19,7 +19,7 @@ from webarena_gym import tasks as task_suite
 
 @dataclass(frozen=True, kw_only=True)
 class CoverageSettings(EnvSettings):
-    """Play the expert, and look for each of its actions among the choices of a pointing policy."""
+    """Play the expert, and look for each of its actions among the choices of a pointer policy."""
 
     splits: tuple[str, ...] = ("train", "validation", "test")
     """parts of the suite: train, validation, test"""

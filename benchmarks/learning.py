@@ -78,7 +78,7 @@ class LearningSettings(TrainingSettings, Recipe):  # type: ignore[misc] - made f
     out: NewFolder = Path("runs/learning")
     """folder of all runs"""
     cloned: tuple[PresentFolder, ...] = ()
-    """fine-tune these agents instead of pointing networks trained by BC; they may be language models"""
+    """fine-tune these agents instead of pointer networks trained by BC; they may be language models"""
     clones: int = 3
     """number of BC agents, each with demonstrations in other worlds"""
     seeds: tuple[int, ...] = (0, 1, 2)

@@ -1,4 +1,4 @@
-"""The speed of a pointing policy: `python -m benchmarks.pointing --model runs/p --processes 1 4 --json`.
+"""The speed of a pointer policy: `python -m benchmarks.pointing --model runs/p --processes 1 4 --json`.
 
 The first part plays groups of sampled episodes in one process. "rollouts_per_cpu_s" includes the envs; "replies_per_cpu_s" counts only the
 policy with its features. The second part plays a stream of such groups in several processes, and counts rollouts per second of wall time

@@ -319,7 +319,7 @@ FEW = [
 KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 
 
-@pytest.mark.parametrize("kind", ["pointing networks", pytest.param("a language model", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["pointer networks", pytest.param("a language model", marks=pytest.mark.slow)])
 def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
     torch.set_num_threads(1)
     own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]
@@ -329,7 +329,7 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
     arguments = [*FEW, *own, "--out", str(tmp_path / "runs")]
     learning.main(arguments)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    clones = 2 if kind == "pointing networks" else 1
+    clones = 2 if kind == "pointer networks" else 1
     assert (result["n"], result["clones"], result["seeds"], result["expert"]) == (2, clones, 2, 1.0)
     assert len(result["bc_of_seeds"]) == 2 * clones
     assert len(result["lift_of_seeds"]) == 2 * clones

@@ -63,7 +63,7 @@ def test_values_do_not_depend_on_how_texts_are_packed(model, tokens_per_pass):
 
 
 def seen(count, seed):
-    """States of a pointing network's episodes, and whether the page holds the goal's last word."""
+    """States of a pointer network's episodes, and whether the page holds the goal's last word."""
     rng = random.Random(seed)
     found, outcomes = [], []
     for number in range(count):

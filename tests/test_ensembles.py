@@ -1,4 +1,4 @@
-"""Ensembles: the choices of pointing networks are averaged, other agents vote, and weights follow from what was measured."""
+"""Ensembles: the choices of pointer networks are averaged, other agents vote, and weights follow from what was measured."""
 
 import itertools
 import json
@@ -157,7 +157,7 @@ def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
         Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
     (other / "agent.json").write_text(json.dumps(agent_record(members[0])), encoding="utf-8")
     Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
-    with pytest.raises(ValueError, match="mixes the pointing network"):
+    with pytest.raises(ValueError, match="mixes the pointer network"):
         create_policy(EvaluationSettings(policy=str(tmp_path / "bad")))
     (tmp_path / "bad" / "ensemble.json").write_text("{}", encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"ensemble.json is not a valid ensemble"):

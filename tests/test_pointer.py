@@ -1,4 +1,4 @@
-"""The pointing policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
+"""The pointer policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
 
 import dataclasses
 import math
@@ -173,7 +173,7 @@ def test_only_what_a_pointing_policy_replied_is_recalled():
     first, *rest = trajectory.steps
     for places in ((), (*first.response_ids, 0), (10**6, *first.response_ids[1:])):
         steps = (dataclasses.replace(first, response_ids=places), *rest)
-        with pytest.raises(ValueError, match=r"step 0 of the episode was not produced by a pointing policy"):
+        with pytest.raises(ValueError, match=r"step 0 of the episode was not produced by a pointer policy"):
             trajectory_choices(Reader(), dataclasses.replace(trajectory, steps=steps))
 
 

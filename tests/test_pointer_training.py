@@ -1,4 +1,4 @@
-"""Training of pointing networks: cloning, M-GRPO, resuming, several processes. Few tasks of two templates, of the real sites."""
+"""Training of pointer networks: cloning, M-GRPO, resuming, several processes. Few tasks of two templates, of the real sites."""
 
 import multiprocessing
 import threading
@@ -164,7 +164,7 @@ def test_a_run_is_known_as_a_pointing_network(run):
     assert is_pointer(run)
     assert is_pointer(checkpoints(run)[-1].path)
     assert is_small(run)
-    with pytest.raises(CheckpointError, match="contains a pointing network; expected a language model"):
+    with pytest.raises(CheckpointError, match="contains a pointer network; expected a language model"):
         load_model(run)
     assert agent_record(run)["elements"] == policy_defaults(str(run))["elements"] == "id"
     options = vars(train_rl.make_settings("grpo", model=str(run), out="out"))

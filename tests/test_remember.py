@@ -202,7 +202,7 @@ def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  #
 
 
 def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, experts, tmp_path):  # noqa: F811 - the fixture
-    with pytest.raises(ValueError, match="not a pointing network"):
+    with pytest.raises(ValueError, match="not a pointer network"):
         command.remember(RememberSettings(model=tmp_path, out=tmp_path / "out", episodes=(experts,)))
     failed = Trajectory("t/1", "Goal", (Step("page", "go_backward()"),), 0.0, "exited")
     write_trajectories(tmp_path / "failed.jsonl", [failed])

@@ -1,4 +1,4 @@
-"""Workflows: induced from successes without their names, found for goals that are alike, and given to chat models and pointing networks."""
+"""Workflows: induced from successes without their names, found for goals that are alike, and given to chat models and pointer networks."""
 
 from dataclasses import replace
 
@@ -168,5 +168,5 @@ def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path
 
 def test_a_memory_is_for_chat_models_and_pointing_networks(tmp_path):
     workflows.WorkflowMemory().save(tmp_path / "memory.json")
-    with pytest.raises(ValueError, match="expected a chat model or pointing networks"):
+    with pytest.raises(ValueError, match="expected a chat model or pointer networks"):
         evaluate_policy(EvaluationSettings(policy="expert", memory=tmp_path / "memory.json"), task_suite.load("validation")[:1])

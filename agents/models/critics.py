@@ -202,7 +202,7 @@ class WordsValueNetwork:
 
 @dataclass(frozen=True)
 class PointerCritics:
-    """Creates critics of a pointing network and their states, which are words of the goal, the page and earlier replies."""
+    """Creates critics of a pointer network and their states, which are words of the goal, the page and earlier replies."""
 
     _seed: int
 

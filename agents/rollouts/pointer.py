@@ -1,4 +1,4 @@
-"""The pointing policy: for each question of a session, the network scores the candidates and one is sampled."""
+"""The pointer policy: for each question of a session, the network scores the candidates and one is sampled."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ class _PendingReply:
 
 @dataclass
 class PointerPolicy:
-    """A pointing network as a policy. At temperature 0 it selects the best candidate of each question.
+    """A pointer network as a policy. At temperature 0 it selects the best candidate of each question.
 
     The `response_ids` of a reply are the indices of the chosen candidates. Its `prompt_ids` are a digest of the goal, the pages and the
     earlier replies. `generated_tokens` counts the choices.

@@ -1,6 +1,6 @@
 """Behaviour cloning of a language model from the expert's demonstrations. Run `python -m agents.train_bc --help`.
 
-With `--model pointer`, `agents.training.pointer_cloning` trains a pointing network, with other options. There is no validation during
+With `--model pointer`, `agents.training.pointer_cloning` trains a pointer network, with other options. There is no validation during
 training (`agents.evaluate` plays whole episodes), and only one device is used.
 """
 

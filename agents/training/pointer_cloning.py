@@ -1,4 +1,4 @@
-"""Behaviour cloning of a pointing network: `python -m agents.train_bc --model pointer`.
+"""Behaviour cloning of a pointer network: `python -m agents.train_bc --model pointer`.
 
 Each expert action is converted to decisions among the candidates of its page, and the network is trained to predict them.
 """
@@ -148,7 +148,7 @@ def collect(
 
 
 def choices(goal: str, steps: Sequence[ExpertStep]) -> list[tuple[int, ...]] | None:
-    """Return the choices of a pointing network that reproduce each of these first steps of an episode, or None if it cannot."""
+    """Return the choices of a pointer network that reproduce each of these first steps of an episode, or None if it cannot."""
     session, step_choices = Session(Reader(), goal), list[tuple[int, ...]]()
     for step in steps:
         decisions, is_reproduced = expert_decisions(session, step.page, step.action, has_error=step.has_error)

@@ -1,4 +1,4 @@
-"""Training interface of pointing networks: the policy, the log-probabilities of choices, and the fit of a memory of steps."""
+"""Training interface of pointer networks: the policy, the log-probabilities of choices, and the fit of a memory of steps."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ ReadExample = tuple[Question, int, Tensor]
 
 
 class PointingNetwork:
-    """A pointing network in training, on the CPUs of one machine. The tokens of a reply are its choices.
+    """A pointer network in training, on the CPUs of one machine. The tokens of a reply are its choices.
 
     The questions of an episode are recreated from its steps, with the reader of this process's policy.
     """
@@ -53,7 +53,7 @@ class PointingNetwork:
     def check(settings: TrainSettings) -> None:
         """Raise ValueError for options that only language models support."""
         if settings.elements != "id":
-            raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointing network")
+            raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointer network")
         for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster", "distilled"):
             if value := getattr(settings, name, None):
                 raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
@@ -104,11 +104,11 @@ def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str
         The number of stored steps, the number of successes, and the last loss of the read.
 
     Raises:
-        ValueError: There is no successful step, or the model is not a pointing network.
+        ValueError: There is no successful step, or the model is not a pointer network.
 
     """
     if not is_pointer(args.model):
-        raise ValueError(f"{args.model} is not a pointing network; expected a run of agents.train_bc --model pointer")
+        raise ValueError(f"{args.model} is not a pointer network; expected a run of agents.train_bc --model pointer")
     torch.set_num_threads(THREADS)
     torch.manual_seed(args.seed)
     network, vocabulary = load_pointer(args.model)

@@ -86,7 +86,7 @@ OF_LANGUAGE_MODELS: Mapping[str, Any] = {
     "group_size": 16, "epochs": 1, "minibatches": 1, "learning_rate": 3e-4, "average": 0.0, "replayed": 0,
     "groups_remembered": 2, "old_logprobs": "sampled",
 }  # fmt: skip
-"""Defaults for language models that differ from those for pointing networks."""
+"""Defaults for language models that differ from those for pointer networks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     trainer: ClassVar[str]
     """the method's class, in the form of `pkgutil.resolve_name`"""
     model: str
-    """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
+    """a model folder, a run of train_bc (of a language model or a pointer network), or a Hugging Face name"""
     cpu_minutes: MayChange[float] = 0.0
     """length of the training in minutes of CPU time of all processes; 0: use `minutes` or `updates`"""
     env_steps: MayChange[int] = 0
@@ -188,7 +188,7 @@ class GRPOSettings(ClippedSettings):
 
     With --processes 1, equal runs end with bit-identical parameters, even if one was interrupted.
 
-    Some defaults depend on the model. Without `--model`, the help shows those of pointing networks. `--model RUN --help` shows those of RUN,
+    Some defaults depend on the model. Without `--model`, the help shows those of pointer networks. `--model RUN --help` shows those of RUN,
     and the options of language models if it is one. `--overlap --help` or `--cluster local --help` show the options of asynchronous and
     distributed rollouts.
     """
@@ -357,7 +357,7 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
     """Improve a model by tree search and preference optimization. The same command resumes an interrupted run after its last iteration."""
 
     model: str
-    """a model folder or a run, of a language model or a pointing network"""
+    """a model folder or a run, of a language model or a pointer network"""
     out: MayChange[NewFolder]
     """folder of the run: checkpoints, metrics"""
     iterations: MayChange[int] = 3
@@ -365,7 +365,7 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
     tasks_per_iteration: int = 128
     """tasks to search in an iteration"""
     threads: MayChange[int] = 0
-    """CPU threads; 0: torch's default, or one for a pointing network"""
+    """CPU threads; 0: torch's default, or one for a pointer network"""
     seed: int = 0
     """random seed of tasks, sampling and the order of pairs"""
     budget: int = 60
@@ -392,7 +392,7 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class CloningSettings(SplitSettings, RunSettings):
-    """Settings of behaviour cloning, for language models and pointing networks."""
+    """Settings of behaviour cloning, for language models and pointer networks."""
 
     save_every: MayChange[int] = 200
     """updates between checkpoints"""
@@ -414,7 +414,7 @@ class BCSettings(PassSettings, CloningSettings):
     """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint."""
 
     model: str = SMALL
-    """"small" creates a new model and tokenizer, "pointer" a pointing network, which has other options; otherwise a Hugging Face name or
+    """"small" creates a new model and tokenizer, "pointer" a pointer network, which has other options; otherwise a Hugging Face name or
     folder"""
     updates: MayChange[int] = 2000
     """length of the training in updates, unless `minutes` is set; 0 saves a new, untrained model"""
@@ -477,13 +477,13 @@ class BCSettings(PassSettings, CloningSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PointerBCSettings(CloningSettings):
-    """Train a pointing network by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint.
+    """Train a pointer network by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint.
 
     The network is not a language model: it selects among the possible actions on a page, and composes texts from pieces of pages and goal.
     """
 
     model: Literal["pointer"] = "pointer"
-    """a pointing network"""
+    """a pointer network"""
     begin_with: MayChange[PresentFolder | None] = None
     """a run or folder of the initial network, which sets the size and the vocabulary; by default a new network"""
     updates: MayChange[int] = 600
@@ -526,17 +526,17 @@ class PointerBCSettings(CloningSettings):
         if self.detours and self.mistakes:
             raise ValueError(f"detours={self.detours} and mistakes={self.mistakes}; expected 0 for one of them")
         if self.elements != "id":
-            raise ValueError(f"elements={self.elements!r}; expected 'id' with a pointing network")
+            raise ValueError(f"elements={self.elements!r}; expected 'id' with a pointer network")
         if self.dagger and self.begin_with is None:
             raise ValueError(f"dagger is {self.dagger} and begin_with is not set; expected the network that plays the episodes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RememberSettings(TrainingWorlds):
-    """Add a memory of steps of successful episodes to a pointing network, or explore the sites and store the effects of labels."""
+    """Add a memory of steps of successful episodes to a pointer network, or explore the sites and store the effects of labels."""
 
     model: PresentFolder
-    """a run of a pointing network, or its folder"""
+    """a run of a pointer network, or its folder"""
     out: NewFolder
     """folder of the network with memory"""
     episodes: tuple[PresentFile, ...] = ()

@@ -1,4 +1,4 @@
-"""Sessions: the decoding of a pointing policy's actions as a sequence of questions with candidates.
+"""Sessions: the decoding of a pointer policy's actions as a sequence of questions with candidates.
 
 A session asks one question for the action, and two for each piece of the action's text, if it has one. The policy answers with samples from
 its network. `expert_decisions` answers with an expert's action, so that demonstrations have the same candidates as rollouts.
@@ -357,7 +357,7 @@ def replay_steps(session: Session, steps: Sequence[Step]) -> list[list[Choice]]:
             except StopIteration:
                 question = None
         if question is not None or len(choices) != len(step.response_ids):
-            raise ValueError(f"step {number} of the episode was not produced by a pointing policy: {step.reply!r}")
+            raise ValueError(f"step {number} of the episode was not produced by a pointer policy: {step.reply!r}")
         choices_by_step.append(choices)
         has_error = bool(step.action_error)
     return choices_by_step

@@ -1,4 +1,4 @@
-"""The pointing network, which scores each candidate of a question by its texts, its numbers and its context.
+"""The pointer network, which scores each candidate of a question by its texts, its numbers and its context.
 
 This module also contains its vocabulary, batches of choices, checkpoint loading, and ensembles of networks.
 """
@@ -341,7 +341,7 @@ def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
 
 
 class PointerEnsemble(nn.Module):
-    """An ensemble of pointing networks, whose scores are the logarithm of their weighted mean probabilities.
+    """An ensemble of pointer networks, whose scores are the logarithm of their weighted mean probabilities.
 
     All networks score the same candidates, so their probabilities can be averaged ("Boltzmann addition" in LLM-Ens, arXiv 2505.15306).
 

@@ -191,7 +191,7 @@ function percent(probability) {
   return `${(100 * probability).toFixed(probability < 0.01 ? 1 : 0)} %`;
 }
 
-// The sampled tokens of a reply, or the choices of a pointing network: each by its probability, the stronger the colour the less likely.
+// The sampled tokens of a reply, or the choices of a pointer network: each by its probability, the stronger the colour the less likely.
 // Where their texts are known these are shown, else the probabilities in %.
 function tokensOf(logprobs, texts) {
   const mean = logprobs.reduce((sum, value) => sum + value, 0) / logprobs.length;
