@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import product
+from urllib.parse import urlencode
 
 import pytest
 
@@ -12,6 +13,7 @@ from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.forms import check_key_effect, choice_by_key
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, BrowserError
+from webarena_gym.observation import observe
 
 pytestmark = pytest.mark.usefixtures("one_chromium")
 
@@ -66,6 +68,8 @@ def marked(browser, tag="option"):
     return [each.get("id") or each.text for each in browser.page().root.iter(tag) if state in each.attrib]
 
 
+XHTML_DOCTYPE = '<?xml version="1.0" encoding="iso-8859-1"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">'
+XHTML = '{}<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en"><head><title>T</title></head><body>{}</body></html>'
 LINKS = {
     "relative": "http://site.test/sub/page?x=1", "nested": "http://site.test/plain", "inner": "http://site.test/plain",
     "self": "http://site.test/plain", "other": "http://other.site.test/echo",
@@ -265,6 +269,37 @@ class TestNetwork:
         assert browser.page().url == HOME + "empty"
         open_page(browser, "/missing")
         assert browser.page().title == "Not found"
+
+    @pytest.mark.parametrize("media_type", ["text/html", "application/xhtml+xml"])
+    @pytest.mark.parametrize("doctype", ["", "<!DOCTYPE html>", XHTML_DOCTYPE])
+    def test_xhtml_pages_have_controls(self, browser, media_type, doctype):
+        blank = "&nbsp;" if "DTD" in doctype else "&#160;"  # an XML parser knows the names of a DTD only
+        sign = '<a href="/plain"><svg xmlns="http://www.w3.org/2000/svg"><title>Sign</title></svg></a>'
+        fields = '<input id="name" name="name"/><textarea name="more">t</textarea><input id="go" type="submit" value="Go"/>'
+        page = XHTML.format(doctype, f'{sign}<p>a{blank}b</p><form action="/echo"><p>{fields}</p></form>')
+        browser.goto(HOME + f"raw?{urlencode({'type': media_type, 'body': page})}")
+        found = observe(browser.page(), elements="label").text.splitlines()[1:]
+        assert found == [
+            "<a>Sign</a>",
+            "a b",
+            '<input label="name">',
+            '<textarea label="more">t</textarea> <button>Go</button>',
+        ]
+        type_text(browser, "name", "Ann")
+        click(browser, "go")
+        assert sent(browser) == {"name": ["Ann"], "more": ["t"]}
+
+    @pytest.mark.parametrize(("body", "problem"), [
+        ("<p>a</p><p><b></p>", "error on line 1 at column 111: Opening and ending tag mismatch: b line 1 and p"),
+        ("<p>a</p>&amp &lt;", "error on line 1 at column 105: EntityRef: expecting ';'"),
+        ("<p>a</p>&x;", "error on line 1 at column 104: Entity 'x' not defined"),
+    ])  # fmt: skip
+    def test_xhtml_with_an_error_shows_its_beginning_and_the_parsers_message(self, browser, body, problem):
+        page = XHTML.format("", f"{body}<p>after</p>")
+        browser.goto(HOME + f"raw?{urlencode({'type': 'application/xhtml+xml', 'body': page})}")
+        before, after = "This page contains the following errors:", "Below is a rendering of the page up to the first error."
+        found = observe(browser.page()).text.splitlines()[1:]
+        assert found == [f"<h3>{before}</h3>", problem, f"<h3>{after}</h3>", "a"], "the first error is the end"
 
 
 class TestForms:

@@ -11,9 +11,10 @@ from email.message import Message
 from html import escape
 from ipaddress import IPv6Address
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+from lxml import etree
 from lxml.html import HTMLParser, document_fromstring
 
 from webarena_gym.browsers.cookies import NOW, CookieJar, parse_cookie_date
@@ -223,7 +224,12 @@ def referrer_for(source: str, target: str, policy: str = "") -> str:
 BLANK_PAGE = b"<html><head></head><body></body></html>"
 _META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
 _HEADER_CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
-_HTML_TYPES = frozenset(("", "text/html", "application/xhtml+xml"))
+_XHTML_TYPE = "application/xhtml+xml"
+_HTML_TYPES = frozenset(("", "text/html", _XHTML_TYPE))
+_BEFORE_ERROR, _AFTER_ERROR = (
+    "This page contains the following errors:",
+    "Below is a rendering of the page up to the first error.",
+)
 _TEXT_TYPE = re.compile(r"text/.+|application/(json|javascript|xml)|.+\+(json|xml)")
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _LATIN_1 = frozenset(("iso-8859-1", "iso8859-1", "latin1", "latin-1", "ascii", "us-ascii"))
@@ -247,6 +253,8 @@ def render_response(response: Response) -> bytes:
         )
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
+        if media_type == _XHTML_TYPE:
+            html = _xhtml_to_html(html)
         if "<script" in html and _has_no_content(html):
             html += f"<p>Browser: {NEEDS_SCRIPTS}</p>"
         # The parser drops what follows </html>; a browser shows it.
@@ -257,6 +265,38 @@ def render_response(response: Response) -> bytes:
         text = escape(_decode(response.body, content_type), quote=False)
         return f"<html><head></head><body><pre>{text}</pre></body></html>".encode()
     return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes")
+
+
+def _xhtml_to_html(text: str) -> str:
+    """Return an XHTML page as HTML. A page with an error shows Chromium's message, and what precedes the error."""
+    problem = ""
+    try:
+        root = etree.fromstring(text.encode(), _xml_parser())
+    except etree.XMLSyntaxError as error:
+        line, column = error.position
+        lines = text.splitlines(keepends=True)
+        beginning = "".join([*lines[: line - 1], *(part[: column - 1] for part in lines[line - 1 : line])])
+        root = etree.fromstring(beginning.encode() or b"<html/>", _xml_parser(recover=True))
+        problem = f"error on line {line} at column {column}: {str(error.msg).rpartition(', line ')[0]}"
+    if root is None:
+        root = etree.Element("html")
+    for element in root.iter(etree.Element):
+        element.tag = etree.QName(element).localname
+    etree.cleanup_namespaces(root)
+    if problem:
+        body = next(root.iter("body"), root)
+        message = etree.Element("parsererror")
+        for tag, content in zip(("h3", "div", "h3"), (_BEFORE_ERROR, problem, _AFTER_ERROR), strict=True):
+            etree.SubElement(message, tag).text = content
+        message.tail, body.text = body.text, None
+        body.insert(0, message)
+    return str(etree.tostring(root, encoding="unicode", method="html"))
+
+
+def _xml_parser(*, recover: bool = False) -> etree.XMLParser:
+    """Return a parser that keeps references to named entities, which the HTML parser resolves; to `recover` drops unknown ones."""
+    entities: Any = "internal" if recover else False
+    return etree.XMLParser(encoding="utf-8", recover=recover, resolve_entities=entities, remove_comments=True, remove_pis=True)
 
 
 def _has_no_content(html: str) -> bool:

@@ -161,7 +161,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
 
   const state = (element, tag) => {
     const names = new Map();
-    for (const {name, value} of element.attributes) if (ATTRIBUTE_NAME.test(name) && name !== FORM_OWNER) names.set(name, value);
+    for (const {name, value} of element.attributes)
+      if (ATTRIBUTE_NAME.test(name) && name !== FORM_OWNER && name !== "xmlns") names.set(name, value);  // the XML has no namespaces
     const owner = owners.get(tag === "form" ? element : LISTED.has(tag) ? strayForm(element) : null);
     if (owner) names.set(FORM_OWNER, owner);
     const flag = (name, on) => { names.delete(name); if (on) names.set(name, ""); };
