@@ -1,8 +1,9 @@
-"""What is drawn anew when a file changes: the worlds of the sites whose generator reads it, and no others."""
+"""A changed file rebuilds the worlds of the sites whose generator reads it, and no others; a changed comment rebuilds none."""
 
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,11 @@ PACKAGE = Path(webarena_gym.__file__).parent
 
 
 @pytest.fixture
-def package(tmp_path):
-    """A copy of the sites that can be changed."""
+def package(tmp_path, monkeypatch):
+    """A copy of the sites that can be changed; a file is parsed again if its content has changed."""
+    uncached = world.read_source.__wrapped__
+    cached = cache(lambda file, package, _: uncached(file, package))
+    monkeypatch.setattr(world, "read_source", lambda file, package: cached(file, package, file.read_bytes()))
     copy = tmp_path / "webarena_gym"
     shutil.copytree(PACKAGE / "sites", copy / "sites", ignore=shutil.ignore_patterns("__pycache__"))
     for file in PACKAGE.glob("*.py"):
@@ -25,12 +29,11 @@ def package(tmp_path):
 
 
 def digests(package):
-    world.references.cache_clear()
     return {name: world.digest(name, package) for name in DATABASES}
 
 
 def changed(package, path, addition, before):
-    """Return the databases whose key another ending of a file changes, and leave the file as it was."""
+    """Return the databases whose digest changes when text is appended to a file, and restore the file."""
     file = package / "sites" / path
     content = file.read_text(encoding="utf-8")
     file.write_text(content + addition, encoding="utf-8")
@@ -44,14 +47,62 @@ def test_a_change_of_what_a_generator_reads_or_begins_to_import_changes_its_key_
     assert len(set(digests(package).values())) == len(DATABASES)
     before = digests(package)
     for path, names in CHANGES.items():
-        assert changed(package, path, "\n" if names else "\n# a comment\n", before) == names, path
+        assert changed(package, path, "\nADDED = 1\n" if path.endswith(".py") else "\n", before) == names, path
+    modules = list((package / "sites").rglob("*.py"))
+    for module in modules:
+        with module.open("a", encoding="utf-8") as file:
+            file.write('\n\n# a comment\n"""A docstring."""\n')
+    assert len(modules) > 50
     assert digests(package) == before
     seed, view = (package / "sites" / "gitlab" / name for name in ("world.py", "views/items.py"))
-    world.references.cache_clear()
     with seed.open("a", encoding="utf-8") as file:
         file.write("\nfrom webarena_gym.sites.gitlab.views import items\n")
     assert view in world.sources("gitlab", package)
-    assert changed(package, "gitlab/views/items.py", "\n# a comment\n", digests(package)) == {"gitlab"}
+    assert changed(package, "gitlab/views/items.py", "\nADDED = 1\n", digests(package)) == {"gitlab"}
+
+
+PLAIN = 'LINE = "a # b"\nTEXT = f"""x\n# {LINE}\n\n  \ny"""\n\n\nclass Pair:\n    size: int = 1\n\n    def total(self):\n        return self.size\n'
+WORDED = '''#!/usr/bin/env python
+"""A module.
+
+# of two paragraphs: größer
+"""
+LINE = "a # b"  # a comment: ü
+TEXT = f"""x
+# {LINE}
+
+~~
+y"""  # after a string
+class Pair:
+    """A docstring.   """
+
+    # two comments
+    # in a row
+    size: int = 1
+    "Docstring of an attribute"; """of two strings"""
+
+    def total(self):~~
+        r"""Return
+        the total."""  # and a comment
+
+
+        return self.size'''.replace("~", " ")
+
+
+def test_comments_docstrings_and_empty_lines_do_not_count(tmp_path):
+    def content(text):
+        (tmp_path / "module.py").write_bytes(text.encode())
+        world.read_source.cache_clear()
+        return world.read_source(tmp_path / "module.py", tmp_path).content.replace(b"    ;\n", b"")
+
+    assert content(WORDED) == content(PLAIN) == content(PLAIN.replace("\n", "\r\n"))
+    assert content(content(PLAIN).decode()) == content(PLAIN)
+    changes = (
+        ("a # b", "a # c"), ("# {LINE}", "{LINE}"), ("\n\n  ", "\n  "), ("  \ny", "\ny"), ("y", "z"), ("1", "2"), ("self", "it"),
+        ("    def", "def"),
+    )  # fmt: skip
+    for old, new in changes:
+        assert content(PLAIN.replace(old, new)) != content(PLAIN), old
 
 
 PAGES = [
@@ -84,6 +135,7 @@ CHANGES = {
 
 READ = """
 import sys
+from functools import cache
 from pathlib import Path
 from webarena_gym.sites.world import build
 

@@ -2,17 +2,19 @@
 
 A world consists of SQLite files, which are built and read when their site is first requested. An episode works on copies in
 memory, in a large world on an overlay over the files (`Databases`), so a world is never written to. The cache is keyed
-by the generators' sources (`sources`), so a changed generator never reads an old world.
+by the code and data of the generators (`digest`), so a changed generator never reads an old world.
 """
 
 import ast
 import hashlib
+import io
 import os
 import re
 import sqlite3
 import sys
 import tempfile
 import threading
+import tokenize
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -20,7 +22,7 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from webarena_gym.changes import Change
 from webarena_gym.console import Progress
@@ -255,10 +257,13 @@ _FILE_NAME = re.compile(r"[\w-]+\.\w+")
 
 
 def digest(database: str, package: Path = _PACKAGE) -> str:
-    """Return a hash of the sources of a database's generator: 16 hexadecimal digits."""
+    """Return a hash of the code and data of a database's generator: 16 hexadecimal digits.
+
+    Comments, docstrings and empty lines of the code do not count, so that a change of wording does not rebuild worlds.
+    """
     digested = hashlib.sha256()
     for file in sources(database, package):
-        content = file.read_bytes()
+        content = read_source(file, package).content
         digested.update(f"{file.relative_to(package).as_posix()} {len(content)}\n".encode() + content)
     return digested.hexdigest()[:16]
 
@@ -278,16 +283,28 @@ def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
     while new:
         file = new.pop()
         files.add(file)
-        if file.suffix == ".py":
-            new |= references(file, package) - files
+        new |= read_source(file, package).references - files
     return sorted(files)
 
 
+class Source(NamedTuple):
+    """A file that a generator consists of."""
+
+    content: bytes
+    """Bytes of the file; of a Python module without comments, docstrings and empty lines."""
+    references: frozenset[Path]
+    """Files of the package that a module imports or names."""
+
+
 @cache
-def references(file: Path, package: Path) -> frozenset[Path]:
-    """Return the files of the package that a module imports or names."""
+def read_source(file: Path, package: Path) -> Source:
+    """Read a module or data file of a generator. The result is the same with every version of Python."""
+    content = file.read_bytes()
+    if file.suffix != ".py":
+        return Source(content, frozenset())
     files: set[Path] = set()
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    docstrings: list[ast.Constant] = []
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 files.update(_module(f"{node.module}.{alias.name}", package) or _module(node.module, package))
@@ -295,12 +312,36 @@ def references(file: Path, package: Path) -> frozenset[Path]:
             for alias in node.names:
                 files.update(_module(alias.name, package))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            named = file.parent / node.value
-            if _FILE_NAME.fullmatch(node.value) and named.is_file():
-                files.add(named)
+            data = file.parent / node.value
+            if _FILE_NAME.fullmatch(node.value) and data.is_file():
+                files.add(data)
             elif node.value.isidentifier():
-                files.update(named.glob("*.txt"))
-    return frozenset(files)
+                files.update(data.glob("*.txt"))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docstrings.append(node.value)
+    return Source(_without_wording(content, docstrings), frozenset(files))
+
+
+def _without_wording(source: bytes, docstrings: Iterable[ast.Constant]) -> bytes:
+    """Return the code of a module without comments, the given docstrings, empty lines and spaces at the ends of lines.
+
+    Lines of strings that span several lines are kept as they are.
+    """
+    lines = source.splitlines()
+    in_string = [False] * len(lines)  # whether the end of a line is part of a string
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        row, column = token.start
+        if token.type == tokenize.COMMENT:
+            lines[row - 1] = lines[row - 1].decode()[:column].encode()
+        for line in range(row, token.end[0]):
+            in_string[line - 1] = True
+    for docstring in sorted(docstrings, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        first, last = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
+        lines[first] = lines[first][: docstring.col_offset] + lines[last][docstring.end_col_offset :]
+        in_string[first] = in_string[last]
+        del lines[first + 1 : last + 1], in_string[first + 1 : last + 1]
+    code = (line if kept else line.rstrip() for line, kept in zip(lines, in_string, strict=True))
+    return b"\n".join(line for line, kept in zip(code, in_string, strict=True) if line or kept)
 
 
 def _module(name: str, package: Path) -> list[Path]:
