@@ -4,13 +4,13 @@ import gc
 import io
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
-from inspect import isfunction
+from inspect import cleandoc, isfunction
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -22,6 +22,9 @@ from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
 from webarena_gym.options import MAX_STEPS, EnvOptions, option_descriptions
 from webarena_gym.sites.layout import Variation
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -187,21 +190,27 @@ class TaskSettings(TrainingWorlds, EnvSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(TaskSettings):
-    """Tasks, folder, length and checkpoints of a run."""
+class RunFolderSettings(TaskSettings):
+    """Tasks, folder, threads and seed of a run."""
 
     out: MayChange[NewFolder]
     """folder of the run: checkpoints, metrics, TensorBoard"""
+    threads: MayChange[int] = 0
+    """CPU threads for training; 0: torch's default, or one for a pointer network"""
+    seed: int = 0
+    """random seed of weights, tasks, sampling and order"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(RunFolderSettings):
+    """Tasks, folder, length and checkpoints of a run."""
+
     minutes: MayChange[float] = 0.0
     """length of the training in minutes, also for schedules; 0: use `updates`"""
     updates: MayChange[int] = 100
     """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
     save_every: MayChange[int] = 10
     """updates between checkpoints"""
-    threads: MayChange[int] = 0
-    """CPU threads for training; 0: torch's default, or one for a pointer network"""
-    seed: int = 0
-    """random seed of weights, tasks, sampling and order"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -214,21 +223,24 @@ class RunSettings(TaskSettings):
         return update / self.updates if self.updates else 1.0
 
 
-def expect_least(settings: Any, **least: float) -> None:
+def expect_least(settings: object, **least: float) -> None:
     """Raise ValueError if a setting is below its minimum. `least` contains the minima by name."""
     for name, value in least.items():
         if getattr(settings, name) < value:
             raise ValueError(f"{name} is {getattr(settings, name)}; expected at least {value}")
 
 
-def fixed_options(settings: Any) -> dict[str, Any]:
+def fixed_options(settings: "DataclassInstance") -> dict[str, Any]:
     """Return the options that must not change when a run is resumed: all options except those of type `MayChange`."""
     hints = get_type_hints(type(settings), include_extras=True)
     names = [name for name, hint in hints.items() if _MAY_CHANGE not in getattr(hint, "__metadata__", ())]
     return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name in names}
 
 
-def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str) -> S:
+def parse_settings(
+    kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
+    hidden: Collection[str] = (), note: str = "",
+) -> S:  # fmt: skip
     """Parse the command line of `python -m PROGRAM` into settings.
 
     Args:
@@ -236,18 +248,20 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
         arguments: The command line, without the program.
         defaults: Defaults by name, which take precedence over the defaults of the dataclass. Other names are ignored.
         program: Name of the module, for help and errors.
+        hidden: Names of options that the help does not show.
+        note: Text of the help after the description of the settings.
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
 
     """
-    all_fields: Any = fields(kind)  # type: ignore[arg-type]
+    all_fields = fields(kind)  # type: ignore[arg-type]
     values = {item.name: tyro.MISSING for item in all_fields if item.default is MISSING}
     values |= {item.name: defaults[item.name] for item in all_fields if defaults and item.name in defaults}
     box = io.StringIO()
     try:
         if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, values, program)
+            _show_help(kind, values, program, hidden, note)
         else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
@@ -269,11 +283,15 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
         raise
 
 
-def _show_help(kind: type[Any], values: Mapping[str, Any], program: str) -> NoReturn:
+def _show_help(kind: type[S], values: Mapping[str, Any], program: str, hidden: Collection[str], note: str) -> NoReturn:
     """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
     hints = get_type_hints(kind, include_extras=True)
-    ungrouped = [item.name for item in fields(kind) if tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())]
-    help_type: Any = kind
+    ungrouped = [
+        item.name
+        for item in fields(kind)  # type: ignore[arg-type]
+        if item.name not in hidden and tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())
+    ]
+    help_type: type[Any] = kind
     if len(ungrouped) > _MAX_UNGROUPED:
         groups: list[tuple[str, Any, Any]] = []
         for group, (description, field_names) in {
@@ -286,7 +304,9 @@ def _show_help(kind: type[Any], values: Mapping[str, Any], program: str) -> NoRe
                 group_type = _group_type(kind, group, description, names)
                 default = group_type(**{name: values[name] for name in names if name in values})
                 groups.append((group, Annotated[group_type, tyro.conf.OmitArgPrefixes], field(default=default)))
-        help_type = make_dataclass(kind.__name__, groups, frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__})
+        help_type = make_dataclass(
+            kind.__name__, groups, frozen=True, kw_only=True, namespace={"__doc__": cleandoc(kind.__doc__ or "") + note}
+        )
         values = {}
     try:
         tyro.cli(

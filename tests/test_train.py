@@ -21,7 +21,7 @@ from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.settings import METHODS, BCSettings, ReplaySettings, hidden_from_pointing_networks
+from agents.training.settings import METHODS, STREAM_OPTIONS, BCSettings, ReplaySettings, hidden_from_pointing_networks
 from tests import tiny
 from webarena_gym.errors import EvaluationError
 
@@ -293,8 +293,11 @@ def test_every_option_is_explained_some_may_change_and_the_help_shows_at_most_41
         more = {"staleness": 1} if command == "stream" else {}
         made = make_settings(command if command in METHODS else "grpo", model="m", out="out", **more)
         hidden = {"keywords", *(() if command == "language model" else hidden_from_pointing_networks())}
+        hidden |= set() if command == "stream" else STREAM_OPTIONS
     assert options_of(text) >= {"--" + name.replace("_", "-") for name in {*vars(made)} - hidden}
-    assert options_of(text).isdisjoint("--" + name.replace("_", "-") for name in hidden - {"window", "contexts"})
+    assert options_of(text).isdisjoint(
+        "--" + name.replace("_", "-") for name in hidden - {"window", "contexts", "overlap", "cluster"}
+    )
     assert command != "grpo" or len({*vars(made)} - hidden) <= 41
     assert {"minutes", "out", "threads"}.isdisjoint(fixed_options(made))
     assert {"learning_rate", "max_steps", "seed"} <= {*fixed_options(made)}
@@ -312,6 +315,7 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     assert (grpo.advantages, grpo.group_size, grpo.processes) == ("gigpo", 16, 0)
     assert (awr.replay, awr.group_size, awr.minibatches) == (3, 1, 4)
     assert (late.staleness, late.overlap, isinstance(late, trainer.GRPOSettings)) == (2, False, True)
+    assert [settings.is_streamed for settings in seen] == [False, False, True]
 
 
 @pytest.mark.parametrize(("options", "message"), [

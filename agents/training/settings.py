@@ -16,8 +16,8 @@ from agents.settings import (
     PresentFile,
     PresentFolder,
     Processes,
+    RunFolderSettings,
     RunSettings,
-    TaskSettings,
     TrainingWorlds,
     expect_least,
 )
@@ -77,6 +77,74 @@ class LanguageModelSettings(PassSettings, EnvSettings):
         }
 
 
+OldLogprobs = Literal["sampled", "recomputed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings(LanguageModelSettings, RunFolderSettings):
+    """A model that is trained on its own episodes."""
+
+    model: str
+    """a model folder, a run of train_bc (of a language model or a pointer network), or a Hugging Face name"""
+    temperature: float = 1.0
+    """temperature of sampling and of the trained log-probabilities"""
+
+    # Some methods have options of these names.
+
+    @property
+    def old_logprobs(self) -> OldLogprobs:
+        """The log-probabilities of the policy before an update: the sampler's, or the trainer's."""
+        return "sampled"
+
+    @property
+    def kl_weight(self) -> float:
+        """Weight of the KL divergence to the initial model."""
+        return 0.0
+
+    @property
+    def distilled(self) -> float:
+        """Weight of self-distillation."""
+        return 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSettings:
+    """Options of asynchronous and distributed rollouts, which the loop of `agents.cluster.training` uses."""
+
+    staleness: MayChange[int] = 0
+    """maximum number of updates between the parameters of a group's oldest reply and those that are trained; older groups are dropped"""
+    overlap: MayChange[bool] = False
+    """collect the next batch during an update, with a copy of the parameters; requires staleness of at least 1"""
+    workers: MayChange[int] = 0
+    """processes that run the envs; 0: the training process runs them"""
+    cluster: MayChange[str] = ""
+    """Ray cluster to train on: an address, auto (the cluster of this machine) or local (start one); by default none"""
+    learners: MayChange[int] = 1
+    """cluster: processes that train the sharded model"""
+    learner_restarts: MayChange[int] = 0
+    """cluster: maximum number of restarts from the newest checkpoint after a learner was lost"""
+    env_workers: MayChange[int] = 1
+    """cluster: actors that run the envs, with one CPU each"""
+    env_resource: MayChange[str] = ""
+    """cluster: a Ray resource that nodes of envs must have, one unit per actor; by default none"""
+    gpus: MayChange[bool] = False
+    """cluster: give the engine and each learner a GPU"""
+
+    @property
+    def is_streamed(self) -> bool:
+        """True if one of these options is set."""
+        return any(getattr(self, item.name) != item.default for item in fields(StreamSettings))
+
+    @property
+    def cpus(self) -> int:
+        """The number of Ray CPUs: one for each learner, each actor with envs, and the engine."""
+        return self.learners + self.env_workers + 1
+
+
+STREAM_OPTIONS = frozenset(item.name for item in fields(StreamSettings))
+"""Names of the options of `StreamSettings`."""
+
+
 def hidden_from_pointing_networks() -> set[str]:
     """Return the names of options that only apply to language models."""
     return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application"} | {"distilled"}
@@ -90,13 +158,18 @@ OF_LANGUAGE_MODELS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSettings(LanguageModelSettings, RunSettings):
+class StreamedRunSettings(StreamSettings, RunSettings):
+    """A run with the options of streams."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings(ModelSettings, StreamedRunSettings):
     """Settings of all reinforcement learning methods."""
 
     trainer: ClassVar[str]
     """the method's class, in the form of `pkgutil.resolve_name`"""
-    model: str
-    """a model folder, a run of train_bc (of a language model or a pointer network), or a Hugging Face name"""
+    needs_local_envs: ClassVar[bool] = False
+    """True if the method takes snapshots of the envs, which must be in the training process"""
     cpu_minutes: MayChange[float] = 0.0
     """length of the training in minutes of CPU time of all processes; 0: use `minutes` or `updates`"""
     env_steps: MayChange[int] = 0
@@ -107,8 +180,6 @@ class TrainSettings(LanguageModelSettings, RunSettings):
     """interval in updates at which rollouts are written for the report, to rollouts/<update>.jsonl.gz in the run's folder; 0: never"""
     step_limits: tuple[int, ...] = ()
     """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps"""
-    temperature: float = 1.0
-    """temperature of sampling and of the trained log-probabilities"""
     tasks_per_update: int = 16
     """groups in one batch of rollouts"""
     group_size: int = 8
@@ -145,6 +216,8 @@ class TrainSettings(LanguageModelSettings, RunSettings):
             raise ValueError(f"step_limits={self.step_limits}; expected positive numbers, none smaller than the one before")
         if max(limits, default=0) > self.max_steps:
             raise ValueError(f"step_limits={self.step_limits}; expected none above max_steps={self.max_steps}")
+        if self.vllm and self.processes > 1:
+            raise ValueError(f"processes is {self.processes}; expected 1 with vllm={self.vllm!r}")
 
     def budget_progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
         """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates.
@@ -173,7 +246,7 @@ class ClippedSettings(TrainSettings):
     """maximum increase of a probability ratio above 1 before it is clipped"""
     ratio: Literal["token", "sequence"] = "token"
     """probability ratio of each token, or of the whole response (sequence, GSPO)"""
-    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
+    old_logprobs: OldLogprobs = "recomputed"
     """denominator of the ratio: the sampler's log-probabilities, or the trainer's before the updates of a batch"""
     kl_weight: float = 0.0
     """weight of the KL divergence to the initial model; 0: no reference model is loaded"""
@@ -262,7 +335,7 @@ class WebRLSettings(ReplaySettings):
     """WebRL: a curriculum of tasks similar to failed ones, and policy updates under a KL constraint."""
 
     trainer: ClassVar = "agents.methods.webrl:WebRL"
-    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
+    old_logprobs: OldLogprobs = "recomputed"
     """log-probabilities of the previous policy: from the sampler, or from the trainer before the updates of a batch"""
 
     def __post_init__(self) -> None:
@@ -329,6 +402,7 @@ class TSRSettings(GRPOSettings):
     """Trajectory-search rollouts (TSR): M-GRPO on rollouts that are collected with a search at each step."""
 
     trainer: ClassVar = "agents.methods.tsr:TSR"
+    needs_local_envs: ClassVar = True
     search_width: int = 4
     """tsr: number of replies to try at each step; equal replies are tried once"""
     search_choice: Literal["best", "diverse"] = "best"
@@ -353,21 +427,13 @@ METHODS: dict[str, type[TrainSettings]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentQSettings(LanguageModelSettings, TaskSettings):
+class AgentQSettings(ModelSettings):
     """Improve a model by tree search and preference optimization. The same command resumes an interrupted run after its last iteration."""
 
-    model: str
-    """a model folder or a run, of a language model or a pointer network"""
-    out: MayChange[NewFolder]
-    """folder of the run: checkpoints, metrics"""
     iterations: MayChange[int] = 3
     """number of iterations of search and training; 0 saves the initial model"""
     tasks_per_iteration: int = 128
     """tasks to search in an iteration"""
-    threads: MayChange[int] = 0
-    """CPU threads; 0: torch's default, or one for a pointer network"""
-    seed: int = 0
-    """random seed of tasks, sampling and the order of pairs"""
     budget: int = 60
     """env steps per task"""
     branching: int = 4
@@ -384,10 +450,6 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
     """passes over the pairs of an iteration"""
     learning_rate: float = 3e-4
     """learning rate of AdamW"""
-    temperature: float = 1.0
-    """temperature of sampling and of the trained log-probabilities"""
-
-    processes: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, kw_only=True)
