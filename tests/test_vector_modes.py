@@ -1,4 +1,4 @@
-"""Every vectorization mode, autoreset mode and kind of observation gives what Gymnasium's SyncVectorEnv gives; see docs/environment.md."""
+"""Every vectorization mode, autoreset mode and kind of observation gives what Gymnasium's SyncVectorEnv gives; see docs/vector-environments.md."""
 
 import pickle
 import random
