@@ -16,7 +16,7 @@ import tyro
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
-from webarena_gym.arguments import quote_value, read_pairs, suggestion
+from webarena_gym.arguments import field_descriptions, quote_value, read_pairs, suggestion
 from webarena_gym.console import BAD_INPUT, decimal, existing_path, integer, print_error, writable_path
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
@@ -134,10 +134,6 @@ class EnvSettings:
 
 
 ENV_FIELDS = tuple(item.name for item in fields(EnvSettings) if item.name != "keywords")
-# tyro takes help texts from the docstring, for the options of every command whose settings inherit from this class.
-EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
-    f"    {name}: {option_descriptions()[name].partition('. ')[0].partition('; ')[0]}\n" for name in ENV_FIELDS
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +235,7 @@ def fixed_options(settings: "DataclassInstance") -> dict[str, Any]:
 
 def parse_settings(
     kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
-    hidden: Collection[str] = (), note: str = "",
+    hidden: Collection[str] = (), note: str = "", other_defaults: Mapping[str, Any] | None = None,
 ) -> S:  # fmt: skip
     """Parse the command line of `python -m PROGRAM` into settings.
 
@@ -250,6 +246,7 @@ def parse_settings(
         program: Name of the module, for help and errors.
         hidden: Names of options that the help does not show.
         note: Text of the help after the description of the settings.
+        other_defaults: Defaults of language models by name, which the help shows in addition to those of pointer networks.
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
@@ -261,7 +258,7 @@ def parse_settings(
     box = io.StringIO()
     try:
         if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, values, program, hidden, note)
+            _show_help(kind, values, program, hidden, note, other_defaults or {})
         else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
@@ -283,56 +280,80 @@ def parse_settings(
         raise
 
 
-def _show_help(kind: type[S], values: Mapping[str, Any], program: str, hidden: Collection[str], note: str) -> NoReturn:
+def _show_help(
+    kind: Any, values: Mapping[str, Any], program: str, hidden: Collection[str], note: str, other_defaults: Mapping[str, Any]
+) -> NoReturn:
     """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
-    hints = get_type_hints(kind, include_extras=True)
-    ungrouped = [
-        item.name
-        for item in fields(kind)  # type: ignore[arg-type]
-        if item.name not in hidden and tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())
-    ]
-    help_type: type[Any] = kind
-    if len(ungrouped) > _MAX_UNGROUPED:
-        groups: list[tuple[str, Any, Any]] = []
-        for group, (description, field_names) in {
-            **GROUPS,
-            "method": ("Options of this command only.", " ".join(ungrouped)),
-        }.items():
-            names = [name for name in field_names.split() if name in ungrouped][: _START_OPTIONS if group == "start" else None]
-            ungrouped = [name for name in ungrouped if name not in names]
-            if names:
-                group_type = _group_type(kind, group, description, names)
-                default = group_type(**{name: values[name] for name in names if name in values})
-                groups.append((group, Annotated[group_type, tyro.conf.OmitArgPrefixes], field(default=default)))
-        help_type = make_dataclass(
-            kind.__name__, groups, frozen=True, kw_only=True, namespace={"__doc__": cleandoc(kind.__doc__ or "") + note}
-        )
-        values = {}
+    title, groups = cleandoc(kind.__doc__ or "") + note, group_options(kind, hidden)
+    if sum(map(len, groups.values())) <= _MAX_UNGROUPED:
+        help_type = _help_type(kind, title, [name for names in groups.values() for name in names], values, other_defaults)
+    else:
+        parts: list[tuple[str, Any, Any]] = []
+        for group, names in groups.items():
+            group_type = _help_type(kind, group_description(group), names, values, other_defaults)
+            parts.append((group, Annotated[group_type, tyro.conf.OmitArgPrefixes], field()))
+        help_type = make_dataclass(kind.__name__, parts, frozen=True, kw_only=True, namespace={"__doc__": title})
     try:
-        tyro.cli(
-            help_type,
-            args=["--help"],
-            default=help_type(**values),
-            prog=f"python -m {program}",
-            config=(tyro.conf.SuppressFixed,),
-        )
+        tyro.cli(help_type, args=["--help"], prog=f"python -m {program}")
     except SystemExit:
         if examples := EXAMPLES.get(program):
             print("\n  ".join(["\nexamples:", *(f"python -m {program} {example}".rstrip() for example in examples)]))
     raise SystemExit
 
 
-def _group_type(kind: type[Any], group: str, description: str, names: Sequence[str]) -> Any:
-    """Return a subclass of a settings dataclass whose other fields are fixed, so that the help shows only the fields `names`.
+def group_options(kind: Any, hidden: Collection[str] = ()) -> dict[str, list[str]]:
+    """Return the names of a command's options, without `hidden` ones, by their group in GROUPS.
 
-    It is a subclass because tyro reads the help texts of fields from the source of the class.
+    The last group, "method", has the options of no other group.
     """
-    hidden_fields = [
-        (item.name, Annotated[Any, tyro.conf.Fixed], field(default=None)) for item in fields(kind) if item.name not in names
+    hints = get_type_hints(kind, include_extras=True)
+    ungrouped = [
+        item.name
+        for item in fields(kind)
+        if item.name not in hidden and tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())
     ]
-    # Checks in __post_init__ need fields of other groups.
-    namespace = {"__doc__": description, "__post_init__": lambda _: None}
-    return make_dataclass(group, hidden_fields, bases=(kind,), frozen=True, kw_only=True, namespace=namespace)
+    groups = {}
+    for group, (_, field_names) in GROUPS.items():
+        names = [name for name in field_names.split() if name in ungrouped][: _START_OPTIONS if group == "start" else None]
+        ungrouped = [name for name in ungrouped if name not in names]
+        groups[group] = names
+    return {group: names for group, names in {**groups, "method": ungrouped}.items() if names}
+
+
+def group_description(group: str) -> str:
+    """Return the title of a group of options."""
+    return GROUPS[group][0] if group in GROUPS else "Options of this command only."
+
+
+def setting_descriptions(kind: Any) -> dict[str, str]:
+    """Return the description of each option of a command: that of the env's keyword, unless the command has its own.
+
+    References to other fields, in backticks, become options.
+    """
+    short = {name: option_descriptions()[name].partition(". ")[0].partition("; ")[0] for name in ENV_FIELDS}
+    names = {item.name for item in fields(kind)}
+
+    def option(match: re.Match[str]) -> str:
+        return f"`--{match[1].replace('_', '-')}`" if match[1] in names else match[0]
+
+    return {name: re.sub(r"`(\w+)`", option, text) for name, text in (short | dict(field_descriptions(kind))).items()}
+
+
+def _help_type(
+    kind: Any, title: str, names: Sequence[str], values: Mapping[str, Any], other_defaults: Mapping[str, Any]
+) -> Any:
+    """Return a dataclass of the options `names` for the help, with their descriptions and defaults."""
+    hints, descriptions = get_type_hints(kind, include_extras=True), setting_descriptions(kind)
+    defaults: dict[str, Any] = {item.name: item.default for item in fields(kind)} | {**values}
+    options = []
+    for name in names:
+        hint, other = None, other_defaults.get(name, defaults[name])
+        if other != defaults[name]:
+            hint = "(default: {}; {} for language models)".format("{}", other).format
+        config: Any = tyro.conf.arg(help=descriptions.get(name), help_behavior_hint=hint)
+        default = MISSING if defaults[name] is tyro.MISSING else defaults[name]
+        options.append((name, Annotated[hints[name], config], field(default=default)))
+    return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
 
 
 def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:

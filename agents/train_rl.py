@@ -54,6 +54,12 @@ def _defaults(method: str, model: str | None) -> Mapping[str, Any]:
     if is_pointer(model):
         names = {item.name for item in fields(kind)}
         return {name: value for name, value in agent_record(model).items() if name in names}
+    return language_model_defaults(method)
+
+
+def language_model_defaults(method: str) -> Mapping[str, Any]:
+    """Return the defaults of a method's options for language models that differ from those for pointer networks."""
+    kind = METHODS[method]
     # Defaults that the method's class overrides take precedence over those of language models.
     method_names = {
         name for base in kind.__mro__[: kind.__mro__.index(TrainSettings)] for name in vars(base).get("__annotations__", ())
@@ -84,7 +90,8 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     methods = f"\n\n--method NAME trains with another method, which has its own options: {', '.join(METHODS)}."
     note = methods if program == "agents.train_rl" else ""
     defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
-    settings = parse_settings(kind, arguments, defaults, program=program, hidden=hidden, note=note)
+    others = {} if model else language_model_defaults(method)
+    settings = parse_settings(kind, arguments, defaults, program=program, hidden=hidden, note=note, other_defaults=others)
     if settings.cluster:
         from agents.cluster.learners import fit  # noqa: PLC0415 - most runs do not need Ray
 

@@ -13,13 +13,17 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks import reference
 from benchmarks.machine import RESULTS
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "results.md")))
+DOCUMENTS = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "metrics.md", "results.md", "settings.md")),
+)
 
 with (Path(__file__).parent / "tables.toml").open("rb") as _file:
     TITLES, PAPER_8B, PAPER_3B, OTHERS = tomllib.load(_file).values()
@@ -250,6 +254,12 @@ def actions() -> str:
     )
 
 
+def reference_tables(name: str) -> str:
+    """Return the tables of a reference page, each with its heading."""
+    parts = [f"### {title}\n\n{_table(rows)}" if title else _table(rows) for title, rows in reference.TABLES[name]()]
+    return "\n".join(parts)
+
+
 _LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", "the paper, 8B")
 TABLES: dict[str, Callable[[], str]] = {
     "learning": partial(learning, "learning"), "language_model": partial(learning, "language_model"),
@@ -259,6 +269,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "variants": partial(methods, "variants", columns=("before", *_LIFTS, "the paper, 3B")),
     "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions,
+    **{name: partial(reference_tables, name) for name in reference.TABLES},
 }  # fmt: skip
 
 

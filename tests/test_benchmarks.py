@@ -1,5 +1,7 @@
 """The benchmarks do what they say; how fast things are is not for tests to judge."""
 
+import dataclasses
+import inspect
 import json
 import os
 import re
@@ -15,7 +17,7 @@ from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
-from benchmarks import allocation, compare, env_speed, learning, playing, plots, scaling, soak, tables, unseen_states
+from benchmarks import allocation, compare, env_speed, learning, playing, plots, reference, scaling, soak, tables, unseen_states
 from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 from benchmarks.env_speed import PARTS, Stopwatch, serving
 from benchmarks.machine import cores, family, resources_of, use_cores
@@ -25,6 +27,7 @@ from benchmarks.unseen_states import count_sign_in_pages, imitate, shows_sign_in
 from tests import tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
+from webarena_gym.options import OPTION_NAMES
 
 KEYS = {
     *(f"{name}_{figure}" for name in ("inprocess", "chromium", "browsergym") for figure in ("steps_per_s", "reset_ms", "mb_per_env")),
@@ -207,9 +210,10 @@ def test_documents_show_what_the_results_say(path):
 
 @pytest.mark.parametrize("name", tables.TABLES)
 def test_every_row_has_a_cell_for_every_head(name):
-    rows = [line for line in tables.TABLES[name]().splitlines() if line.startswith("|")]
-    assert len(rows) > 2
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
+    for table in re.findall(r"(?:^\|.*\n)+", tables.TABLES[name](), re.MULTILINE):
+        rows = table.splitlines()
+        assert len(rows) > 2
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
 
 
 def test_what_stands_around_a_table_stays_and_results_name_their_command_and_commit(monkeypatch):
@@ -223,6 +227,27 @@ def test_what_stands_around_a_table_stays_and_results_name_their_command_and_com
         assert re.search(r'"command": *"python -m benchmarks', text), path
         assert '"commit"' in text, path
     assert (tables.RESULTS / "learning.json").exists()
+
+
+def test_every_keyword_of_the_env_is_in_one_table():
+    assert sorted(" ".join(reference.KEYWORDS.values()).split()) == sorted(OPTION_NAMES)
+
+
+def test_the_names_of_trl_exist():
+    trl, transformers = pytest.importorskip("trl"), pytest.importorskip("transformers")
+    for names, config in ((reference.GRPO_OPTIONS, trl.GRPOConfig), (reference.SFT_OPTIONS, trl.SFTConfig)):
+        arguments = {item.name for item in dataclasses.fields(config)}
+        named = {name for cell in names.values() if " of the " not in cell for name in re.findall("`(.+?)`", cell)}
+        assert named <= arguments
+    source = inspect.getsource(trl.GRPOTrainer) + inspect.getsource(transformers.Trainer)
+    for name in (cell.strip("`") for cell in reference.TRL_METRICS.values()):
+        assert f'"{name}"' in source, name
+
+
+def test_a_metric_in_no_table_or_in_two_is_an_error(monkeypatch):
+    monkeypatch.setattr(reference, "METRICS", {**reference.METRICS, "New": "loss newest"})
+    with pytest.raises(ValueError, match=r"\['newest'\]"):
+        list(reference.metrics())
 
 
 def test_every_field_of_a_result_is_printed(tmp_path, monkeypatch):

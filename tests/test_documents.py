@@ -15,10 +15,13 @@ import tomllib
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from types import UnionType
+from typing import get_args, get_type_hints
 
 import pytest
 
 from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name
+from webarena_gym.env import Info
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import templates
 from webarena_gym.tools import cli
@@ -28,6 +31,9 @@ OWN_TESTS = {
     "docs/guides/eyes.md": "tests/test_pictures.py",
 }  # fmt: skip
 """Documents whose blocks need more than a process, and the tests that run them."""
+
+PRINTED = ("README.md", "docs/getting-started.md")
+"""Documents with one block of text, which their code prints, in this order."""
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name)
 
@@ -72,9 +78,21 @@ def test_python_runs_as_it_stands(document, tmp_path):
     path.write_text(f'if __name__ == "__main__":\n{body}', encoding="utf-8")
     printed = python(str(path), folder=tmp_path).splitlines()
     assert printed
-    if document == README:
+    if name(document) in PRINTED:
         (shown,) = (block.code.splitlines() for block in blocks(document, "text"))
-        assert [line for line in shown if line != "..." and line not in printed] == []
+        rest = iter(printed)
+        assert [line for line in shown if line != "..." and line not in rest] == []
+
+
+def test_the_table_of_infos_has_the_declared_keys_types_and_presence():
+    section = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8").partition("\n## Info\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \| ([^|]+) \|", section, re.MULTILINE)
+    types = {
+        name: getattr(get_args(hint)[0] if isinstance(hint, UnionType) else hint, "__name__", "")
+        for name, hint in get_type_hints(Info).items()
+    }
+    assert {key: kind.partition("[")[0] for key, kind, _ in rows} == types
+    assert {key for key, _, present in rows if present == "always"} == Info.__required_keys__
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)

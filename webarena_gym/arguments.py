@@ -1,8 +1,13 @@
 """Checks of users' arguments. Each raises a ValueError with the name of the argument, its value, and the expected values."""
 
+import ast
+import inspect
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -91,3 +96,21 @@ def read_pairs(pairs: Sequence[str], option: str) -> dict[str, Any]:
         except ValueError:
             values[name] = value
     return values
+
+
+@cache
+def field_descriptions(kind: type) -> Mapping[str, str]:
+    """Return the description of each field of a dataclass, from the docstring below the field in the class or the nearest base class.
+
+    Fields without a docstring, and classes without source code, such as those of `make_dataclass`, are left out.
+    """
+    descriptions = {}
+    for base in reversed(kind.__mro__):
+        statements: list[ast.stmt] = []
+        with suppress(OSError, TypeError):  # there is no source code
+            (definition,) = ast.parse(inspect.getsource(base)).body
+            statements = definition.body if isinstance(definition, ast.ClassDef) else []
+        for statement, text in pairwise(statements):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and isinstance(text, ast.Expr):
+                descriptions[statement.target.id] = " ".join(str(ast.literal_eval(text.value)).split())
+    return descriptions

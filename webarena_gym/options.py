@@ -1,6 +1,5 @@
 """`EnvOptions`: the keywords of the env, with types, defaults, descriptions and checks. Commands, servers and adapters derive theirs from it."""
 
-import ast
 import inspect
 import os
 import sys
@@ -17,7 +16,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import Computer, Coordinates, Vendor
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.arguments import as_int, expect_one_of, expect_positive, suggestion
+from webarena_gym.arguments import as_int, expect_one_of, expect_positive, field_descriptions, suggestion
 from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
@@ -268,16 +267,9 @@ def option_choices(name: str) -> tuple[Any, ...]:
     return (None, *values) if values and type(None) in parts else values
 
 
-@cache
 def option_descriptions() -> Mapping[str, str]:
     """Return the description of each option, from the docstring below its field in `EnvOptions`."""
-    (definition,) = ast.parse(inspect.getsource(EnvOptions)).body
-    assert isinstance(definition, ast.ClassDef)
-    descriptions = {}
-    for node, text in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(text, ast.Expr):
-            descriptions[node.target.id] = " ".join(str(ast.literal_eval(text.value)).split())
-    return descriptions
+    return field_descriptions(EnvOptions)
 
 
 def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = False, **defaults: Any) -> None:

@@ -179,13 +179,13 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     save_rollouts: MayChange[int] = 0
     """interval in updates at which rollouts are written for the report, to rollouts/<update>.jsonl.gz in the run's folder; 0: never"""
     step_limits: tuple[int, ...] = ()
-    """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps"""
+    """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default `max_steps`"""
     tasks_per_update: int = 16
     """groups in one batch of rollouts"""
     group_size: int = 8
     """rollouts of each task, all from one seed"""
     dynamic_sampling: int = 1
-    """oversampling limit for groups with mixed rewards, as a multiple of tasks_per_update; 1: no oversampling"""
+    """oversampling limit for groups with mixed rewards, as a multiple of `tasks_per_update`; 1: no oversampling"""
     processes: MayChange[Processes] = 1
     """processes that play and train in parallel on a CPU, each with a copy of the model and one thread; 0: one per core if the model is
     small; with more than one, equal runs differ by rounding errors"""
@@ -261,9 +261,8 @@ class GRPOSettings(ClippedSettings):
 
     With --processes 1, equal runs end with bit-identical parameters, even if one was interrupted.
 
-    Some defaults depend on the model. Without `--model`, the help shows those of pointer networks. `--model RUN --help` shows those of RUN,
-    and the options of language models if it is one. `--overlap --help` or `--cluster local --help` show the options of asynchronous and
-    distributed rollouts.
+    `--model RUN --help` shows the defaults for the model RUN, and the options of language models if it is one. `--overlap --help` or
+    `--cluster local --help` show the options of asynchronous and distributed rollouts. docs/settings.md lists all options.
     """
 
     trainer: ClassVar = "agents.grpo:GRPO"
@@ -280,7 +279,7 @@ class GRPOSettings(ClippedSettings):
     replayed: int = 48
     """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
     fork_every: int = 1
-    """forks: interval between the forks of a rollout in steps, from the first step on"""
+    """with the advantages forks: interval between the forks of a rollout in steps, from the first step on"""
     distilled: float = 0.0
     """weight of on-policy self-distillation from the model prompted with the task's solution (SDAR); 0: none"""
 
@@ -350,17 +349,17 @@ class StarPOSettings(ClippedSettings):
 
     trainer: ClassVar = "agents.methods.starpo:StarPO"
     starpo_advantages: Literal["gae", "group"] = "gae"
-    """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
+    """generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
     starpo_kept: float = 0.25
-    """starpo: fraction of the groups to train on, those with the largest standard deviation of rewards; 1: all"""
+    """fraction of the groups to train on, those with the largest standard deviation of rewards; 1: all"""
     starpo_decay: float = 1.0
-    """starpo, gae: lambda; 1: advantages from the outcome only, 0: from the next value only"""
+    """with gae: lambda; 1: advantages from the outcome only, 0: from the next value only"""
     starpo_length_factor: float = 0.0
-    """starpo, gae: alpha of a lambda of 1 - 1 / (alpha * turns) in place of starpo_decay; 0: none"""
+    """with gae: alpha of a lambda of 1 - 1 / (alpha * turns) in place of `starpo_decay`; 0: none"""
     starpo_value_groups: int = 0
-    """starpo, gae: number of initial groups that only train the critic"""
+    """with gae: number of initial groups that only train the critic"""
     starpo_format_cost: float = 0.0
-    """starpo, gae: penalty of a reply without an action"""
+    """with gae: penalty of a reply without an action"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -377,17 +376,17 @@ class StructuredSettings(GRPOSettings):
 
     trainer: ClassVar = "agents.methods.structured:StructuredGRPO"
     outcome_weight: float = 1.0
-    """structured: weight of M-GRPO's outcome advantages; 0: use only structured rewards"""
+    """weight of M-GRPO's outcome advantages; 0: use only structured rewards"""
     format_reward: float = 0.1
-    """structured: reward of a reply with an action"""
+    """reward of a reply with an action"""
     kind_reward: float = 0.1
-    """structured: additional reward if the action has the expert's kind"""
+    """additional reward if the action has the expert's kind"""
     element_reward: float = 0.2
-    """structured: additional reward if the element is also right"""
+    """additional reward if the element is also right"""
     argument_reward: float = 0.6
-    """structured: additional reward if the argument is also right"""
+    """additional reward if the argument is also right"""
     progress_weight: float = 0.0
-    """structured: reward for completing the expert's path, divided among the steps that make progress"""
+    """reward for completing the expert's path, divided among the steps that make progress"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -404,13 +403,13 @@ class TSRSettings(GRPOSettings):
     trainer: ClassVar = "agents.methods.tsr:TSR"
     needs_local_envs: ClassVar = True
     search_width: int = 4
-    """tsr: number of replies to try at each step; equal replies are tried once"""
+    """number of replies to try at each step; equal replies are tried once"""
     search_choice: Literal["best", "diverse"] = "best"
-    """tsr: prefer replies that lead to states of high value, or to pages new to the group's rollouts"""
+    """prefer replies that lead to states of high value, or to pages new to the group's rollouts"""
     search_correction: Correction = "step"
-    """tsr: importance weights for the selection at the step, for all steps up to it (path), or none"""
+    """importance weights for the selection at the step, for all steps up to it (path), or none"""
     search_gain: float = 1.0
-    """tsr: weight of a reply's value minus the mean over the replies tried, added to M-GRPO's advantage; 0: the paper's method"""
+    """weight of a reply's value minus the mean over the replies tried, added to M-GRPO's advantage; 0: the paper's method"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -473,13 +472,15 @@ class CloningSettings(SplitSettings, RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class BCSettings(PassSettings, CloningSettings):
-    """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint."""
+    """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint.
+
+    `--model pointer --help` shows the options of pointer networks.
+    """
 
     model: str = SMALL
-    """"small" creates a new model and tokenizer, "pointer" a pointer network, which has other options; otherwise a Hugging Face name or
-    folder"""
+    """a Hugging Face name or folder; "small" creates a new language model and tokenizer"""
     updates: MayChange[int] = 2000
-    """length of the training in updates, unless `minutes` is set; 0 saves a new, untrained model"""
+    """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
     demonstrations: PresentFile | None = None
     """file of demonstrations, written by `python -m agents.demonstrations`; by default the expert plays them"""
     expert_thoughts: Thoughts = "none"
@@ -503,7 +504,7 @@ class BCSettings(PassSettings, CloningSettings):
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers; with equal data, muon was better in long runs and worse in short runs"""
     learning_rate: float = 2e-3
-    """maximum learning rate"""
+    """maximum learning rate of a language model"""
     tokens_per_update: int = 3072
     """tokens in one update, including padding, computed with whole pages; updates with thinned pages have fewer"""
     copy_weight: float = 0.5
@@ -545,13 +546,12 @@ class PointerBCSettings(CloningSettings):
     """
 
     model: Literal["pointer"] = "pointer"
-    """a pointer network"""
+    """"pointer" trains a pointer network"""
     begin_with: MayChange[PresentFolder | None] = None
     """a run or folder of the initial network, which sets the size and the vocabulary; by default a new network"""
     updates: MayChange[int] = 600
-    """length of the training in updates, unless `minutes` is set; 0 saves the untrained network"""
+    """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
     per_template: int = 1
-    """tasks of each template in each world"""
     elements: Elements = "id"
     window: int = 20_000
     max_steps: int = 30
@@ -564,13 +564,13 @@ class PointerBCSettings(CloningSettings):
     dagger: int = 0
     """number of episodes per task that the network of `begin_with` plays; the expert labels its states off the path (DAgger)"""
     width: int = 48
-    """size of a word's embedding"""
+    """pointer network: embedding size of a word"""
     hidden: int = 96
     """hidden size of the scorers"""
     dropout: float = 0.1
     """dropout rate of embeddings and hidden units"""
     learning_rate: float = 4e-3
-    """maximum learning rate, after a warmup; it decays to 3 %"""
+    """maximum learning rate of a pointer network, after a warmup; it decays to 3 %"""
     weight_decay: float = 0.05
     decisions_per_update: int = 64
     """decisions in one update"""

@@ -1,0 +1,243 @@
+"""Tables of the reference pages: keywords of the env, options of the training commands and logged metrics, with their names in TRL.
+
+`benchmarks.tables` writes them into the documents.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import partial
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from agents.evaluation.report.curves import metric_definitions
+from agents.evaluation.settings import EvaluationSettings
+from agents.settings import GROUPS, group_description, group_options, setting_descriptions
+from agents.train_rl import language_model_defaults
+from agents.training.settings import (
+    METHODS,
+    STREAM_OPTIONS,
+    BCSettings,
+    GRPOSettings,
+    PointerBCSettings,
+    TrainSettings,
+    hidden_from_pointing_networks,
+)
+from webarena_gym.options import EnvOptions, option_descriptions
+
+Row = Mapping[str, object]
+Section = tuple[str, Sequence[Row]]
+"""A heading, "" for none, and the rows of the table below it."""
+
+KEYWORDS = {
+    "env_tasks": "split tasks world_seed scale variation application rules on_unreadable",
+    "env_observation": "observation history window max_text header thoughts viewport bbox elements dialect",
+    "env_pictures": "window_size pictures picture_format cursor vendor coordinates",
+    "env_sites": "browser render_mode sites accounts logins hosts",
+    "env_rewards": "max_steps step_budget side_effects judge on_failure",
+}
+"""The keywords of the env by table."""
+
+GRPO_OPTIONS = {
+    "model": "`model` of the trainer", "out": "`output_dir`", "updates": "`max_steps`", "max_steps": "`max_tool_calling_iterations`",
+    "seed": "`seed`", "save_every": "`save_steps`", "group_size": "`num_generations`", "tasks_per_update": "`generation_batch_size` / `num_generations`",
+    "epochs": "`num_iterations`", "minibatches": "`steps_per_generation` / `gradient_accumulation_steps`", "temperature": "`temperature`", "learning_rate": "`learning_rate`",
+    "schedule": "`lr_scheduler_type`", "max_grad_norm": "`max_grad_norm`", "weight_decay": "`weight_decay`", "clip_low": "`epsilon`",
+    "clip_high": "`epsilon_high`", "ratio": "`importance_sampling_level`", "kl_weight": "`beta`", "weighting": "`loss_type`",
+    "correction": "`vllm_importance_sampling_mode`", "max_new_tokens": "`max_completion_length`, of an episode", "dtype": "`bf16`",
+    "gradient_checkpointing": "`gradient_checkpointing`", "vllm": "`use_vllm`, `vllm_server_base_url`", "tokens_per_pass": "`per_device_train_batch_size`, in samples",
+    "lora_rank": "`r` of the `peft_config`", "optimizer": "`optim`",
+}  # fmt: skip
+"""The name of an option in TRL's GRPOConfig."""
+SFT_OPTIONS = {
+    name: GRPO_OPTIONS[name]
+    for name in (
+        "model", "out", "updates", "seed", "save_every", "learning_rate", "max_grad_norm", "weight_decay", "optimizer", "dtype",
+        "gradient_checkpointing", "lora_rank", "tokens_per_pass",
+    )
+} | {"max_prompt_tokens": "`max_length`", "demonstrations": "`train_dataset` of the trainer"}  # fmt: skip
+"""The name of an option in TRL's SFTConfig."""
+
+METRICS: Mapping[str, str] = {
+    "Every update of reinforcement learning": (
+        "update success rollouts failed truncated steps reply_tokens action_errors distinct_prompts reward_deviation reply_entropy "
+        "equal_groups lag trained_steps env_steps generated_tokens trained_tokens cpu_minutes rollout_s elapsed_s time_env time_generation "
+        "time_queue time_idle"
+    ),
+    "Loss of `grpo`, `starpo`, `structured` and `tsr`": (
+        "loss clipped kl grad_norm logprob_gap mismatch_mean mismatch_largest mismatch_kl replayed stale_groups"
+    ),
+    "Behaviour cloning": "tokens samples decisions copy_loss coverage learning_rate",
+    "`filtered_bc`, `awr`, `digirl`, `webrl` and `starpo`": (
+        "imitated chosen_episodes chosen_success critic_loss step_critic_loss goal_critic_loss goal_critic_accuracy mean_weight replayed_steps "
+        "new_tasks reward_model_loss reward_model_accuracy reward_model_success kept_groups kept_deviation"
+    ),
+    "`structured` and `tsr`": (
+        "format_right kind_right element_right argument_right format_of_failures structured_of_failures structured_of_successes progress "
+        "known_steps searched importance_min importance_max"
+    ),
+    "Agent Q": "pairs accuracy margin dpo_loss solved",
+    "Vision agent of `train_eyes`": "held_out",
+    "Stable-Baselines3": (
+        "approx_kl clip_fraction clip_range entropy_loss explained_variance n_updates policy_gradient_loss value_loss"
+    ),
+}
+"""Logged metrics by what logs them."""
+
+TRL_METRICS = {
+    "success": "`reward`", "reward_deviation": "`reward_std`", "equal_groups": "`frac_reward_zero_std`", "reply_entropy": "`entropy`", "kl": "`kl`",
+    "clipped": "`clip_ratio/region_mean`", "reply_tokens": "`completions/mean_length`", "action_errors": "`tools/failure_frequency`",
+    "steps": "`tools/call_frequency`", "loss": "`loss`", "grad_norm": "`grad_norm`", "learning_rate": "`learning_rate`", "update": "`step`",
+    "mismatch_mean": "`sampling/sampling_logp_difference/mean`", "mismatch_largest": "`sampling/sampling_logp_difference/max`",
+}  # fmt: skip
+"""The name of a metric in the log of TRL's GRPOTrainer."""
+
+
+def keywords(names: str) -> Iterator[Section]:
+    """Yield the table of some keywords of the env."""
+    hints, defaults = get_type_hints(EnvOptions), _defaults(EnvOptions)
+    yield (
+        "",
+        [
+            {
+                "keyword": f"`{name}`",
+                "type": _type(hints[name]),
+                "default": _value(defaults[name]),
+                "meaning": _cell(option_descriptions()[name]),
+            }
+            for name in names.split()
+        ],
+    )
+
+
+def training_options() -> Iterator[Section]:
+    """Yield the tables of the options of `train_grpo`."""
+    defaults = _defaults(GRPOSettings) | {"processes": 0}
+    hidden = hidden_from_pointing_networks() | (STREAM_OPTIONS - {"staleness", "overlap", "workers"})  # no clusters either
+    pointer = {name: value for name, value in defaults.items() if name not in hidden}
+    yield from _sections([GRPOSettings], pointer, defaults | language_model_defaults("grpo"))
+
+
+def method_options() -> Iterator[Section]:
+    """Yield the tables of the options that other methods add to those of all methods or of M-GRPO, or whose defaults they change."""
+    methods: dict[tuple[tuple[str, str, str], ...], list[str]] = defaultdict(list)
+    for method, kind in METHODS.items():
+        inherited, descriptions = (
+            _defaults(GRPOSettings if issubclass(kind, GRPOSettings) else TrainSettings),
+            setting_descriptions(kind),
+        )
+        changes = {name: value for name, value in _defaults(kind).items() if name not in inherited or inherited[name] != value}
+        if changes:
+            methods[
+                tuple((_option(kind, name), _value(value), _cell(descriptions[name])) for name, value in changes.items())
+            ].append(method)
+    for rows, names in methods.items():
+        title = ", ".join(f"`{name}`" for name in names)
+        yield title, [dict(zip(("option", "default", "meaning"), row, strict=True)) for row in rows]
+
+
+def cloning_options() -> Iterator[Section]:
+    """Yield the tables of the options of `train_bc`."""
+    yield from _sections([BCSettings, PointerBCSettings], _defaults(PointerBCSettings), _defaults(BCSettings), SFT_OPTIONS)
+
+
+def evaluation_options() -> Iterator[Section]:
+    """Yield the tables of the options of `agents.evaluate`."""
+    defaults = _defaults(EvaluationSettings) | {"processes": 0}
+    for title, rows in _sections([EvaluationSettings], defaults, defaults):
+        yield (
+            title,
+            [
+                {"option": row["option"], "type": row["type"], "default": row["pointer network"], "meaning": row["meaning"]}
+                for row in rows
+            ],
+        )
+
+
+def metrics() -> Iterator[Section]:
+    """Yield the tables of the metrics. Raises ValueError unless each metric of the report is in one table."""
+    definitions = metric_definitions()
+    titles = {"update": "number of the update", **definitions["axes"], **definitions["titles"]}
+    names = [name for group in METRICS.values() for name in group.split()]
+    if sorted(names) != sorted(titles):
+        raise ValueError(
+            f"METRICS differs from the report's metrics in {sorted({*names} ^ {*titles})}; expected each metric once"
+        )
+    for group, text in METRICS.items():
+        yield (
+            group,
+            [{"metric": f"`{name}`", "meaning": titles[name], "TRL": TRL_METRICS.get(name, "")} for name in text.split()],
+        )
+
+
+def _defaults(kind: Any) -> dict[str, Any]:
+    """Return the defaults of a dataclass by field; MISSING for a required field."""
+    return {item.name: item.default for item in fields(kind)}
+
+
+def _sections(
+    kinds: Sequence[Any], pointer: Mapping[str, Any], language_model: Mapping[str, Any], trl: Mapping[str, str] = GRPO_OPTIONS
+) -> Iterator[Section]:
+    """Yield a table of each group of options, with the defaults for both kinds of models."""
+    names: dict[str, dict[str, Any]] = defaultdict(dict)
+    for kind in kinds:
+        for group, options in group_options(kind).items():
+            for name in options:
+                names[group].setdefault(name, kind)
+    for group in [group for group in (*GROUPS, "method") if group in names]:
+        rows = [
+            {
+                "option": _option(kind, name),
+                "type": _type(get_type_hints(kind)[name]),
+                "pointer network": _value(pointer[name]) if name in pointer else "not used",
+                "language model": _value(language_model[name]) if name in language_model else "not used",
+                "meaning": _cell(
+                    " / ".join({setting_descriptions(each)[name]: 0 for each in kinds if name in _defaults(each)})
+                ),
+                "TRL": trl.get(name, ""),
+            }
+            for name, kind in names[group].items()
+        ]
+        yield group_description(group).removesuffix("."), rows
+
+
+def _option(kind: Any, name: str) -> str:
+    """Return the option of a field on the command line, as a cell."""
+    metadata = getattr(get_type_hints(kind, include_extras=True)[name], "__metadata__", ())
+    (named, *_) = [item.name for item in metadata if getattr(item, "name", None)] or [name]
+    return f"`--{named.replace('_', '-')}`"
+
+
+def _value(value: Any) -> str:
+    """Return a default as a cell."""
+    if value is MISSING:
+        return "required"
+    if isinstance(value, tuple):
+        is_range = bool(value) and value == (*range(value[0], value[-1] + 1),)
+        return f"`{value[0]}` to `{value[-1]}`" if is_range else f"`{value}`"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+def _type(hint: Any) -> str:
+    """Return a type as a cell: the values of a Literal, or the name of the type."""
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(_type(part) for part in get_args(hint) if part is not NoneType)
+    if get_origin(hint) is Literal:
+        return ", ".join(f'`"{value}"`' for value in get_args(hint))
+    if get_origin(hint) is tuple:
+        kinds = get_args(hint)
+        return f"`tuple[{', '.join('...' if kind is Ellipsis else kind.__name__ for kind in kinds)}]`"
+    return f"`{getattr(get_origin(hint) or hint, '__name__', hint)}`"
+
+
+def _cell(text: str) -> str:
+    """Return a description with its quoted values as code."""
+    return re.sub(r'(`[^`]*`)|("[^"`]*")', lambda match: match[1] or f"`{match[2]}`", text)
+
+
+TABLES = {
+    **{name: partial(keywords, names) for name, names in KEYWORDS.items()},
+    "training_options": training_options, "method_options": method_options, "cloning_options": cloning_options,
+    "evaluation_options": evaluation_options, "metrics": metrics,
+}  # fmt: skip
