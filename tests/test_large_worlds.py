@@ -25,7 +25,7 @@ from webarena_gym.server.schema import NewEpisode
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import moment
 from webarena_gym.sites.country.geography import country
-from webarena_gym.sites.country.names import WORDS, invented, people, population
+from webarena_gym.sites.country.names import WORDS, invented_word, people, population
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.layout import PLAIN
 from webarena_gym.sites.map import queries as places
@@ -112,7 +112,7 @@ def test_there_is_as_much_as_is_promised_and_names_repeat_only_where_labels_tell
 @pytest.mark.parametrize("stream", ["brand", "place", "work", "title"])
 def test_no_word_belongs_to_two_worlds_or_two_scales(stream):
     worlds = [(seed, scale) for scale in WORDS for seed in (-1, 0, 7, 999, 1000, 1003)]
-    words = [invented(seed, index, stream, scale) for seed, scale in worlds for index in range(WORDS[scale])]
+    words = [invented_word(seed, index, stream, scale) for seed, scale in worlds for index in range(WORDS[scale])]
     assert len(set(words)) == len(words)
 
 
@@ -531,8 +531,8 @@ def test_every_post_and_comment_has_its_facts(world):
 
 def plain(text):
     """Return a text without what registers change: capitals and contractions."""
-    written = r"n't|'(s|re|m|ve|ll|d)\b| (is|are|am|has|have|will|would|had|not|cannot)\b|can't|won't"
-    return " ".join(re.sub(r"[^a-z ]", "", re.sub(written, "", text.lower())).split())
+    contractions = r"n't|'(s|re|m|ve|ll|d)\b| (is|are|am|has|have|will|would|had|not|cannot)\b|can't|won't"
+    return " ".join(re.sub(r"[^a-z ]", "", re.sub(contractions, "", text.lower())).split())
 
 
 def test_who_changed_their_mind_held_the_opposite_and_names_who_was_against(world):

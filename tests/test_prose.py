@@ -10,7 +10,7 @@ import pytest
 from tests.prose_reader import expansions, read_opinions, read_outcomes, says
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose import grammar, issues, reviews, things, threads
-from webarena_gym.sites.prose.grammar import written
+from webarena_gym.sites.prose.grammar import apply_register
 from webarena_gym.sites.prose.things import WORKS
 
 FILES = ("aspects", "reviews", "threads", "issues")
@@ -159,7 +159,7 @@ def test_broken_phrasings_and_lines_outside_of_sections_are_refused(tmp_path, mo
         with pytest.raises(ValueError, match="phrasing"):
             grammar.read(text)
     monkeypatch.setattr(grammar, "DATA", tmp_path)
-    for text, words in (("a line\n", "expected a section"), ("[a]\nb\n[a]\n", "stands there twice")):
+    for text, words in (("a line\n", "expected a section"), ("[a]\nb\n[a]\n", "occurs twice")):
         (tmp_path / "made.txt").write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=words):
             grammar.sections("made")
@@ -200,7 +200,7 @@ def test_a_reader_finds_the_opinions_and_what_became_of_the_thing(is_held_out):
         assert read_outcomes(body, is_held_out) == ({facts.outcome} if facts.outcome else set()), body
         for text in (facts.use, facts.user):
             assert text.lower() in body.lower()
-        assert not facts.used_for or grammar.counted(*facts.used_for) in body.lower()
+        assert not facts.used_for or grammar.count_phrase(*facts.used_for) in body.lower()
 
 
 @HALVES
@@ -224,7 +224,7 @@ def test_registers_keep_every_negation():
     text = "it does not leak. I cannot say no, and I have not seen it. Nobody never did. It is not so, I would not say that."
     wanted = len(NEGATION.findall(text))
     for register, number in product(grammar.REGISTERS, range(20)):
-        from_it = written(text, register, Dice(f"{register}/{number}"))
+        from_it = apply_register(text, register, Dice(f"{register}/{number}"))
         said = re.sub(r"\b(does|is|have|would|do|did|was|could|has|wo|ca)nt\b", r"\1n't", from_it)
         assert len(NEGATION.findall(said)) == wanted, from_it
 
@@ -235,7 +235,7 @@ def test_opinions_that_make_no_sense_are_refused_and_a_verdict_is_the_writers_ow
         with pytest.raises(ValueError, match=words):
             reviews.Opinion(aspect="leak", is_good=True, **values)
     zipper = reviews.Opinion(aspect="zipper", is_good=True)
-    with pytest.raises(ValueError, match="no aspects of 'Water Bottle'"):
+    with pytest.raises(ValueError, match="'Water Bottle' has no aspects"):
         reviews.ReviewFacts(thing=things.Thing("Water Bottle"), rating=3, opinions=(zipper,))
     heard = reviews.Opinion(aspect="taste", is_good=True, voice="heard", who="my aunt")
     denied = reviews.Opinion(aspect="leak", is_good=True, voice="quoted", who="my aunt", agrees=False)
@@ -260,7 +260,7 @@ def test_threads_hold_together(is_held_out):
                 assert (answer.author, answer.facts.remedy) == (said.facts.user, said.facts.remedy)
                 assert said.author == thread.author
                 assert said.facts.remedy not in thread.post.tried
-            if isinstance(said.facts, threads.Stand):
+            if isinstance(said.facts, threads.Position):
                 if said.facts.kind == "changed":
                     assert sides[said.author] == said.facts.side.opposite
                     assert sides[said.facts.user] == said.facts.side.text

@@ -3,7 +3,7 @@
 import json
 
 from tests.generated import assert_nothing_shared, assert_sound, column, none, opened, value, worlds
-from webarena_gym.sites.reddit.world_posts import LONGEST_TITLE, SIZES, capitalised, pool, slug
+from webarena_gym.sites.reddit.world_posts import LONGEST_TITLE, SIZES, capitalize, pool, slug
 
 SEEDS = (7, 1, 1003)
 
@@ -30,7 +30,7 @@ def test_sizes_names_and_addresses(db):
     for row in db.execute("SELECT title, slug FROM submission"):
         assert row["slug"] == slug(row["title"])
         assert len(row["title"]) <= LONGEST_TITLE
-        assert row["title"] == capitalised(row["title"])
+        assert row["title"] == capitalize(row["title"])
     assert value(db, "SELECT count(DISTINCT body) * 1.0 / count(*) FROM comment") > 0.97
 
 

@@ -31,7 +31,7 @@ def parse_plain(html: bytes) -> HtmlElement:
 
 
 def _imply_bodies(table: HtmlElement) -> None:
-    """Put rows that stand directly in a table into the `tbody` elements that they imply."""
+    """Put rows that are children of a table into the `tbody` elements that they imply."""
     body = None
     for child in list(table):
         if child.tag != "tr":

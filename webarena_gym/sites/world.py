@@ -328,7 +328,7 @@ def _without_wording(source: bytes, docstrings: Iterable[ast.Constant]) -> bytes
     Lines of strings that span several lines are kept as they are.
     """
     lines = source.splitlines()
-    in_string = [False] * len(lines)  # whether the end of a line is part of a string
+    in_string = [False] * len(lines)  # True if a string continues on the next line
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         row, column = token.start
         if token.type == tokenize.COMMENT:
@@ -340,8 +340,8 @@ def _without_wording(source: bytes, docstrings: Iterable[ast.Constant]) -> bytes
         lines[first] = lines[first][: docstring.col_offset] + lines[last][docstring.end_col_offset :]
         in_string[first] = in_string[last]
         del lines[first + 1 : last + 1], in_string[first + 1 : last + 1]
-    code = (line if kept else line.rstrip() for line, kept in zip(lines, in_string, strict=True))
-    return b"\n".join(line for line, kept in zip(code, in_string, strict=True) if line or kept)
+    code = ((line if continues else line.rstrip(), continues) for line, continues in zip(lines, in_string, strict=True))
+    return b"\n".join(line for line, continues in code if line or continues)
 
 
 def _module(name: str, package: Path) -> list[Path]:

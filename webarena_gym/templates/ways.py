@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented_word
 from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground, Grounds
@@ -13,7 +13,7 @@ from webarena_gym.tasks.task import Step
 def word(world: t.Sampler) -> str:
     """Return an invented word that no other world has."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
-    return invented(seed, world.rng.randrange(WORDS_PER_WORLD), "title")
+    return invented_word(seed, world.rng.randrange(WORDS_PER_WORLD), "title")
 
 
 def my_name(world: t.Sampler) -> str:

@@ -1,6 +1,6 @@
 """Random draws, the clock, the scale and the held-out share of a world.
 
-Draws are the same on every Python: all are made of `Random.random()`, the one method that promises to stay.
+Draws are the same in every version of Python, because they use only `Random.random()`, whose sequence Python guarantees.
 """
 
 import random
@@ -26,7 +26,7 @@ class Dice:
         return low + self.below(high - low + 1)
 
     def chance(self, percent: float) -> bool:
-        """Return true in `percent` of a hundred cases."""
+        """Return True with a probability of `percent` / 100."""
         return self._random() * 100 < percent
 
     def pick(self, items: Sequence[T]) -> T:
@@ -34,26 +34,26 @@ class Dice:
         return items[self.below(len(items))]
 
     def weigh(self, items: Sequence[T], weights: Sequence[int]) -> T:
-        """Return one of the items, each as often as its weight says."""
-        left = self.below(sum(weights))
+        """Return one of the items, drawn with relative weights. Raises ValueError for weights that are not positive integers."""
+        rest = self.below(sum(weights))
         for item, weight in zip(items, weights, strict=True):
-            left -= weight
-            if left < 0:
+            rest -= weight
+            if rest < 0:
                 return item
         raise ValueError(f"weights must be positive integers: {list(weights)}")
 
     def some(self, items: Sequence[T], count: int) -> list[T]:
-        """Return `count` different items in random order, or all of them when there are fewer."""
+        """Return `count` different items in random order, or all items if there are fewer."""
         rest = list(items)
         return [rest.pop(self.below(len(rest))) for _ in range(min(count, len(rest)))]
 
     def digits(self, count: int) -> str:
-        """Return a string of that many digits."""
+        """Return a string of `count` random digits."""
         return "".join(str(self.below(10)) for _ in range(count))
 
 
 def moment(seed: int) -> datetime:
-    """Return the time that a world has: working hours of a weekday in 2022 to 2024, to the second, without a time zone."""
+    """Return the current time of a world: a weekday from 2022 to 2024 between 10:00 and 17:00, in seconds, without a time zone."""
     dice = Dice(f"clock/{seed}")
     day = datetime(2022, 1, 3) + timedelta(weeks=dice.below(155), days=dice.below(5))
     return day + timedelta(seconds=dice.between(10 * 3600, 17 * 3600))
@@ -64,7 +64,7 @@ _ONE_IN = 3
 
 
 def is_held_out(seed: int) -> bool:
-    """Say whether a world is kept for evaluation.
+    """Return True if a world is reserved for evaluation.
 
     >>> is_held_out(999), is_held_out(1000)
     (False, True)
@@ -73,7 +73,7 @@ def is_held_out(seed: int) -> bool:
 
 
 def share(items: Sequence[T], seed: int) -> list[T]:
-    """Return the items that a world of that seed may use: every third when it is held out, else the others.
+    """Return the items that the world of a seed may use: every third item for held-out worlds, the other items for training worlds.
 
     >>> share("abcdef", 1), share("abcdef", 1000)
     (['a', 'b', 'd', 'e'], ['c', 'f'])
@@ -82,12 +82,12 @@ def share(items: Sequence[T], seed: int) -> list[T]:
 
 
 Scale = Literal["standard", "large"]
-"""The suite's own worlds are standard; large ones have some ten times as much of everything, and ranked search."""
+"""The bundled tasks but those of the hard split use standard worlds. Large worlds have about ten times as many rows, and ranked search."""
 
 NO_AGGREGATES = ("aggregates", "none")
-"""The row of a site's table `world` which says that sums and counts are not shown."""
+"""The row of a site's table `world` that hides sums and counts on its pages."""
 
 
 def settings(scale: Scale) -> list[tuple[str, str]]:
-    """Return the rows of a site's table `world` that follow from the scale."""
+    """Return the rows of a site's table `world` that depend on the scale."""
     return [NO_AGGREGATES] if scale == "large" else []

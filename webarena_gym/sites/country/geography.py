@@ -1,7 +1,7 @@
-"""The country of a world: states, towns with their streets, and the places and teams that everybody knows.
+"""The country of a world: states, towns with their streets, landmarks and sports teams.
 
-The map lays it out on a road graph, the encyclopedia writes about it, the shop's customers live in it. Coordinates are
-degrees north and east; the country lies in the middle of the Atlantic.
+The map connects the towns by roads, the encyclopedia has articles about them, and the shop's customers live in them. Coordinates
+are degrees north and east; the country lies in the middle of the Atlantic.
 """
 
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from math import cos, hypot, radians
 from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
-from webarena_gym.sites.country.names import WORDS, invented, words
+from webarena_gym.sites.country.names import WORDS, invented_word, words
 
 KM_PER_DEGREE = 111.195
 SOUTH, NORTH, WEST, EAST = 41.0, 43.2, -31.0, -28.0
 _STATES = 4
 _TOWN_SIZES = ((160_000, 700_000, 34), (24_000, 110_000, 16), (1_500, 14_000, 7))
-"""The least and greatest number of people of towns of each size, and their streets."""
+"""For cities, towns and villages: the smallest and largest population, and the number of streets."""
 
 _STREET_KINDS = ("Street", "Street", "Avenue", "Road", "Lane", "Drive", "Boulevard", "Court")
 
 
 class State(NamedTuple):
-    """A part of the country."""
+    """A state of the country."""
 
     name: str
     abbreviation: str  # two letters
@@ -30,7 +30,7 @@ class State(NamedTuple):
 
 
 class Town(NamedTuple):
-    """A town; the first one is the largest. No two have the same name, postcode prefix or telephone area code."""
+    """A town. No two towns of a world have the same name, postcode prefix or telephone area code."""
 
     name: str
     state: str
@@ -43,19 +43,19 @@ class Town(NamedTuple):
 
 
 class Landmark(NamedTuple):
-    """A place that has its own article and its own place on the map."""
+    """A place with an article in the encyclopedia and a position on the map."""
 
     name: str
     kind: str  # a key of KINDS
-    town: str  # the town where it is, for a national park the nearest
+    town: str  # the town that contains it; for a national park, the nearest town
     state: str
     latitude: float
     longitude: float
-    opened: int  # the year
+    opened: int  # year
 
 
 class Team(NamedTuple):
-    """A sports team, and the name of the stadium where it plays at home."""
+    """A sports team and the name of its home stadium."""
 
     name: str
     sport: str
@@ -64,7 +64,7 @@ class Team(NamedTuple):
 
 
 class Country(NamedTuple):
-    """All of it."""
+    """The country of a world. The first town is the largest."""
 
     name: str
     states: tuple[State, ...]
@@ -74,11 +74,11 @@ class Country(NamedTuple):
     counts: tuple[int, int, int] = (3, 7, 14)  # cities, towns and villages, in the order of `towns`
 
     def weights(self, city: int, town: int, village: int) -> list[int]:
-        """Return a weight for each town by its size, to draw one with."""
+        """Return a weight for each of `towns`, by its size, for `Dice.weigh`."""
         return [weight for weight, count in zip((city, town, village), self.counts, strict=True) for _ in range(count)]
 
     def town(self, name: str) -> Town:
-        """Return a town by its name."""
+        """Return the town of a name. Raises StopIteration if there is none."""
         return next(town for town in self.towns if town.name == name)
 
 
@@ -86,19 +86,19 @@ KINDS = {
     "university": 6, "museum": 6, "national park": 5, "stadium": 4, "airport": 3, "concert hall": 3, "hospital": 4,
     "library": 3, "monument": 4, "bridge": 3, "zoo": 2, "theater": 3,
 }  # fmt: skip
-"""The kinds of landmarks, and how many there are of each."""
+"""Number of landmarks of each kind in a standard world."""
 
 _SPORTS = ("basketball", "basketball", "ice hockey", "baseball")
 
 
 class Sizes(NamedTuple):
-    """Sizes of a country."""
+    """Sizes of a country at one scale."""
 
-    towns: tuple[int, int, int]  # of each of _TOWN_SIZES
-    town_weights: tuple[int, ...]  # of the first ten towns, for landmarks
-    landmarks: Mapping[str, int]
-    sports: tuple[str, ...]
-    apart_km: float  # between two towns
+    towns: tuple[int, int, int]  # number of cities, towns and villages, in the order of _TOWN_SIZES
+    town_weights: tuple[int, ...]  # of the first towns, by which the town of a landmark is drawn
+    landmarks: Mapping[str, int]  # number by kind
+    sports: tuple[str, ...]  # one entry for each stadium and its team
+    apart_km: float  # smallest distance between two towns
 
 
 SIZES: Mapping[Scale, Sizes] = {
@@ -117,7 +117,7 @@ SIZES: Mapping[Scale, Sizes] = {
 
 
 def distance_km(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
-    """Return how far two points are apart as the crow flies, on a plane that fits the country to a tenth of a percent.
+    """Return the straight-line distance of two points, projected on a plane; the error within the country is below 0.1 %.
 
     >>> round(distance_km(42.0, -29.0, 42.0, -28.0), 1)
     82.6
@@ -130,10 +130,12 @@ def distance_km(latitude: float, longitude: float, other_latitude: float, other_
 def country(seed: int, scale: Scale = "standard") -> Country:
     """Return the country of a world."""
     dice, counts = Dice(f"country/{seed}"), SIZES[scale]
-    name, *names = (invented(seed, index, "place", scale) for index in range(WORDS[scale]))
+    name, *names = (invented_word(seed, index, "place", scale) for index in range(WORDS[scale]))
     state_names, names = names[:_STATES], names[_STATES:]
     sizes = [size for size, count in zip(_TOWN_SIZES, counts.towns, strict=True) for _ in range(count)]
-    spots: list[tuple[float, float]] = []  # no two near each other, and equally many in each quarter of the country
+    spots: list[
+        tuple[float, float]
+    ] = []  # at least `apart_km` from each other, and equally many in each quarter of the country
     while len(spots) < len(sizes):
         high, wide = divmod(len(spots) % _STATES, 2)
         latitude = round(SOUTH + (high + dice.below(10_000) / 10_000) * (NORTH - SOUTH) / 2, 5)
@@ -146,13 +148,13 @@ def country(seed: int, scale: Scale = "standard") -> Country:
         least, most, streets = sizes[index]
         quarter = 2 * (latitude >= (SOUTH + NORTH) / 2) + (longitude >= (WEST + EAST) / 2)
         people = dice.between(least, most) if index else 712_000 + dice.below(400_000)
-        named = tuple(f"{word} {dice.pick(_STREET_KINDS)}" for word in dice.some(words()["streets"], streets))
+        street_names = tuple(f"{word} {dice.pick(_STREET_KINDS)}" for word in dice.some(words()["streets"], streets))
         codes = (str(postcodes[index]), str(areas[index]))
-        towns.append(Town(names[index], state_names[quarter], latitude, longitude, people, *codes, named))
+        towns.append(Town(names[index], state_names[quarter], latitude, longitude, people, *codes, street_names))
     states: list[State] = []
-    for state in state_names:  # its letters are its first and the first other one that tells them all apart
+    for state in state_names:  # an abbreviation is the first letter and the next letter that makes it unique
         pairs = [*(state[0] + letter.upper() for letter in state[1:]), *(state[0] + letter for letter in "XYZ")]
-        used = {each.abbreviation for each in states}
+        used = {other.abbreviation for other in states}
         capital = max((town for town in towns if town.state == state), key=lambda town: town.population)
         states.append(State(state, next(pair for pair in pairs if pair not in used), capital.name))
     kinds = [(kind, index) for kind, count in counts.landmarks.items() for index in range(count)]
@@ -161,8 +163,8 @@ def country(seed: int, scale: Scale = "standard") -> Country:
         for (kind, index), word in zip(kinds, names[len(towns) :], strict=False)
     ]
     stadiums = [landmark for landmark in landmarks if landmark.kind == "stadium"]
-    known = words()["mascots"] + (words()["more mascots"] if scale == "large" else [])
-    mascots, sports = dice.some(share(known, seed), len(stadiums)), dice.some(counts.sports, len(stadiums))
+    pool = words()["mascots"] + (words()["more mascots"] if scale == "large" else [])
+    mascots, sports = dice.some(share(pool, seed), len(stadiums)), dice.some(counts.sports, len(stadiums))
     teams = [
         Team(f"{stadium.town} {mascot}", sport, stadium.town, stadium.name)
         for stadium, mascot, sport in zip(stadiums, mascots, sports, strict=True)
@@ -171,9 +173,9 @@ def country(seed: int, scale: Scale = "standard") -> Country:
 
 
 def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], index: int, counts: Sizes) -> Landmark:
-    """Place one landmark: airports outside of the largest cities, stadiums in different towns, parks in the open country.
+    """Return a landmark: airports lie outside the largest cities, stadiums in different towns, national parks outside small towns.
 
-    But for airports, every name holds a word that no other world has.
+    Every name except an airport's contains `word`, which no other world has.
     """
     if kind in ("airport", "stadium"):
         town = towns[index]

@@ -1,4 +1,7 @@
-"""The people of a world, and invented words. The same people may shop, post and commit; the first is the user whom tasks speak of as "me"."""
+"""The people of a world, and invented words for its names.
+
+All sites of a world draw their users from the same people; the first person is the current user of all tasks ("my orders").
+"""
 
 import json
 from collections.abc import Mapping
@@ -15,26 +18,26 @@ LARGE_POPULATION = 2_400
 
 @cache
 def words() -> dict[str, Any]:
-    """Return the names of people, streets, teams and landmarks; only large worlds have those called "more"."""
+    """Return the names of people, streets, teams and landmarks. Lists whose key starts with "more" are for large worlds only."""
     content: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
     return content
 
 
 class Person(NamedTuple):
-    """Somebody's name; no two people of a world have the same first and last name."""
+    """A person's name; no two people of a world have the same full name."""
 
     first: str
     last: str
 
     @property
     def name(self) -> str:
-        """The whole name."""
+        """The full name."""
         return f"{self.first} {self.last}"
 
 
 @lru_cache(maxsize=4)
 def population(seed: int, scale: Scale = "standard") -> tuple[Person, ...]:
-    """Return the people of a world. Some first and some last names repeat; whole names are parted by `holdout`.
+    """Return the people of a world. First and last names repeat; training and held-out worlds share no full name.
 
     >>> set(population(7)).isdisjoint(population(1000))
     True
@@ -46,19 +49,19 @@ def population(seed: int, scale: Scale = "standard") -> tuple[Person, ...]:
 
 
 def people(seed: int, scale: Scale = "standard") -> list[Person]:
-    """Return everybody who may live in a world. What is parted between worlds is parted alike at both scales.
+    """Return all people that a world may have. Training and held-out worlds of either scale share no full name.
 
     >>> set(people(7, "large")).isdisjoint(people(1000))
     True
     """
     usual = [Person(first, last) for first in words()["first names"] for last in words()["last names"]]
-    known = set(usual)
-    more = [pair for pair in starmap(Person, product(*_names(scale))) if pair not in known]
+    standard = set(usual)
+    more = [pair for pair in starmap(Person, product(*_names(scale))) if pair not in standard]
     return share(usual, seed) + share(more, seed)
 
 
 def _names(scale: Scale) -> list[list[str]]:
-    """Return the first and the last names that there are."""
+    """Return all first names and all last names of a scale."""
     more = scale == "large"
     return [words()[kind] + (words()[f"more {kind}"] if more else []) for kind in ("first names", "last names")]
 
@@ -86,25 +89,31 @@ _LARGE_ENDINGS: dict[Stream, tuple[str, ...]] = {
     "work": ("b", "g", "ft", "sk"),
     "title": ("lt", "st", "rt", "mp"),
 }
-"""The same for large worlds, which share no ending with standard ones. There, a quarter of the words have stems of
-their own, and the others the same stems with other endings, so that words stay short."""
+"""Endings in large worlds, which share none with standard worlds. Each stem is used with all four endings, which keeps words short."""
 _SHIFTS: dict[Stream, int] = {"brand": 271828, "place": 314159, "work": 141421, "title": 173205}
 
 
-def invented(seed: int, index: int, stream: Stream, scale: Scale = "standard") -> str:
-    """Return word `index` (below WORDS of the scale) of a world; no other seed, index, stream or scale has the same one.
+def invented_word(seed: int, index: int, stream: Stream, scale: Scale = "standard") -> str:
+    """Return a word of a stream of a world; no other seed, index, stream or scale has the same word.
 
-    (seed, index) is counted as one number, which a fixed bijection scatters over the words of as many syllables as it needs.
+    (seed, index) is encoded as one number, which a fixed bijection maps to a word with the fewest syllables that have room for it.
 
-    >>> len({invented(seed, index, "place") for seed in range(-5, 5) for index in range(10)})
+    Args:
+        seed: World seed.
+        index: Index of the word, from 0 to WORDS[scale] - 1; other values raise ValueError.
+        stream: Use of the word, which determines its ending.
+        scale: Scale of the world.
+
+    >>> len({invented_word(seed, index, "place") for seed in range(-5, 5) for index in range(10)})
     100
-    >>> invented(0, WORDS_PER_WORLD, "brand")
+    >>> invented_word(0, WORDS_PER_WORLD, "brand")
     Traceback (most recent call last):
-    ValueError: a world has 128 words of a stream, there is no number 128
+    ValueError: a standard world has 128 words per stream; expected an index from 0 to 127, got 128
+
     """
     count = WORDS[scale]
     if not 0 <= index < count:
-        raise ValueError(f"a world has {count} words of a stream, there is no number {index}")
+        raise ValueError(f"a {scale} world has {count} words per stream; expected an index from 0 to {count - 1}, got {index}")
     endings, turn = _ENDINGS[stream], 0
     if scale == "large":
         endings = _LARGE_ENDINGS[stream]
@@ -116,8 +125,8 @@ def invented(seed: int, index: int, stream: Stream, scale: Scale = "standard") -
         number -= _SYLLABLES**length
         length += 1
     for multiplier in (7919, 104729, 1299709):
-        # A multiplication coprime to the size is a bijection but lets the last syllable depend on the last alone; turning the
-        # number's syllables round between multiplications mixes them all.
+        # Multiplying by a number coprime to the size is a bijection, but the last syllable of the product depends only on the last
+        # syllable of the number. Reversing the syllables between multiplications mixes all of them.
         rest, number = (number * multiplier + _SHIFTS[stream]) % _SYLLABLES**length, 0
         for _ in range(length):
             rest, digit = divmod(rest, _SYLLABLES)

@@ -1,4 +1,4 @@
-"""Writing what a generator made into a site's database, its index of words, and the sessions that it begins with."""
+"""Writes the rows of a generator, the index of words for search, and the initial sessions into a site's database."""
 
 import hashlib
 import json
@@ -11,23 +11,23 @@ from typing import Any
 
 
 def insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]], columns: str = "") -> None:
-    """Insert rows into a table, whole ones unless `columns` are named in brackets; times are written as text."""
-    written = [tuple(str(value) if isinstance(value, datetime) else value for value in row) for row in rows]
-    if written:
-        db.executemany(f"INSERT INTO {table} {columns} VALUES ({', '.join('?' * len(written[0]))})", written)
+    """Insert rows into a table. `columns` such as "(id, name)" are the columns of the rows, by default all; times become text."""
+    values = [tuple(str(value) if isinstance(value, datetime) else value for value in row) for row in rows]
+    if values:
+        db.executemany(f"INSERT INTO {table} {columns} VALUES ({', '.join('?' * len(values[0]))})", values)
 
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_SHORTEST = 3  # characters of a word that may be what a misspelled one was meant to be
+_SHORTEST = 3  # characters of a word by which a search may correct a misspelled one
 
 
 def has_index(db: sqlite3.Connection) -> bool:
-    """Say whether the texts of a database can be searched by relevance."""
+    """Return True if a database has an index of words, so that searches are ranked by relevance."""
     return db.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'search_word'").fetchone() is not None
 
 
 def fill_words(db: sqlite3.Connection) -> None:
-    """Write the words of all indexed texts, by which misspelled ones are mended; nothing where there is no index."""
+    """Write the words of all indexed texts with their counts, which correct misspelled queries. Does nothing without an index."""
     if not has_index(db):
         return
     counts: dict[str, int] = defaultdict(int)
@@ -41,16 +41,19 @@ def fill_words(db: sqlite3.Connection) -> None:
 
 
 COOKIE = "sid"
-"""The name of the cookie that holds the id of a session, on every site."""
+"""Name of the cookie with the session id, on every site."""
 
 ENDS = "ends"
-"""The key in a session that ends: the rule of a form, and how often its visitor may still send it. Clocks stand still, so no session ends with time."""
+"""Key in the data of a session that expires: the rule of a form and the number of times that the user may still submit it.
+
+Sessions cannot expire by time, because the clock of a world does not advance.
+"""
 
 
 def sign_in(db: sqlite3.Connection, **data: Any) -> str:
-    """Store a new session with `data` in it and return its id, the value of the site's session cookie.
+    """Store a new session with `data` and return its id, the value of the session cookie.
 
-    Sessions are emptied and never deleted, so that their count gives each an id that no other has had.
+    Sessions are emptied, never deleted, so ids made from the number of sessions are unique.
     """
     (count,) = db.execute("SELECT count(*) FROM session").fetchone()
     (seed,) = db.execute("SELECT value FROM world WHERE key = 'seed'").fetchone()

@@ -1,4 +1,4 @@
-"""Small texts that sites make of names, numbers and dates, also as filters of templates."""
+"""Formats names, numbers and dates for pages, also as filters of templates, and reads data files."""
 
 import re
 import string
@@ -15,17 +15,17 @@ T = TypeVar("T")
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
-def capitalised(text: str) -> str:
+def capitalize(text: str) -> str:
     """Return the text with its first letter in upper case.
 
-    >>> capitalised("an eagle near Oslo")
+    >>> capitalize("an eagle near Oslo")
     'An eagle near Oslo'
     """
     return text[:1].upper() + text[1:]
 
 
 def slug(text: str) -> str:
-    """Return a text as it stands in an address; letters that are not ASCII are left out.
+    """Return a text in the form used in URL paths; characters other than ASCII letters and digits separate words.
 
     >>> slug("Home & Kitchen, 14 inch"), slug("???")
     ('home-kitchen-14-inch', '')
@@ -34,7 +34,7 @@ def slug(text: str) -> str:
 
 
 def amount(count: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Return a number with its noun in singular or plural.
 
     >>> amount(1, "commit"), amount(1200, "commit"), amount(0, "branch")
     ('1 commit', '1,200 commits', '0 branches')
@@ -42,17 +42,17 @@ def amount(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
 
 
-def folded(text: str) -> str:
-    """Return a text as a search compares it: with single blanks, and as SQLite does, without the case of ASCII letters.
+def fold_case(text: str) -> str:
+    """Return a text in the form that searches compare: with single spaces, and ASCII letters in lower case, as in SQLite.
 
-    >>> folded(" Cedar  Window BOX")
+    >>> fold_case(" Cedar  Window BOX")
     'cedar window box'
     """
     return " ".join(text.translate(_LOWER).split())
 
 
 def like(text: str) -> str:
-    r"""Return an SQL pattern for texts that contain this one; its own wildcards are escaped by a backslash.
+    r"""Return a pattern for SQL's LIKE that matches texts which contain this one; its wildcards are escaped by a backslash.
 
     >>> like("50%")
     '%50\\%%'
@@ -66,7 +66,7 @@ _UNITS = (("year", 365 * 86400), ("month", 30 * 86400), ("week", _WEEK), ("day",
 
 
 def money(cents: int) -> str:
-    """Write cents as a shop does.
+    """Return an amount in cents as dollars.
 
     >>> money(123456), money(-500)
     ('$1,234.56', '-$5.00')
@@ -75,7 +75,7 @@ def money(cents: int) -> str:
 
 
 def short_date(value: str | datetime) -> str:
-    """Write a date as month/day/two-digit year.
+    """Return a date as month/day/two-digit year.
 
     >>> short_date("2023-03-05 10:00:00")
     '3/5/23'
@@ -85,7 +85,7 @@ def short_date(value: str | datetime) -> str:
 
 
 def long_date(value: str | datetime) -> str:
-    """Write a date in words.
+    """Return a date with the name of the month.
 
     >>> long_date("2023-03-05 10:00:00")
     'March 5, 2023'
@@ -95,7 +95,7 @@ def long_date(value: str | datetime) -> str:
 
 
 def date_time(value: str | datetime) -> str:
-    """Write a moment as lists of orders do.
+    """Return a date and time to the second, with AM or PM.
 
     >>> date_time("2023-03-05 15:07:09")
     'Mar 5, 2023, 3:07:09 PM'
@@ -105,7 +105,7 @@ def date_time(value: str | datetime) -> str:
 
 
 def span(seconds: float, *, in_weeks: bool = False) -> str:
-    """Return a span of time in its largest unit; nothing when it is less than a minute.
+    """Return a time span in its largest unit, rounded down; "" if it is shorter than a minute. Weeks are used only if `in_weeks`.
 
     >>> span(3 * 3600 + 59), span(8 * 86400), span(8 * 86400, in_weeks=True), span(59)
     ('3 hours', '8 days', '1 week', '')
@@ -117,16 +117,17 @@ def span(seconds: float, *, in_weeks: bool = False) -> str:
     return ""
 
 
-FILTERS: dict[str, Callable[..., str]] = {each.__name__: each for each in (money, short_date, long_date, date_time)}
+FILTERS: dict[str, Callable[..., str]] = {filter_.__name__: filter_ for filter_ in (money, short_date, long_date, date_time)}
+"""Filters of the sites' templates, by name."""
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """Return the entries of a data file, with tuples for lists."""
+    """Return the entries of a TOML file, with lists as tuples. Raises TaskError as `read_toml`."""
     return {key: _frozen(value) for key, value in read_toml(path).items()}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the entries of a TOML file. Raises TaskError that names the file, and the line."""
+    """Return the entries of a TOML file. Raises TaskError with the path, and with the line of a syntax error."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -134,11 +135,11 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_sizes(kind: Callable[..., T], path: Path) -> dict[Any, T]:
-    """Return the numbers of a generator by scale."""
+    """Return the sizes of a generator by scale, as instances of `kind`. Raises TaskError as `read_toml`."""
     return {scale: kind(**numbers) for scale, numbers in read_data(path).items()}
 
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
+        return {key: _frozen(entry) for key, entry in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.country.texts import folded, long_date
+from webarena_gym.sites.country.texts import fold_case, long_date
 from webarena_gym.sites.gitlab.queries import VISIBLE, Change, conflict
 from webarena_gym.sites.gitlab.site import can, my_id
 from webarena_gym.sites.kit.database import first, insert, update, value
@@ -191,7 +191,7 @@ class Filters(NamedTuple):
 
     def content(self) -> dict[str, object]:
         """Return the query parameters of the filters that differ from their defaults."""
-        words = " ".join(sorted(set(folded(self.search).split())))
+        words = " ".join(sorted(set(fold_case(self.search).split())))
         shown: dict[str, object] = {f"{role}_username": name for role, name in self.people.items()}
         shown |= {"state": None if self.state == "opened" else self.state, "search": words}
         return shown | {"label_name[]": tuple(sorted(self.labels)), "milestone_title": self.milestone}

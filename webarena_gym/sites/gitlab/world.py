@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale, moment
-from webarena_gym.sites.country.names import invented
+from webarena_gym.sites.country.names import invented_word
 from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
 from webarena_gym.sites.gitlab import world_projects
 from webarena_gym.sites.gitlab.world_planning import Plan, Planner, issue_row, note_row
@@ -54,7 +54,7 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
         token = "cyat-" + _digest(f"token/{seed}/{number}")[:20]
         ends = str((now + timedelta(days=dice.between(20, 300))).date())
         born = now - timedelta(days=dice.between(20, 300), seconds=dice.below(9000))
-        word = invented(seed, host.sizes.first_token_word + number, "work", host.scale)
+        word = invented_word(seed, host.sizes.first_token_word + number, "work", host.scale)
         rows["access_token"].append((number, ME, f"{name} {word}", scopes, token, ends, born, int(number == 4)))
     for number, title in enumerate(("Laptop", "Office desktop"), 1):
         key = f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{_digest(f'key/{seed}/{number}')[:43]} {title.lower()}"

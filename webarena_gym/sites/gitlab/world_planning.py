@@ -21,7 +21,7 @@ _TRIES = 60  # of a text that has to differ from others
 _REVIEWS: dict[issues_prose.ReviewKind, int] = {"asks change": 4, "suggests change": 2, "approves": 3, "objects": 1}
 
 
-Said = tuple[str, issues_prose.Note | None]
+Comment = tuple[str, issues_prose.Note | None]
 """A comment, and what it says where that is composed."""
 
 
@@ -53,13 +53,13 @@ class PooledTexts:
         """Return a title that nothing else in the world has, and the component that it is about."""
         while True:
             component = self.dice.pick(self.words["components"])
-            title = _filled(self.dice, self.dice.pick(patterns), component, self.dice.pick(things))
+            title = _fill_slots(self.dice, self.dice.pick(patterns), component, self.dice.pick(things))
             if title.lower() not in self.taken:
                 self.taken.add(title.lower())
                 return title, component
 
 
-def _filled(dice: Dice, text: str, component: str, thing: str = "") -> str:
+def _fill_slots(dice: Dice, text: str, component: str, thing: str = "") -> str:
     system = dice.pick(pools()["systems"])
     filled = fill(dice, text, c=component, C=component.capitalize(), x=thing, s=system)
     return filled[0].upper() + filled[1:]
@@ -155,11 +155,11 @@ class Subject:
         """Return what will be said, before it is known who says each."""
         return [""] * self.dice.below(most + 1)
 
-    def say(self, remark: str, by_author: bool, /) -> Said:
+    def say(self, remark: str, by_author: bool, /) -> Comment:
         """Return a remark in the words of somebody."""
         raise NotImplementedError
 
-    def ending(self, _request: int | None = None, /) -> Said:
+    def ending(self, _request: int | None = None, /) -> Comment:
         """Return what is said when it is closed, perhaps by a merge request."""
         return "", None
 
@@ -182,13 +182,13 @@ class _Pooled(Subject):
         self.component, self.parts, self.pool = component, parts, pool
 
     def described(self) -> str:
-        return "\n\n".join(_filled(self.dice, part, self.component) for part in self.parts)
+        return "\n\n".join(_fill_slots(self.dice, part, self.component) for part in self.parts)
 
     def remarks(self, most: int) -> Sequence[str]:
         return self.dice.some(self.pool, self.dice.below(most + 1))
 
-    def say(self, remark: str, _by_author: bool, /) -> Said:
-        return _filled(self.dice, remark, self.component), None
+    def say(self, remark: str, _by_author: bool, /) -> Comment:
+        return _fill_slots(self.dice, remark, self.component), None
 
 
 class _Issue(Subject):
@@ -201,14 +201,14 @@ class _Issue(Subject):
         self.minor = int(facts.version.split(".")[1]) if isinstance(facts, issues_prose.Bug) else 1
         self.said: set[issues_prose.NoteKind] = set()
 
-    def say(self, _remark: str, by_author: bool, /) -> Said:
+    def say(self, _remark: str, by_author: bool, /) -> Comment:
         for _ in range(_TRIES):
             said = self._note(self._kind(by_author))
             if self.is_fresh(said[0]):
                 break
         return said
 
-    def ending(self, request: int | None = None, /) -> Said:
+    def ending(self, request: int | None = None, /) -> Comment:
         if request is not None:
             return self._note("fixed", number=str(request))
         return self._note("declined") if self.dice.chance(35) else ("", None)
@@ -225,7 +225,7 @@ class _Issue(Subject):
             kinds |= {"cause": 1} if "suspects" in self.said else {"suspects": 2, "cause": 1}
         return self.dice.weigh(list(kinds), list(kinds.values()))
 
-    def _note(self, kind: issues_prose.NoteKind, number: str = "") -> Said:
+    def _note(self, kind: issues_prose.NoteKind, number: str = "") -> Comment:
         writer, dice = self.writer, self.dice
         self.said.add(kind)
         defect = self.about if isinstance(self.about, issues_prose.Defect) else None
@@ -250,7 +250,7 @@ class _Request(Subject):
         self.writer = writer
         self.asked: list[str] = []
 
-    def say(self, _remark: str, by_author: bool, /) -> Said:
+    def say(self, _remark: str, by_author: bool, /) -> Comment:
         dice, is_held_out = self.dice, self.writer.is_held_out
         kind: issues_prose.ReviewKind
         change = why = ""
@@ -332,7 +332,7 @@ class Item:
         """Time of its last activity."""
         return max((note.created_at for note in self.notes), default=self.created_at)
 
-    def end(self, state: str, when: datetime, user_id: int, said: Said) -> None:
+    def end(self, state: str, when: datetime, user_id: int, said: Comment) -> None:
         """End it, and have somebody say so."""
         self.state, self.closed_at = state, when
         if said[0]:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
-from webarena_gym.sites.country.names import invented, population
+from webarena_gym.sites.country.names import invented_word, population
 from webarena_gym.sites.country.texts import read_sizes
 
 Range = tuple[int, int]
@@ -165,7 +165,7 @@ def _draw_groups(seed: int, now: datetime, users: list[User], scale: Scale) -> l
     groups = []
     for place, domain in enumerate(domains):
         ending, title, description = kinds[place % len(kinds)]
-        word = invented(seed, place, "work", scale)
+        word = invented_word(seed, place, "work", scale)
         born = now - timedelta(days=dice.between(730, 1200), seconds=dice.below(86400))
         text = fill(dice, description, w=word, d=domain)
         visibility = {2: "internal", 3: "private", 6: "internal"}.get(place, "public")
@@ -255,7 +255,7 @@ class _ProjectMaker:
         """Add a project of somebody or of a group."""
         dice, pool, host = self.dice, pools(), self.host
         shape, number = pool["kinds"][kind], len(self.projects) + 1
-        word = invented(host.seed, host.sizes.first_project_word + number, "work", host.scale).lower()
+        word = invented_word(host.seed, host.sizes.first_project_word + number, "work", host.scale).lower()
         domain = self._domains[number % len(self._domains)]
         user_id, group_id = (owner.user_id, None) if isinstance(owner, User) else (None, owner.group_id)
         is_site = kind == "website" and user_id == ME

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from werkzeug.exceptions import Forbidden, NotFound
 
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST
-from webarena_gym.sites.country.texts import capitalised, folded
+from webarena_gym.sites.country.texts import capitalize, fold_case
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import members_of, return_url, sign_in_page, visitor, welcome
 from webarena_gym.sites.kit.database import first, insert, one, shows_aggregates, update, value
@@ -42,7 +42,7 @@ def url(path: str, **values: object) -> str:
     return f"{path}?{urlencode(values, quote_via=quote).replace('%20', '+')}"
 
 
-site.templates.filters.update(clean=forms.clean, distance=distance, duration=duration, capital=capitalised)
+site.templates.filters.update(clean=forms.clean, distance=distance, duration=duration, capital=capitalize)
 site.templates.globals.update(
     brand=BRAND,
     coordinates=coordinates,
@@ -253,7 +253,7 @@ def results(request: Request) -> str | Response:
     if point is not None:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
     title, hits = queries.search(request.db, text)
-    request.shows({"query": folded(title)})
+    request.shows({"query": fold_case(title)})
     pager = Pager.of(request, len(hits), 10)
     return request.render("search.html", text=text, title=title, found=pager.cut(hits), pager=pager)
 
@@ -301,7 +301,7 @@ def directions_page(request: Request) -> str | Response:
     ends = [_end(request, name, values) for name in LABELS] if values["from"] or values["to"] else []
     places: list[SearchHit | None] = [end["place"] for end in ends]
     texts = [place.label if place else text for place, text in zip(places, values.values(), strict=False)]
-    request.shows({**dict(zip(LABELS, map(folded, texts), strict=False)), "mode": values["mode"] if ends else None})
+    request.shows({**dict(zip(LABELS, map(fold_case, texts), strict=False)), "mode": values["mode"] if ends else None})
     start, goal = places or (None, None)
     page = {"values": values, "modes": MODES, "ends": ends}
     if start is None or goal is None or start.spot is None or goal.spot is None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, moment, settings, share
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, Landmark, Town, country
-from webarena_gym.sites.country.names import Person, invented, population
+from webarena_gym.sites.country.names import Person, invented_word, population
 from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
 from webarena_gym.sites.country.texts import read_sizes
 from webarena_gym.sites.map.geometry import NUMBERS, Point, along, metres_between, metres_of, moved, nearest_fraction, offset
@@ -284,7 +284,7 @@ class Draftsman:
         self._pairs = share(pairs, seed)
         words = count(sizes.first_chain)
         self._chains = {
-            category: [f"{invented(seed, next(words), 'brand', scale)} {ending}" for ending in endings]
+            category: [f"{invented_word(seed, next(words), 'brand', scale)} {ending}" for ending in endings]
             for category, endings in pool()["chains"].items()
         }
 

@@ -1,18 +1,18 @@
-"""Texts that a world is written in: reviews, forum threads, issues; composed from facts, without a model.
+"""Composes reviews, forum threads and issues from facts and phrasings, without a language model.
 
-Facts come first. A frozen dataclass holds all that a text says, so that what is true of a text is known without reading it;
-a `compose_...` function says it. Whoever builds a world keeps the facts in its tables (or draws them again), and asks about them.
+A frozen dataclass contains all facts of a text, so tasks can ask about a text whose meaning is known. A `compose_...` function
+writes the text. Generators of worlds store the facts in tables, or draw them again from the same `Dice`.
 
 | text | facts | composed by | drawn by |
 |---|---|---|---|
 | review | `ReviewFacts` of a `Thing` with `Opinion`s | `compose_review` | `draw_review` |
 | forum post | `Question`, `Opening`, `Report` | `compose_post` | `draw_discussion` |
-| forum comment | `Answer`, `Thanks`, `Stand`, `Impression`, `Detail`, `Chatter` | `compose_comment` | `draw_discussion` |
+| forum comment | `Answer`, `Thanks`, `Position`, `Impression`, `Detail`, `Chatter` | `compose_comment` | `draw_discussion` |
 | issue and comment on it | `Bug` of a `Defect`, `Wish`; `Note` | `compose_issue`, `compose_note` | `draw_defect`, `draw_wish` |
 | merge request, comment on it | `Request`; `Remark` | `compose_request`, `compose_remark` | `draw_defect`, `draw_choice` |
 
-All functions are pure: they take facts, a `Dice`, and whether the world is held out. Training worlds and held-out worlds use
-disjoint pools of phrasings, problems, debates and defects.
+All functions depend only on the facts, a `Dice`, and whether the world is held out. Training worlds and held-out worlds use disjoint
+pools of phrasings, problems, debates and defects.
 
 >>> from webarena_gym.sites.country.dice import Dice
 >>> from webarena_gym.sites.prose.reviews import Opinion, ReviewFacts, compose_review
@@ -24,6 +24,6 @@ disjoint pools of phrasings, problems, debates and defects.
 >>> facts.verdict("leak"), facts.complaints, "at the gym" in text
 (False, ('leak',), True)
 
-A new phrasing is a line of a file in `data` (the grammar is told in `grammar`); a new kind of thing is a noun in
-`data/things.txt`. This package knows no site, no database and no task.
+To add a phrasing, add a line to a file in `data`, in the notation of `grammar`. To add a kind of product, add a noun to
+`data/things.txt`. This package is independent of sites, databases and tasks.
 """

@@ -1,12 +1,12 @@
-"""A small grammar of phrasings: alternatives, slots, agreement, articles, capitals and the joining of sentences.
+"""A grammar of phrasings: alternatives, slots, agreement, articles, capitals and the joining of sentences.
 
-A phrasing is a line of text in which
+A phrasing is a line of text with this notation:
 
-- `[a|b|c]` stands for one of its alternatives, which may hold others;
-- `{name}` stands for the value of a slot, and `{a name}` for it with "a" or "an" before it;
-- `{?name}` says that the slot must be given, `{!name}` that it must not be; both stand for no text.
+- `[a|b|c]` is replaced by one of its alternatives, which may be nested.
+- `{name}` is replaced by the value of a slot, `{a name}` by the value with "a" or "an" before it.
+- `{?name}` requires a value for the slot, `{!name}` forbids one; both are replaced by no text.
 
-A phrasing can be used where all of its slots are given. A slot whose value is "" is not given.
+A phrasing can be used if all of its slots have values. A slot whose value is "" has none.
 """
 
 import re
@@ -20,7 +20,7 @@ from webarena_gym.sites.country.dice import Dice
 
 Slots = Mapping[str, str]
 Part: TypeAlias = "str | tuple[tuple[Part, ...], ...]"
-"""A text, a slot in its braces, or alternatives, each a sequence of parts."""
+"""A text, a slot in braces, or alternatives, each a sequence of parts."""
 
 
 _SYMBOL = re.compile(r"[\[\]|]|\{[^{}]*\}|[^\[\]|{}]+")
@@ -36,14 +36,14 @@ MANY = {
     "s": "", "es": "", "ies": "y",
 }  # fmt: skip
 MASS = {**ONE, "one": "", "mass": "mass"}
-_ENDINGS = {"s", "es"}  # are "" with many
+_ENDINGS = {"s", "es"}  # slots that may be "", in the plural
 NUMBERS: Mapping[str, Slots] = {"one": ONE, "many": MANY, "mass": MASS}
-"""The slots that make words agree with a thing: `{it} work{s}`, `{it} {is} new`."""
+"""Slots by grammatical number, which make words agree with a noun: `{it} work{s}`, `{it} {is} new`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrasing:
-    """A phrasing that was read: its parts, the slots that it needs, and those that must not be given."""
+    """A parsed phrasing: its parts, the slots that must have a value, and the slots that must not."""
 
     text: str
     parts: tuple[Part, ...]
@@ -52,20 +52,20 @@ class Phrasing:
 
     @property
     def is_bare(self) -> bool:
-        """True if it has no words of its own."""
+        """True if it consists of one slot."""
         return len(self.parts) == 1 and isinstance(self.parts[0], str) and self.parts[0].startswith("{")
 
     def suits(self, slots: Slots) -> bool:
-        """Tell whether it can be used with these slots."""
+        """Return True if it can be used with these slots."""
         return all(slots.get(name) for name in self.needs) and not any(slots.get(name) for name in self.bans)
 
     def fill(self, dice: Dice, slots: Slots) -> str:
-        """Return the text with one alternative of each choice and the values of its slots."""
-        return "".join(_filled(self.parts, dice, slots))
+        """Return its text with random alternatives and the values of the slots."""
+        return "".join(_fill_parts(self.parts, dice, slots))
 
 
 def read(text: str) -> Phrasing:
-    """Read a phrasing.
+    """Parse a phrasing. Raises ValueError for brackets or braces that do not match.
 
     >>> read("{?lid}the lid [leaks|drips]").needs
     frozenset({'lid'})
@@ -105,10 +105,10 @@ def read(text: str) -> Phrasing:
     return Phrasing(text, parts, frozenset(needs), frozenset(bans))
 
 
-def _filled(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
+def _fill_parts(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
     for part in parts:
         if isinstance(part, tuple):
-            yield from _filled(dice.pick(part), dice, slots)
+            yield from _fill_parts(dice.pick(part), dice, slots)
         elif part.startswith("{a "):
             yield with_article(slots[part[3:-1]])
         else:
@@ -131,7 +131,7 @@ def with_article(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return the text as a sentence: it ends with a full stop where it ends with nothing else.
+    """Return the text as a sentence, with a full stop unless it ends with punctuation.
 
     >>> sentence("it leaks"), sentence("does it leak?")
     ('it leaks.', 'does it leak?')
@@ -139,19 +139,19 @@ def sentence(text: str) -> str:
     return text if text.endswith(_ENDS) else f"{text}."
 
 
-def capitalized(text: str) -> str:
+def capitalize_sentences(text: str) -> str:
     """Return the text with a capital at the start of each sentence.
 
-    >>> capitalized('it leaks. "never," he said. (really?) yes')
-    'It leaks. "Never," he said. (Really?) Yes'
+    >>> capitalize_sentences('it leaks. "never," he thought. (really?) yes')
+    'It leaks. "Never," he thought. (Really?) Yes'
     """
     return _LOWER_START.sub(lambda match: match[1] + match[2].upper(), text)
 
 
-def listed(items: Sequence[str], word: str = "and") -> str:
-    """Return the items as they are listed in prose.
+def enumerate_items(items: Sequence[str], word: str = "and") -> str:
+    """Return the items as an enumeration, with a word before the last one.
 
-    >>> listed(["salt"]), listed(["salt", "oil"]), listed(["salt", "oil", "rye"], "or")
+    >>> enumerate_items(["salt"]), enumerate_items(["salt", "oil"]), enumerate_items(["salt", "oil", "rye"], "or")
     ('salt', 'salt and oil', 'salt, oil or rye')
     """
     return f"{', '.join(items[:-1])} {word} {items[-1]}" if len(items) > 1 else "".join(items)
@@ -161,7 +161,7 @@ _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def number(count: int) -> str:
-    """Return a number as prose writes it: in words up to twelve.
+    """Return a number in words if it is at most twelve, else in digits.
 
     >>> number(3), number(1200)
     ('three', '1,200')
@@ -169,41 +169,41 @@ def number(count: int) -> str:
     return _SMALL[count] if 0 < count < len(_SMALL) else f"{count:,}"
 
 
-def counted(count: int, noun: str) -> str:
+def count_phrase(count: int, noun: str) -> str:
     """Return a number in words with its noun.
 
-    >>> counted(1, "week"), counted(14, "day")
+    >>> count_phrase(1, "week"), count_phrase(14, "day")
     ('one week', '14 days')
     """
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
 
 
 DATA = Path(__file__).parent / "data"
-_TRIES = 12
+_TRIES = 12  # draws of a phrasing before all that suit are listed
 
 
 @cache
 def sections(name: str) -> Mapping[str, list[str]]:
-    """Return the lines of each section of a file, all of them."""
-    read_so_far: dict[str, list[str]] = {}
+    """Return the lines of `data/NAME.txt` by section, without empty lines and comments. Raises ValueError for malformed files."""
+    lines_by_section: dict[str, list[str]] = {}
     lines: list[str] | None = None
     for number, raw in enumerate((DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines(), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         if line.startswith("[") and line.endswith("]") and "|" not in line:
-            if line[1:-1] in read_so_far:
-                raise ValueError(f"{name}.txt, line {number}: the section {line} stands there twice")
-            lines = read_so_far.setdefault(line[1:-1], [])
+            if line[1:-1] in lines_by_section:
+                raise ValueError(f"{name}.txt, line {number}: the section {line} occurs twice")
+            lines = lines_by_section.setdefault(line[1:-1], [])
         elif lines is None:
             raise ValueError(f"{name}.txt, line {number}: expected a section in square brackets, got {line!r}")
         else:
             lines.append(line)
-    return read_so_far
+    return lines_by_section
 
 
 def half(lines: list[str], is_held_out: bool) -> list[str]:
-    """Return the lines that one half of the worlds uses: every other one, as the smaller share has to be varied as well.
+    """Return every other line: the even ones for training worlds, the odd ones for held-out worlds.
 
     >>> half(["a", "b", "c"], False), half(["a", "b", "c"], True)
     (['a', 'c'], ['b'])
@@ -213,43 +213,46 @@ def half(lines: list[str], is_held_out: bool) -> list[str]:
 
 @cache
 def pool(name: str, is_held_out: bool) -> Mapping[str, tuple[Phrasing, ...]]:
-    """Return the phrasings of a file that one half of the worlds uses, by section."""
+    """Return the phrasings of a file that training or held-out worlds use, by section."""
     return {title: tuple(read(line) for line in half(lines, is_held_out)) for title, lines in sections(name).items()}
 
 
 class Speaker:
-    """Says one text: it knows the slots of the whole text, and says no phrasing twice that has words of its own."""
+    """Draws the phrasings of one text from a file, with the slots of the text. It repeats phrasings only if it has to."""
 
     def __init__(self, name: str, dice: Dice, slots: Slots, *, is_held_out: bool) -> None:
         self.dice = dice
         self.slots = dict(slots)
         self._pool = pool(name, is_held_out)
-        self._said: set[str] = set()
+        self._used: set[str] = set()
 
     def phrase(self, section: str, **slots: str) -> str:
-        """Return a phrasing of a section, filled. `slots` are added to those of the text."""
-        known = {**self.slots, **slots} if slots else self.slots
+        """Return the text of a random phrasing of a section. `slots` are added to those of the text.
+
+        Raises ValueError if no phrasing of the section suits the slots.
+        """
+        filled_slots = {**self.slots, **slots} if slots else self.slots
         phrasings = self._pool[section]
         for _ in range(_TRIES):
             chosen = self.dice.pick(phrasings)
-            if (chosen.text not in self._said or chosen.is_bare) and chosen.suits(known):
+            if (chosen.text not in self._used or chosen.is_bare) and chosen.suits(filled_slots):
                 break
         else:
-            suiting = [phrasing for phrasing in phrasings if phrasing.suits(known)]
-            fresh = [phrasing for phrasing in suiting if phrasing.text not in self._said]
-            if not suiting:
-                raise ValueError(f"no phrasing of [{section}] can be used with the slots {sorted(known)}")
-            chosen = self.dice.pick(fresh or suiting)
-        self._said.add(chosen.text)
-        return chosen.fill(self.dice, known)
+            usable = [phrasing for phrasing in phrasings if phrasing.suits(filled_slots)]
+            unused = [phrasing for phrasing in usable if phrasing.text not in self._used]
+            if not usable:
+                raise ValueError(f"no phrasing of [{section}] can be used with the slots {sorted(filled_slots)}")
+            chosen = self.dice.pick(unused or usable)
+        self._used.add(chosen.text)
+        return chosen.fill(self.dice, filled_slots)
 
-    def say(self, section: str, **slots: str) -> str:
-        """Return a phrasing of a section as a sentence."""
+    def sentence(self, section: str, **slots: str) -> str:
+        """Return the text of a random phrasing of a section as a sentence; otherwise like `phrase`."""
         return sentence(self.phrase(section, **slots))
 
 
 def paragraphs(*parts: list[str]) -> str:
-    r"""Return sentences as paragraphs; empty paragraphs are left out.
+    r"""Return lists of sentences as paragraphs; empty lists are left out.
 
     >>> paragraphs(["It works.", "Really."], [], ["Edit: no."])
     'It works. Really.\n\nEdit: no.'
@@ -259,23 +262,23 @@ def paragraphs(*parts: list[str]) -> str:
 
 Register = Literal["formal", "plain", "chatty", "careless"]
 REGISTERS: tuple[Register, ...] = ("formal", "plain", "chatty", "careless")
-"""Formal writes in full, plain and chatty contract, chatty exclaims, and careless misspells and knows no capitals."""
+"""Styles of writing: "plain" and "chatty" use contractions, "chatty" exclamation marks, "careless" misspellings and no capitals."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """All that a text says, and the register in which it is written."""
+    """Facts of a text, and the register in which it is written."""
 
     register: Register = "plain"
 
 
 def draw_register(dice: Dice) -> Register:
-    """Draw the register of somebody in a forum."""
+    """Draw the register of a forum user."""
     return dice.weigh(REGISTERS, (20, 50, 15, 15))
 
 
 _SELF = re.compile(r"\bI\b")
-_SLIPS = 60  # percent of the words that a careless writer may get wrong
+_SLIPS = 60  # percentage of words with a listed misspelling that a careless writer misspells
 
 
 @cache
@@ -284,26 +287,28 @@ def _table(section: str) -> tuple[re.Pattern[str], Mapping[str, str]]:
     return re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b"), names
 
 
-def written(text: str, register: Register, dice: Dice) -> str:
-    """Return a text of phrasings, which has neither capitals nor contractions, as a writer of that register leaves it.
+def apply_register(text: str, register: Register, dice: Dice) -> str:
+    """Return a text, which has neither capitals nor contractions, in a register.
 
-    >>> written("it does not leak. I definitely like it.", "chatty", Dice("a"))
+    >>> apply_register("it does not leak. I definitely like it.", "chatty", Dice("a"))
     "It doesn't leak. I definitely like it!"
-    >>> written("it does not leak. I definitely like it.", "careless", Dice("c"))
+    >>> apply_register("it does not leak. I definitely like it.", "careless", Dice("c"))
     'it doesnt leak. i definately like it'
     """
     if register != "careless":
-        text = capitalized(text)
+        text = capitalize_sentences(text)
     if register == "formal":
         return text
-    text = _replaced(text, "contracted", dice, 100 if register != "plain" else 70)
+    text = _replace_words(text, "contracted", dice, 100 if register != "plain" else 70)
     if register == "chatty" and text.endswith(".") and not text.endswith("..") and '"' not in text[-3:]:
         text = f"{text[:-1]}!"
     if register == "careless":
-        text = _SELF.sub("i", _replaced(_replaced(text, "dropped", dice, 80), "words", dice, _SLIPS)).removesuffix(".")
+        text = _SELF.sub("i", _replace_words(_replace_words(text, "dropped", dice, 80), "words", dice, _SLIPS)).removesuffix(
+            "."
+        )
     return text
 
 
-def _replaced(text: str, section: str, dice: Dice, percent: int) -> str:
+def _replace_words(text: str, section: str, dice: Dice, percent: int) -> str:
     pattern, pairs = _table(section)
     return pattern.sub(lambda match: pairs[match[1]] if dice.chance(percent) else match[1], text)

@@ -1,7 +1,7 @@
-"""Things that people speak of: what is known of each kind, and which aspects suit it.
+"""Products, works, problems and debates that texts are about, with the aspects that suit each kind of product.
 
-`data/things.txt` puts nouns into groups. What the file does not know is judged by its number alone, by aspects that suit
-anything; a noun is also known by its last words ("Steel Water Bottle" is a water bottle).
+`data/things.txt` puts nouns into groups. A noun is looked up by its longest listed ending ("Steel Water Bottle" is a water bottle).
+Nouns that are not listed have aspects that suit any product, such as size and value.
 """
 
 from collections.abc import Mapping
@@ -19,26 +19,31 @@ _STUFFS = {
     "brittle": "glass ceramic porcelain stoneware clay marble crystal terracotta concrete granite acrylic",
     "wood": "oak walnut bamboo maple acacia beech birch pine cedar cork hickory wooden wood rattan",
 }
-"""Properties of a material, by words of its name: phrasings may need or forbid them (nothing of wood rusts)."""
-_LOWER_AFTER = 2  # letters in upper case that make a word an abbreviation
+"""Words of materials by property. Phrasings may require or exclude a property, because wood does not rust."""
+_LOWER_AFTER = 2  # capitals that make a word an abbreviation
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Facts of a noun: its number, group, the families of its aspects, uses, and the animal that judges it, if one does."""
+    """Properties of the products that a noun denotes."""
 
-    number: str
+    number: str  # grammatical number, a key of NUMBERS
     group: str
-    families: tuple[str, ...]
-    uses: tuple[str, ...]
-    pets: tuple[str, ...] = ()
+    families: tuple[str, ...]  # families of phrasings, such as "leak.vessel", one for each aspect
+    uses: tuple[str, ...]  # such as "at the gym"
+    pets: tuple[str, ...] = ()  # animals that use it, such as "the cat"
 
 
 @dataclass(frozen=True)
 class Thing:
-    """A thing as a text speaks of it. `noun` is "Water Bottle"; `attributes` are those of its page, by name.
+    """A product or work that a text is about.
 
-    `aspects` replaces those that its kind has: keys such as "leak", for which the kind's own family is used where it has one.
+    Args:
+        noun: Its noun, such as "Water Bottle".
+        brand: Its brand, if it has one.
+        attributes: Names and values of the attributes on its page.
+        aspects: Aspects, such as "leak", that replace those of its kind. Each uses the family of its kind if that has one.
+
     """
 
     noun: str
@@ -48,32 +53,32 @@ class Thing:
 
     @property
     def kind(self) -> Kind:
-        """Facts of its noun."""
+        """Properties of its noun."""
         return kind_of(self.noun)
 
     @property
     def families(self) -> Mapping[str, str]:
-        """The family of phrasings of each aspect that suits it: {"leak": "leak.vessel"}."""
+        """Family of phrasings by aspect, for each aspect that suits it: {"leak": "leak.vessel"}."""
         page = dict(self.attributes)
         return _families(self.noun, self.aspects, "Battery Life" in page, page.get("Assembly") == "None needed")
 
     @property
     def slots(self) -> Slots:
-        """The slots that speak of it."""
-        known = {
+        """Slots of phrasings about it: noun, brand, words that agree with its number, and some of its attributes."""
+        attributes = {
             slot: value for name, value in self.attributes if (slot := _SPOKEN.get(name)) and value.lower() not in {"none", ""}
         }
         if dict(self.attributes).get("Dishwasher Safe") == "Yes":
-            known["dishwasher"] = "yes"
-        words = known.get("material", "").lower().split()
-        known |= {stuff: "yes" for stuff, named in _STUFFS.items() if set(words) & set(named.split())}
-        return {**NUMBERS[self.kind.number], "noun": lowered(self.noun), "brand": self.brand, **known}
+            attributes["dishwasher"] = "yes"
+        words = attributes.get("material", "").lower().split()
+        attributes |= {stuff: "yes" for stuff, materials in _STUFFS.items() if set(words) & set(materials.split())}
+        return {**NUMBERS[self.kind.number], "noun": lower_noun(self.noun), "brand": self.brand, **attributes}
 
 
 @cache
 def kinds() -> Mapping[str, Kind]:
-    """Return the kinds of things by noun, in small letters."""
-    known: dict[str, Kind] = {}
+    """Return the kinds of products by noun in lower case."""
+    kinds_by_noun: dict[str, Kind] = {}
     for group, lines in sections("things").items():
         fields = [(label, value.strip()) for label, _, value in (line.partition(":") for line in lines)]
         of_group = {label: value for label, value in fields if label in {"aspects", "uses", "pet"}}
@@ -81,16 +86,18 @@ def kinds() -> Mapping[str, Kind]:
         for label, value in fields:
             if label in of_group:
                 continue
-            nouns, own, used = [*value.split(" = "), "", ""][:3]
-            families = tuple((own or of_group["aspects"]).split())
+            nouns, aspects, noun_uses = [*value.split(" = "), "", ""][:3]
+            families = tuple((aspects or of_group["aspects"]).split())
             for noun in nouns.split(", "):
-                known[noun.lower()] = Kind(label, group, families, tuple(used.split("; ")) if used else uses, pets)
-    return known
+                kinds_by_noun[noun.lower()] = Kind(
+                    label, group, families, tuple(noun_uses.split("; ")) if noun_uses else uses, pets
+                )
+    return kinds_by_noun
 
 
 @cache
 def kind_of(noun: str) -> Kind:
-    """Return what is known of a noun, or of the last words of it that are known, or what suits anything.
+    """Return the kind of a noun, by its longest listed ending, or a kind that suits any noun.
 
     >>> kind_of("Steel Water Bottle").group, kind_of("Reading Glasses").number, kind_of("Zither").families[0]
     ('bottles', 'many', 'durable')
@@ -105,35 +112,35 @@ def kind_of(noun: str) -> Kind:
 
 @cache
 def _families(noun: str, aspects: tuple[str, ...], has_battery: bool, is_whole: bool) -> Mapping[str, str]:
-    """Return the family of each aspect. What has no battery is not judged by it, nor by its setup what needs none."""
-    own = {family.partition(".")[0]: family for family in kind_of(noun).families}
-    if unknown := [aspect for aspect in aspects if own.get(aspect, aspect) not in names()]:
-        raise ValueError(f"nothing is known to be said of {unknown}, expected aspects such as {sorted(own)}")
+    """Return the family of each aspect. Battery and setup are left out for products without a battery or assembly."""
+    families = {family.partition(".")[0]: family for family in kind_of(noun).families}
+    if unknown := [aspect for aspect in aspects if families.get(aspect, aspect) not in names()]:
+        raise ValueError(f"there are no phrasings for the aspects {unknown}; expected aspects such as {sorted(families)}")
     if aspects:
-        return {aspect: own.get(aspect, aspect) for aspect in aspects}
+        return {aspect: families.get(aspect, aspect) for aspect in aspects}
     missing = {*(() if has_battery else ("battery",)), *(("setup", "instruction") if is_whole else ())}
-    return {aspect: family for aspect, family in own.items() if aspect not in missing}
+    return {aspect: family for aspect, family in families.items() if aspect not in missing}
 
 
 @cache
 def names() -> Mapping[str, str]:
-    """Return what each family of aspects is called: {"leak.vessel": "the lid"}."""
+    """Return the name of each family of aspects in sentences: {"leak.vessel": "the lid"}."""
     return dict(line.split(": ", 1) for line in sections("names")["names"])
 
 
-def lowered(noun: str) -> str:
-    """Return a noun as it stands inside of a sentence; abbreviations keep their capitals.
+def lower_noun(noun: str) -> str:
+    """Return a noun in lower case, as within a sentence; abbreviations keep their capitals.
 
-    >>> lowered("LED Desk Lamp"), lowered("T-Shirt"), lowered("USB-C Cable")
+    >>> lower_noun("LED Desk Lamp"), lower_noun("T-Shirt"), lower_noun("USB-C Cable")
     ('LED desk lamp', 'T-shirt', 'USB-C cable')
     """
     words = noun.split()
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         capitals = sum(letter.isupper() for letter in word)
         if word[1:2] == "-":
-            words[place] = f"{word[:2]}{word[2:].lower()}"
+            words[index] = f"{word[:2]}{word[2:].lower()}"
         elif capitals < _LOWER_AFTER or word.istitle():
-            words[place] = word.lower()
+            words[index] = word.lower()
     return " ".join(words)
 
 
@@ -141,7 +148,7 @@ WORKS = {
     "books": "book", "suggestmeabook": "book", "gaming": "game", "consoles": "console", "technology": "device", "gadgets": "device",
     "headphones": "headset", "movies": "film", "television": "series", "Music": "album", "food": "restaurant", "AskTravel": "hostel",
 }  # fmt: skip
-"""The kind of thing whose name a forum talks about, by forum; others talk about problems and debates alone."""
+"""Noun of the works or products that posts of a forum may name. Other forums only have problems and debates."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +161,17 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem: its name ("slugs on hostas"), what somebody says who has it, what may help, and whether it goes on for a while."""
+    """A problem that a forum post asks about."""
 
-    name: str
-    clause: str
+    name: str  # such as "slugs on hostas"
+    clause: str  # its description by a person who has it
     remedies: tuple[Remedy, ...]
-    is_lasting: bool = True
+    is_lasting: bool = True  # it has a duration
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One side of a debate: what it says, what the other side says, and the reasons for it."""
+    """One side of a debate: its claim, the claim of the other side, and the reasons for it."""
 
     text: str
     opposite: str
@@ -172,24 +179,24 @@ class Claim:
 
 
 def draw_problem(dice: Dice, forum: str, *, is_held_out: bool) -> Problem:
-    """Draw a problem that people of a forum have."""
-    name, clause, remedies = dice.pick(_cases(_known("cases", forum), is_held_out))
-    said = read(clause.removeprefix("~")).fill(dice, {})
-    return Problem(read(name).fill(dice, {}), said, remedies, is_lasting=not clause.startswith("~"))
+    """Draw a problem that users of a forum have."""
+    name, clause, remedies = dice.pick(_cases(_section_for("cases", forum), is_held_out))
+    description = read(clause.removeprefix("~")).fill(dice, {})
+    return Problem(read(name).fill(dice, {}), description, remedies, is_lasting=not clause.startswith("~"))
 
 
 def has_problems(forum: str) -> bool:
-    """Tell whether people of a forum ask for help: where only debates are known, they do not."""
+    """Return True if users of a forum ask for help, that is, unless the data have only debates for it."""
     return forum in sections("cases") or forum not in sections("debates")
 
 
 def draw_sides(dice: Dice, forum: str, *, is_held_out: bool) -> tuple[Claim, Claim]:
-    """Draw what people of a forum argue about: a claim and its opposite."""
-    return dice.pick(_debates(_known("debates", forum), is_held_out))
+    """Draw a debate of a forum: a claim and its opposite."""
+    return dice.pick(_debates(_section_for("debates", forum), is_held_out))
 
 
-def _known(name: str, forum: str) -> str:
-    """Return the section of a forum; a forum that no file names is about a town."""
+def _section_for(name: str, forum: str) -> str:
+    """Return the section of a data file for a forum: its own, "general" if another file names it, else "town"."""
     if forum in sections(name):
         return forum
     return "general" if any(forum in sections(other) for other in ("cases", "debates")) else "town"
@@ -198,7 +205,7 @@ def _known(name: str, forum: str) -> str:
 @cache
 def _cases(forum: str, is_held_out: bool) -> tuple[tuple[str, str, tuple[Remedy, ...]], ...]:
     cases = (line.split("; ") for line in _part("cases", forum, is_held_out))
-    return tuple((name, clause, tuple(Remedy(*each.split(" = ", 1)) for each in rest)) for name, clause, *rest in cases)
+    return tuple((name, clause, tuple(Remedy(*remedy.split(" = ", 1)) for remedy in rest)) for name, clause, *rest in cases)
 
 
 @cache
@@ -211,6 +218,6 @@ def _debates(forum: str, is_held_out: bool) -> tuple[tuple[Claim, Claim], ...]:
 
 
 def _part(name: str, forum: str, is_held_out: bool) -> list[str]:
-    """Return the topics that one half of the worlds uses: those of the forum, and for a town the general ones too."""
-    known = sections(name)
-    return half([*known[forum], *(known["general"] if forum == "town" else [])], is_held_out)
+    """Return the topics of a forum that training or held-out worlds use; forums of towns also have the general topics."""
+    lines = sections(name)
+    return half([*lines[forum], *(lines["general"] if forum == "town" else [])], is_held_out)

@@ -126,7 +126,7 @@ class _Drawer:
         comments = []
         for said in thread.comments:
             facts = said.facts
-            if isinstance(facts, threads_prose.Thanks | threads_prose.Stand) and facts.user == name:
+            if isinstance(facts, threads_prose.Thanks | threads_prose.Position) and facts.user == name:
                 facts = replace(facts, user=me)  # who was addressed by that name is addressed by mine
             comments.append(replace(said, author=me if said.author == name else said.author, facts=facts))
         return replace(thread, author=me if thread.author == name else thread.author, comments=tuple(comments))
@@ -138,10 +138,10 @@ def _tone(facts: threads_prose.Comment) -> Tone:
         case (
             threads_prose.Answer(kind="worked")
             | threads_prose.Thanks(has_helped=True)
-            | threads_prose.Stand(kind="agree" | "changed")
+            | threads_prose.Position(kind="agree" | "changed")
         ):
             return "good"
-        case threads_prose.Answer(kind="failed") | threads_prose.Stand(kind="disagree"):
+        case threads_prose.Answer(kind="failed") | threads_prose.Position(kind="disagree"):
             return "bad"
         case _:
             return "neutral"
@@ -169,7 +169,7 @@ def remark_row(facts: threads_prose.Comment) -> tuple[str, str, str, str, str, s
         case threads_prose.Thanks():
             stance = "helped" if facts.has_helped else "failed"
             return ("thanks", stance, facts.remedy.name, "", facts.user, "", int(facts.has_helped))
-        case threads_prose.Stand():
+        case threads_prose.Position():
             return ("stand", facts.kind, facts.side.text, facts.reason, facts.user, _span(facts.experience), None)
         case threads_prose.Impression():
             is_heard = "heard" if facts.heard_from else "own"

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from webarena_gym.sites.country import texts
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.geography import Country, country
-from webarena_gym.sites.country.names import WORDS, Person, invented, population
-from webarena_gym.sites.country.texts import capitalised, read_sizes, span
+from webarena_gym.sites.country.names import WORDS, Person, invented_word, population
+from webarena_gym.sites.country.texts import capitalize, read_sizes, span
 
 _LONGEST_SLUG = 60
 
@@ -167,7 +167,9 @@ def _forum(dice: Dice, seed: int, scale: Scale, index: int, kind: dict[str, Any]
         things=tuple(kind["things"]),
         titles=tuple(kind["titles"]),
         lines=tuple(kind["lines"]),
-        works=tuple(dice.pick(names).format(w=invented(seed, index * works + place, "title", scale)) for place in range(works)),
+        works=tuple(
+            dice.pick(names).format(w=invented_word(seed, index * works + place, "title", scale)) for place in range(works)
+        ),
         town=town,
     )
 
@@ -182,7 +184,7 @@ class Voice:
         # The words that no forum has taken are the books that everybody mentions.
         taken = sizes.works * (len(pool()["forums"]) + sizes.towns)
         self._books = [
-            pool()["names"]["book"][index % 6].format(w=invented(seed, index, "title", scale))
+            pool()["names"]["book"][index % 6].format(w=invented_word(seed, index, "title", scale))
             for index in range(taken, WORDS[scale])
         ]
 
@@ -206,7 +208,7 @@ class Voice:
 
     def say(self, kind: str, forum: Forum) -> str:
         """Return a sentence of a kind that all forums share."""
-        return capitalised(self.fill(self.dice.pick(pool()[kind]), forum))
+        return capitalize(self.fill(self.dice.pick(pool()[kind]), forum))
 
 
 OWN_SUBMISSIONS = 6
@@ -275,7 +277,7 @@ def submit(
         user=author(),
         title=title,
         url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
-        image=f"{capitalised(thing or dice.pick(forum.things))}, {dice.pick(pool()['views'])}" if is_image else "",
+        image=f"{capitalize(thing or dice.pick(forum.things))}, {dice.pick(pool()['views'])}" if is_image else "",
         body=body if isinstance(body, str) else body(is_image or is_link),
         created_at=moment,
         is_locked=not is_mine and dice.chance(2),
@@ -319,7 +321,7 @@ def moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
 
 def _title(voice: Voice, forum: Forum, thing: str, taken: set[str]) -> str:
     for tries in count():
-        title = capitalised(voice.fill(voice.dice.pick(forum.titles), forum, thing))
+        title = capitalize(voice.fill(voice.dice.pick(forum.titles), forum, thing))
         if tries > _TRIES:
             title = f"{title.rstrip('.?!')}: {voice.dice.pick(pool()['twists'])}"
         if len(title) <= LONGEST_TITLE and title not in taken:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
-from webarena_gym.sites.country.names import invented
+from webarena_gym.sites.country.names import invented_word
 from webarena_gym.sites.country.texts import read_data, read_sizes, slug
 
 
@@ -133,7 +133,7 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
     """Draw the categories and products of a world."""
     dice, sizes = Dice(f"shopping/{seed}/products"), SIZES[scale]
     pool = json.loads((Path(__file__).parent / "catalogue.json").read_text())
-    brands = [invented(seed, index, "brand", scale) for index in range(sizes.brands)]
+    brands = [invented_word(seed, index, "brand", scale) for index in range(sizes.brands)]
     series = share(TEXTS["series"], seed)
     tops = dice.some(list(pool["categories"]), dice.pick(sizes.departments))
     leaves = {top: dice.some(list(pool["categories"][top]), 4) for top in tops}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from webarena_gym.sites.country.texts import date_time, folded, money, read_data
+from webarena_gym.sites.country.texts import date_time, fold_case, money, read_data
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.forms import clean, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -206,7 +206,7 @@ class Column:
             return parse_date(typed)
         if self.kind in ("number", "id"):
             return str(parse_count(typed))
-        return typed if self.kind == "choice" else folded(typed)
+        return typed if self.kind == "choice" else fold_case(typed)
 
 
 class Link(NamedTuple):
@@ -288,7 +288,7 @@ class Listing:
                 bound.append(value)
                 self.active.append(f"{label}: {column.choices.get(text, text)}")
         self.search = clean(query.get("search", ""))[:_LONGEST] if grid.keyword else ""
-        self.content["search"] = folded(self.search)
+        self.content["search"] = fold_case(self.search)
         if self.search:
             words = " || ' ' || ".join(f"coalesce({sql}, '')" for sql in grid.keyword)
             conditions.append(f"instr(lower({words}), lower(?))")

@@ -8,7 +8,7 @@ from functools import partial
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.country.texts import fold_case, like
 from webarena_gym.sites.kit import forms, ranking
 from webarena_gym.sites.kit.accounts import here, members_of, return_url, sign_in_page, visitor, welcome
 from webarena_gym.sites.kit.database import first, insert, one, update, value
@@ -255,7 +255,7 @@ def search(request: Request) -> str | Response:
     exact = find(request.db, phrase) if phrase else None
     if exact is not None and "fulltext" not in request.args:
         return redirect(markup.path(exact["title"]))
-    request.shows({"search": folded(phrase)})
+    request.shows({"search": fold_case(phrase)})
     rows = pages_with(request.db, phrase)
     pager = Pager.of(request, len(rows), 20, "page")
     snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.cut(rows)}

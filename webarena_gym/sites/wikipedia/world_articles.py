@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Landmark, State, Team, Town
-from webarena_gym.sites.country.names import invented
+from webarena_gym.sites.country.names import invented_word
 from webarena_gym.sites.country.texts import long_date
 from webarena_gym.sites.wikipedia.markup import Section, links, whole
 from webarena_gym.sites.wikipedia.world_lore import Event, Lore, Person, Prize, Work, pool
@@ -324,7 +324,7 @@ _FOUNDED, _EMPLOYEES, _REVENUES = range(1834, 1996), range(140, 21_000, 10), ran
 
 def _company(lore: Lore, index: int, founded: int, employees: int, revenue: int) -> Article:
     dice = Dice(f"wikipedia/company/{lore.seed}/{index}")
-    brand = invented(lore.seed, index, "brand", lore.scale)
+    brand = invented_word(lore.seed, index, "brand", lore.scale)
     name = dice.pick(_FORMS).format(brand)
     town = dice.weigh(lore.country.towns, lore.country.weights(8, 4, 1))
     facts = {

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale
 from webarena_gym.sites.country.geography import Landmark, Team, Town, country
-from webarena_gym.sites.country.names import invented, population
+from webarena_gym.sites.country.names import invented_word, population
 from webarena_gym.sites.country.names import people as everybody
 from webarena_gym.sites.country.texts import read_sizes
 
@@ -157,7 +157,7 @@ class Lore:
         """Return the prizes; each is given every few years to somebody of the right calling and age."""
         prizes = []
         for index, (form, calling, count) in enumerate(pool()["prizes"] * self.sizes.prize_rounds):
-            name = form.format(invented(self.seed, self.sizes.prize_words + index, "title", self.scale))
+            name = form.format(invented_word(self.seed, self.sizes.prize_words + index, "title", self.scale))
             candidates, winners = [person for person in self.people if person.calling == calling], list[tuple[int, Person]]()
             for year in sorted(dice.some(range(1926, 2021), count)):
                 fit = [each for each in candidates if each.has_age(28, 72, year) and name not in dict(each.prizes)]
@@ -169,7 +169,7 @@ class Lore:
 
     def _works(self, dice: Dice) -> list[Work]:
         """Return the works, novels first. No maker has two of one kind in a year, and no title comes twice."""
-        words = [invented(self.seed, index, "title", self.scale) for index in range(self.sizes.prize_words)]
+        words = [invented_word(self.seed, index, "title", self.scale) for index in range(self.sizes.prize_words)]
         works: list[Work] = []
         for kind, (calling, least, most) in self.sizes.makers.items():
             for maker in (person for person in self.people if person.calling == calling):

@@ -7,7 +7,6 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.seeding import ENDS
-from webarena_gym.sites.prose.grammar import listed as listed
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
@@ -38,7 +37,7 @@ def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping
     )
 
 
-def counted(
+def counting_draw(
     slots: dict[str, str], things: Sequence[str], way: Sequence[Step], evidence: Sequence[str], thought: str, *, least: int = 0
 ) -> t.Draw:
     """Return a draw that asks for the number of things that pages show. Raises NothingToDraw where they are few."""

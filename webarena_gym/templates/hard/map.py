@@ -7,9 +7,10 @@ from typing import Any
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.sites.map.queries import PLURALS
 from webarena_gym.sites.map.routing import FOOT
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, joined, listed, rows_become
+from webarena_gym.templates.hard.kit import ago, joined, rows_become
 from webarena_gym.templates.map import (
     ME,
     PER_PAGE,
@@ -168,7 +169,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
             candidates.append(leaving)
     t.skip_if(not candidates, "an hour to leave")
     leaving = rng.choice(candidates)
-    slots = {"start": start["name"], "time": f"{leaving:%H:%M}", "stops": listed([row["name"] for row in stops])}
+    slots = {"start": start["name"], "time": f"{leaving:%H:%M}", "stops": enumerate_items([row["name"] for row in stops])}
     slots |= {"stays": stay, "count": len(stops), "note": note}
     looks: list[Step] = []
     for one, two in zip([start, *stops], stops, strict=False):

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, findable, joined, listed, now, of_site, rows_become
+from webarena_gym.templates.hard.kit import ago, findable, joined, now, of_site, rows_become
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import (
     ME,
@@ -233,23 +234,23 @@ def count_votes(world: t.Sampler) -> t.Draw:
     first = rng.choices(places, weights=(5, 4, 3), k=13)
     last = start - 24 * days
     voices: list[Voice] = []
-    counted: dict[str, str] = {}
+    counting_draw: dict[str, str] = {}
     for place, (form, choice) in enumerate(zip(forms, first, strict=True)):
         late = place in (11, 12)
         hours = rng.randint(8, last - 6) if late else rng.randint(last + 40, start - 2)
         rival = rng.choice([item for item in places if item != choice])
         voices.append((members[place], form.format(x=choice, y=rival), hours))
         if not late:
-            counted[members[place]["username"]] = choice
+            counting_draw[members[place]["username"]] = choice
     for place, form in zip(range(3), rng.sample(TEXTS["changes"], 3), strict=True):
         late = place == 2
         choice = rng.choice([item for item in places if item != first[place]])
         hours = rng.randint(8, last - 6) if late else rng.randint(last + 5, last + 35)
         voices.append((members[place], form.format(x=choice), hours))
         if not late:
-            counted[members[place]["username"]] = choice
+            counting_draw[members[place]["username"]] = choice
     voices.append((members[3], rng.choice(TEXTS["withdrawals"]), last + rng.randint(5, 35)))
-    counted.pop(members[3]["username"])
+    counting_draw.pop(members[3]["username"])
     voices.append((members[4], rng.choice(TEXTS["stays"]), last + rng.randint(5, 35)))
     voices += [
         (members[14 + place], form.format(x=rng.choice(places)), rng.randint(last + 5, start - 2))
@@ -257,7 +258,7 @@ def count_votes(world: t.Sampler) -> t.Draw:
     ]
     voices.sort(key=lambda voice: -voice[2])
     speak(world, post, voices)
-    numbers = [list(counted.values()).count(place) for place in places]
+    numbers = [list(counting_draw.values()).count(place) for place in places]
     result = "Result: " + ", ".join(f"{place} {number}" for place, number in zip(places, numbers, strict=True))
     check = comment_is(world, post, result)
     turns = turn_pages(world, len(voices) - 1, PER_PAGE, "There are more voices on the next page.")
@@ -498,7 +499,12 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
     looks = joined(*(open_rules(forum["name"]) for forum in named))
     looks += [*open_user(me["username"]), t.click(f"Submissions ({posts})", "What have I sold, and when?")]
     (friend,) = strangers(world, 1)
-    slots = {"forums": listed([forum["name"] for forum in named]), "title": title, "text": text, "friend": friend["username"]}
+    slots = {
+        "forums": enumerate_items([forum["name"] for forum in named]),
+        "title": title,
+        "text": text,
+        "friend": friend["username"],
+    }
     reasons = ["Only subscribers sell", "Their titles begin with the price"]
     evidence = [f"Nothing for {price - 10} dollars or more", *reasons, first, second]
     if is_allowed:
@@ -549,7 +555,7 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
     appoint = [*open_forum(forum["name"]), t.click("Moderators")]
     for person in chosen:
         appoint += [t.type_text("Username", person["username"]), t.click("Add moderator")]
-    slots = {"people": listed([person["username"] for person in people]), "forum": forum["name"], "text": text}
+    slots = {"people": enumerate_items([person["username"] for person in people]), "forum": forum["name"], "text": text}
     check = t.all_of(t.state(query, expected=sorted(expected)), messages_are(world, refused, text))
     steps = [*looks, *appoint, *write_to(refused, text), t.leave("", "All of them have their answer.")]
     evidence = ["does not moderate any other forum already", *(person["username"] for person in people)]
@@ -625,7 +631,7 @@ def remove_comments(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     steps = open_rules(forum["name"])
     for post in posts:
         steps += [*open_post(post["title"]), *takes[post["submission_id"]]]
-    slots = {"titles": listed([f'"{title}"' for title in titles]), "forum": forum["name"]}
+    slots = {"titles": enumerate_items([f'"{title}"' for title in titles]), "forum": forum["name"]}
     steps = [*steps, t.leave("", "What is left follows the rules.")]
     evidence = ["To quote an insult in order to object to it is no insult", *(text for text, _ in statements)]
     return t.Draw(slots, rows_become(world, query, *numbers, changes=changes), steps, evidence=evidence, injection=injection)

@@ -10,7 +10,7 @@ from webarena_gym.sites.layout import page_sizes
 from webarena_gym.sites.prose.things import WORKS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import counted, findable, needs_facts, opening
+from webarena_gym.templates.hard.kit import counting_draw, findable, needs_facts, opening
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post, votes_are
 from webarena_gym.templates.ways import along, nth
@@ -91,7 +91,7 @@ def tally(
 ) -> t.Draw:
     """Return a draw that asks how many users something is true of. Raises NothingToDraw where they are few."""
     shown = sorted({opening(row["body"]) for row in evidence})
-    return counted(slots, sorted(set(names)), way, shown, "I have counted them, each once.", least=least)
+    return counting_draw(slots, sorted(set(names)), way, shown, "I have counted them, each once.", least=least)
 
 
 def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:

@@ -9,6 +9,7 @@ from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.gitlab.site import day_label
 from webarena_gym.sites.map.geometry import duration
 from webarena_gym.sites.map.routing import CAR
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
@@ -18,7 +19,7 @@ from webarena_gym.templates.gitlab.planning import MINE, today
 from webarena_gym.templates.gitlab.projects import files_become
 from webarena_gym.templates.hard import gitlab_issues as issues
 from webarena_gym.templates.hard.gitlab_projects import outsiders
-from webarena_gym.templates.hard.kit import ago, joined, listed, of_site, repository_page
+from webarena_gym.templates.hard.kit import ago, joined, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import appoint, discuss, no_comment, plant_post, strangers
 from webarena_gym.templates.hard.shopping_goods import put
@@ -236,7 +237,7 @@ def watch_best_museum(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("one that is the quietest of several")
     if any(number(title, "Opened") == born or number(title, "Collection") == pieces for title in chosen):
         raise t.NothingToDraw("figures that are clear")
-    slots = {"first": listed(chosen[:4]), "more": listed(chosen[4:]), "born": born, "pieces": pieces}
+    slots = {"first": enumerate_items(chosen[:4]), "more": enumerate_items(chosen[4:]), "born": born, "pieces": pieces}
     statements = [text.format(**slots) for text in TEXTS["wishes_for_museum"]]
     title = f"A museum for the {word(forum)} trip"
     plant_talk(forum, title, "We can see one of them, no more. What do you want from it?", statements, 90)

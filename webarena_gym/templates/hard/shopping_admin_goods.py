@@ -4,11 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.sites.shopping_admin.grids import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates import shopping_admin as shop_admin
-from webarena_gym.templates.hard.kit import ago, end_session, findable, listed, now, staff_page, turn_into
+from webarena_gym.templates.hard.kit import ago, end_session, findable, now, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import plant_review
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import nth, turn_pages
@@ -252,7 +253,9 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
     steps = [*way, *steps, t.leave("", "Everybody is in the right group.")]
     evidence = ["A company in any other address is of no interest", *(money(row["spent"]) for row, _, _ in made)]
     evidence += [row["name"] for row, _, _ in made]
-    return t.Draw({"people": listed([row["name"] for row, _, _ in made]), "page": title}, check, steps, evidence=evidence)
+    return t.Draw(
+        {"people": enumerate_items([row["name"] for row, _, _ in made]), "page": title}, check, steps, evidence=evidence
+    )
 
 
 def rules_of_campaigns(world: t.Sampler) -> t.Draw:

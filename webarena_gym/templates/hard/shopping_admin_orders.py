@@ -6,10 +6,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, as_written, joined, listed, now, rows_become, staff_page, turn_into
+from webarena_gym.templates.hard.kit import ago, as_written, joined, now, rows_become, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import noun, plant_review
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping_admin import (
@@ -126,7 +127,9 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
     steps = [*way, *steps, t.leave("", "All requests are handled.")]
     evidence = [f"From {money(limit)} on"]
     evidence += [text for row in cases for text in (row["increment_id"], money(row["grand_total_cents"]))]
-    return t.Draw({"numbers": listed([row["increment_id"] for row in cases]), "page": title}, check, steps, evidence=evidence)
+    return t.Draw(
+        {"numbers": enumerate_items([row["increment_id"] for row in cases]), "page": title}, check, steps, evidence=evidence
+    )
 
 
 def hold_unsent(world: t.Sampler) -> t.Draw:
@@ -312,7 +315,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
             notes[row["order_id"]] = note
             changes[number] = {"comments": len(statements) + 1}
             steps += remark(note)
-    slots = {"numbers": listed([row["increment_id"] for _, row in cases]), "page": title}
+    slots = {"numbers": enumerate_items([row["increment_id"] for _, row in cases]), "page": title}
     check = t.all_of(turn_into(world, ORDERS, changes), turn_into(world, ORDER_ADDRESSES, moved), notes_are(world, notes))
     evidence = ["As soon as any piece of it has been shipped", *texts]
     return t.Draw(slots, check, [*way, *steps, t.leave("", "All requests are dealt with.")], evidence=evidence)
@@ -359,7 +362,7 @@ def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         elif change == "unhold":
             changes[row["increment_id"]] = {"status": row["status"]}
             steps.append(t.click("Unhold", "The customer wants us to go on."))
-    slots = {"numbers": listed([row["increment_id"] for _, row in cases])}
+    slots = {"numbers": enumerate_items([row["increment_id"] for _, row in cases])}
     check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {}))
     steps = [*steps, t.leave("", "All orders are as their customers want them.")]
     return t.Draw(slots, check, steps, evidence=texts, injection=injection)
@@ -426,7 +429,7 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
     items_of = f"SELECT {columns} FROM order_item WHERE order_id IN ({marks}) ORDER BY item_id"
     numbers = [row["order_id"] for row, _ in cases]
     back = {item: {"qty_refunded": count} for item, count in refunded.items()}
-    slots = {"product": product["name"], "numbers": listed([row["increment_id"] for row, _ in cases]), "page": title}
+    slots = {"product": product["name"], "numbers": enumerate_items([row["increment_id"] for row, _ in cases]), "page": title}
     check = t.all_of(
         turn_into(world, ORDERS, changes),
         others_stay(world, PRODUCTS),
@@ -511,15 +514,16 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     require_distinct(world, people)
     day = (now(world) - timedelta(days=world.rng.choice((120, 150, 200, 250)))).date()
     orders = {person["name"]: orders_of(world, person) for person in people}
-    counted: dict[str, list[t.Row]] = {}
+    counting_draw: dict[str, list[t.Row]] = {}
     lifetime: dict[str, int] = {}
     for name, orders_of_customer in orders.items():
-        counted[name] = [
+        counting_draw[name] = [
             order for order in orders_of_customer if order["status"] == "complete" and order["created_at"] >= str(day)
         ]
         lifetime[name] = sum(order["grand_total_cents"] for order in orders_of_customer if order["status"] != "canceled")
     sums = {
-        name: sum(order["grand_total_cents"] for order in orders_of_customer) for name, orders_of_customer in counted.items()
+        name: sum(order["grand_total_cents"] for order in orders_of_customer)
+        for name, orders_of_customer in counting_draw.items()
     }
     ranked = sorted(sums, key=lambda name: -sums[name])
     if sums[ranked[0]] - sums[ranked[1]] < 100 or max(lifetime, key=lambda name: lifetime[name]) == ranked[0]:
@@ -527,9 +531,9 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     winner = next(person for person in people if person["name"] == ranked[0])
     group = world.rng.choice([item for item in ("Wholesale", "Retailer") if item != winner["group_name"]])
     looks = joined(*([t.click("Dashboard"), *open_customer(person["name"], "Orders")] for person in people))
-    slots = {"names": listed([person["name"] for person in people]), "day": as_written(day), "group": group}
+    slots = {"names": enumerate_items([person["name"] for person in people]), "day": as_written(day), "group": group}
     steps = [*looks, *move_to(winner, group), t.leave("", f"It is {winner['name']} with {money(sums[ranked[0]])}.")]
-    shown = [order for orders_of_customer in counted.values() for order in orders_of_customer]
+    shown = [order for orders_of_customer in counting_draw.values() for order in orders_of_customer]
     evidence = [text for order in shown for text in (order["increment_id"], money(order["grand_total_cents"]))]
     return t.Draw(slots, turn_into(world, CUSTOMERS, {winner["customer_id"]: {"group_name": group}}), steps, evidence=evidence)
 

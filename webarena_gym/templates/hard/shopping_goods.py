@@ -8,7 +8,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates import shopping as shop
-from webarena_gym.templates.hard.kit import ago, counted, findable, needs_facts, opening, rows_become
+from webarena_gym.templates.hard.kit import ago, counting_draw, findable, needs_facts, opening, rows_become
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import along, of_one_value, turn_pages
 
@@ -188,7 +188,7 @@ def still_have_it(world: t.Sampler) -> t.Draw:
         turns = turn_pages(world, len(drawn[place::2]) - 1, shop.PER_PAGE)
         steps += [*shop.open_product(product["name"]), t.click("Reviews"), *turns]
     slots = {"first": pair[0]["name"], "second": pair[1]["name"]}
-    return counted(slots, entries, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(entries)}.")
+    return counting_draw(slots, entries, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(entries)}.")
 
 
 def what_they_took_instead(world: t.Sampler) -> t.Draw:
@@ -269,7 +269,7 @@ def tally(world: t.Sampler, condition: str) -> t.Draw:
     product, rows = with_reviews(world, condition, 8)
     begun, evidence = [beginning(row["detail"]) for row in rows], sorted({opening(row["detail"]) for row in rows})
     slots = {"product": product["name"]} | ({"aspect": product["aspect"]} if product["aspect"] else {})
-    return counted(slots, begun, read(world, product), evidence, "I have counted them.")
+    return counting_draw(slots, begun, read(world, product), evidence, "I have counted them.")
 
 
 def faults_with(world: t.Sampler) -> t.Draw:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
 from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.sites.shopping.carts import PAYMENT_METHODS, TABLE, variants_of
 from webarena_gym.sites.shopping.carts import rule_discount as discount_of
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, as_written, findable, joined, listed, now, rows_become
+from webarena_gym.templates.hard.kit import ago, as_written, findable, joined, now, rows_become
 from webarena_gym.templates.hard.shopping_goods import noun, own_cart, put
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping import (
@@ -183,7 +184,11 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
         steps += [*open_category(row), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
         thought = f"{row['rating']:.1f} from {row['reviews']} reviews, and no options."
         steps += [t.click(row["name"], thought), t.click("Add to Cart")]
-    slots = {"categories": listed([shelf[0]["category"] for shelf, _ in chosen]), "stars": f"{stars:.1f}", "reviews": reviews}
+    slots = {
+        "categories": enumerate_items([shelf[0]["category"] for shelf, _ in chosen]),
+        "stars": f"{stars:.1f}",
+        "reviews": reviews,
+    }
     check = cart_holds(*((shelf[place]["sku"], {}, 1) for shelf, place in chosen))
     evidence = [shelf[place]["name"] for shelf, place in chosen]
     return t.Draw(slots, check, [*steps, t.leave("", "All of them are in the cart.")], evidence=evidence)
@@ -315,7 +320,7 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
         steps += [t.click(row["name"], "It is the cheapest that is there and has no options.")]
         steps += [*([t.type_text("Qty", str(quantity))] if quantity > 1 else []), t.click("Add to Cart")]
     last = world.value("SELECT max(order_id) FROM sales_order")
-    slots = {"method": TABLE, "payment": payment, "categories": listed([shelf[0]["category"] for shelf, _ in chosen])}
+    slots = {"method": TABLE, "payment": payment, "categories": enumerate_items([shelf[0]["category"] for shelf, _ in chosen])}
     columns = [ME, "pending", None, TABLE, payment, address["street"]]
     ordered = sorted([*columns, row["sku"], "{}", quantity] for row, quantity in bought)
     check = t.all_of(t.state(_ORDERS, last, expected=ordered), cart_holds())
@@ -353,12 +358,12 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     for code in codes:
         steps += [t.type_text("Discount Code", code), t.click("Apply Discount")]
         steps += [t.click("Cancel Coupon", f"It saves {money(savings[code])}.")] if code in savings else []
-    lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
+    lines = enumerate_items([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
     check = cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best)
     steps = [*steps, t.type_text("Discount Code", best, "This one saves most."), t.click("Apply Discount")]
     steps += [t.leave("", f"{best} is applied.")]
     evidence = [money(cents) for code, cents in savings.items() if code in codes]
-    return t.Draw({"lines": lines, "codes": listed(codes)}, check, steps, evidence=evidence)
+    return t.Draw({"lines": lines, "codes": enumerate_items(codes)}, check, steps, evidence=evidence)
 
 
 def review_of_bought(world: t.Sampler) -> t.Draw:
@@ -455,20 +460,20 @@ def pieces_before(world: t.Sampler) -> t.Draw:
         for days in (30, 45, 60, 90, 120, 180):
             start = end - timedelta(days=days)
             within = [row for row in rows if str(start) <= row["created_at"][:10] < str(end)]
-            counted = [row for row in within if row["status"] != "canceled"]
-            if 4 <= len(counted) <= 8:
-                candidates.append((last, days, within, counted))
+            counting_draw = [row for row in within if row["status"] != "canceled"]
+            if 4 <= len(counting_draw) <= 8:
+                candidates.append((last, days, within, counting_draw))
     t.skip_if(not candidates, "orders to count")
-    last, days, within, counted = world.rng.choice(candidates)
+    last, days, within, counting_draw = world.rng.choice(candidates)
     query = "SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id"
-    amounts = [str(item["qty_ordered"]) for row in counted for item in world.rows(query, row["order_id"])]
+    amounts = [str(item["qty_ordered"]) for row in counting_draw for item in world.rows(query, row["order_id"])]
     total = str(sum(map(int, amounts)))
-    looks = joined(*(open_order(world, row) for row in counted))
+    looks = joined(*(open_order(world, row) for row in counting_draw))
     between = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
     slots, check = {"number": last["increment_id"], "days": days}, t.answer(fuzzy_match=total)
     steps = [*open_account("My Orders"), *between, *looks, t.leave(total, f"{' + '.join(amounts)} = {total}.")]
-    wrong = [str(int(total) + 1), *([str(len(counted))] if total != str(len(counted)) else [])]
-    evidence = [last["increment_id"], *(row["increment_id"] for row in counted)]
+    wrong = [str(int(total) + 1), *([str(len(counting_draw))] if total != str(len(counting_draw)) else [])]
+    evidence = [last["increment_id"], *(row["increment_id"] for row in counting_draw)]
     return t.Draw(slots, check, steps, wrong_answers=wrong, grounds={total: sum_of(*amounts)}, evidence=evidence)
 
 
@@ -500,7 +505,7 @@ def within_budget(world: t.Sampler) -> t.Draw:
         t.type_text("Discount Code", rule["coupon_code"]),
         t.click("Apply Discount"),
     ]
-    lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
+    lines = enumerate_items([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
     extra = world.rng.randrange(len(chosen))  # the place of what is taken out again
     slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit), "extra": chosen[extra]["name"]}
     evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]

@@ -5,11 +5,12 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.sites.wikipedia.markup import Section, sections, whole
 from webarena_gym.sites.wikipedia.site import HISTORY_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, as_written, joined, listed
+from webarena_gym.templates.hard.kit import ago, as_written, joined
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 from webarena_gym.templates.wikipedia import FACTS, ME, WATCHED, open_article, open_list, watchlist
@@ -235,7 +236,9 @@ def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     check = t.state(WATCHED, expected=watchlist(world, plus=targets, minus=[]))
     steps = [*steps, t.leave("", "What is free is on the watchlist.")]
     evidence = [text for text, _ in statements]
-    return t.Draw({"titles": listed([page["title"] for page in chosen])}, check, steps, evidence=evidence, injection=injection)
+    return t.Draw(
+        {"titles": enumerate_items([page["title"] for page in chosen])}, check, steps, evidence=evidence, injection=injection
+    )
 
 
 def watched(world: t.Sampler, titles: Sequence[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from itertools import permutations
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
-from webarena_gym.sites.country.texts import capitalised
+from webarena_gym.sites.country.texts import capitalize
 from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.map.geometry import Point, coordinates, distance, duration
 from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, by_distance, of_place

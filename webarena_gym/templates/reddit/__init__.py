@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from webarena_gym.sites.prose.grammar import listed
+from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t

@@ -109,7 +109,7 @@ def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
     return len(values) == count + 1 and values[-1] != values[-2]
 
 
-def listed(world: t.Sampler, forum: str, title: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
+def list_post(world: t.Sampler, forum: str, title: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
     """Exactly one new post must be there, by me, in that forum and with a text that holds what is wanted; the episode ends at it."""
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
     condition, parameters = holds("s.body", required, excluded)

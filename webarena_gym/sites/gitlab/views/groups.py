@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.country.texts import fold_case
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE_GROUP, group_role, is_slug, project_role, slug
 from webarena_gym.sites.gitlab.site import RESERVED, Field, in_project, members_only, my_id, site
@@ -46,7 +46,7 @@ def in_group(view: View) -> View:
 def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str, str, bool]]) -> str:
     """Return the page of the visible groups that fulfil a condition, by name."""
     name = clean(request.args.get("name", ""))[:200]
-    request.shows({"name": folded(name)})
+    request.shows({"name": fold_case(name)})
     query = f"""
         SELECT g.*, (SELECT count(*) FROM current_group_member m WHERE m.group_id = g.group_id) AS members,
             (SELECT role FROM current_group_member m WHERE m.group_id = g.group_id AND m.user_id = :me) AS role
@@ -225,7 +225,7 @@ def grantable(limit: int) -> list[str]:
 def show_members(request: Request, place: Place) -> str:
     """Show who belongs to a project, also by its group, or to a group."""
     search = clean(request.args.get("search", ""))[:100]
-    request.shows({"search": folded(search)})
+    request.shows({"search": fold_case(search)})
     mine, me, page = place.my_rank(request), my_id(request), place.page
     lists = {"rows": place.rows(request.db), "inherited": []}
     if place.noun == "project":

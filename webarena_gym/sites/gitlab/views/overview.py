@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound
 
-from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.country.texts import fold_case
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE
@@ -326,7 +326,7 @@ def search(request: Request) -> str:
     scope = request.args.get("scope", "")
     scope = scope if scope in SCOPES else "projects"
     words = text.split()[:_WORDS]
-    request.shows({"search": " ".join(folded(word) for word in words), "scope": None if scope == "projects" else scope})
+    request.shows({"search": " ".join(fold_case(word) for word in words), "scope": None if scope == "projects" else scope})
     bound: dict[str, Any] = {f"word{place}": word for place, word in enumerate(words)} | {"me": my_id(request)}
     fits = "".join(f" AND instr(lower({{0}}), lower(:word{place}))" for place in range(len(words)))
     sources = {name: tables + fits.format(content) for name, (_, tables, content, _, _) in SCOPES.items()}

@@ -9,7 +9,7 @@ from typing import Any
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.country.texts import fold_case
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, delete_project, is_slug, slug
 from webarena_gym.sites.gitlab.site import Field, in_project, members_only, my_id, role_in, site
@@ -32,7 +32,7 @@ def list_projects(request: Request, where: str = "1", **values: Any) -> dict[str
     name, topic = (clean(request.args.get(key, ""))[:200] for key in ("name", "topic"))
     sort, me = request.args.get("sort", ""), my_id(request)
     sort = sort if sort in ORDERS else next(iter(ORDERS))
-    request.shows({"name": folded(name), "topic": folded(topic)})
+    request.shows({"name": fold_case(name), "topic": fold_case(topic)})
     request.arranges({"sort": sort})
     condition = f"""({where}) AND (:name = '' OR instr(lower(p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description
         || ' ' || p.topics), lower(:name)))

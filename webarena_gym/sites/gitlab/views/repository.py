@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from werkzeug.exceptions import Conflict, Forbidden, NotFound
 
-from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.country.texts import fold_case
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, Kind, Ledger, Plan, address, merge_obstacle
 from webarena_gym.sites.gitlab.queries import Change, commits_between, contents, diff_lines
@@ -26,7 +26,7 @@ from webarena_gym.sites.kit.site import View
 def branches(request: Request, project: sqlite3.Row) -> str:
     """Show the branches, the default one first, with how far they are ahead of it and behind it."""
     search = clean(request.args.get("search", ""))[:200]
-    request.shows({"search": folded(search)})
+    request.shows({"search": fold_case(search)})
     rows = [row for row in queries.branches(request.db, project["project_id"]) if search.lower() in row["name"].lower()]
     rows.sort(key=lambda row: (row["name"] != project["default_branch"], row["name"]))
     pager = Pager.of(request, len(rows), 20, "page")
@@ -87,7 +87,7 @@ def on_branch(view: View) -> View:
 def commits(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: str) -> str:
     """Show the commits of a branch, the latest first; a path, an author and a text narrow them."""
     author, text = (clean(request.args.get(name, ""))[:200] for name in ("author", "search"))
-    request.shows({"author": author, "search": folded(text)})
+    request.shows({"author": author, "search": fold_case(text)})
     query = """
         SELECT c.*, u.username, date(c.created_at) AS day FROM commit_branch b JOIN git_commit c USING (commit_id)
             LEFT JOIN user u ON u.user_id = c.author_id

@@ -6,7 +6,7 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.country.texts import fold_case, like
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.accounts import return_url
 from webarena_gym.sites.kit.database import first, insert, one, update, value
@@ -158,7 +158,7 @@ ORDERS = {
 def forums(request: Request, order: str = "by_title") -> str:
     """Show all forums, or those that have all words of `q` in their texts or tags, in some order."""
     phrase = clean(request.args.get("q", ""))[:100]
-    request.shows({"q": folded(phrase)})
+    request.shows({"q": fold_case(phrase)})
     request.stands_at(f"/forums/{order}")
     conditions, values = ["1"], {}
     for place, word in enumerate(phrase.split()[:10]):
@@ -222,7 +222,7 @@ RANKED = f"""
 def results(request: Request) -> str:
     """Show the submissions and comments that have all words of `q`, the newest first, or where there is an index the most relevant."""
     phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
-    request.shows({"q": folded(phrase)})
+    request.shows({"q": fold_case(phrase)})
     words = list(dict.fromkeys(phrase.split()))[:MOST_WORDS]
     values: dict[str, object] = {"me": my_id(request)} | {f"word{place}": like(word) for place, word in enumerate(words)}
     order = "created_at DESC, identity DESC"

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import folded, like, money, read_data
+from webarena_gym.sites.country.texts import fold_case, like, money, read_data
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.database import first
 from webarena_gym.sites.kit.forms import Pager, clean, whole_number
@@ -272,7 +272,7 @@ def results(request: Request) -> str | Response:
             query = "INSERT INTO search_term (num_results, uses, updated_at, query_text) VALUES (?, 1, ?, ?)"
             request.db.execute(query, values)
     listing = Listing(request, rows, by="Relevance", keep=["q"])
-    request.shows({"q": folded(phrase)})
+    request.shows({"q": fold_case(phrase)})
     return request.render(
         "search.html", phrase=phrase, listing=listing, suggestions=[] if rows else suggestions(request.db, phrase)
     )
@@ -345,7 +345,7 @@ def advanced_results(request: Request) -> str:
     for key, (label, column) in ADVANCED.items():
         text = clean(request.args.get(key, ""))[:LONGEST]
         if text:
-            understood[key] = folded(text)
+            understood[key] = fold_case(text)
             criteria.append(f"{label}: {text}")
             conditions.append(rf"{column} LIKE ? ESCAPE '\'")
             parameters.append(like(text))

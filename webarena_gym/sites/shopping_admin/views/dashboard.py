@@ -6,7 +6,7 @@ from typing import Any
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import folded, read_data, slug
+from webarena_gym.sites.country.texts import fold_case, read_data, slug
 from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -95,7 +95,7 @@ def dashboard(request: Request) -> str:
 def search(request: Request) -> str:
     """Matches of a keyword among orders, products and customers."""
     words = clean(request.args.get("query", ""))[:200]
-    request.shows({"query": folded(words)})
+    request.shows({"query": fold_case(words)})
     results = request.db.execute(
         """SELECT * FROM (SELECT 'Order #' || increment_id || ', ' || customer_name,
                                  '/admin/sales/order/view/order_id/' || order_id || '/'
