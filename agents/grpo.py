@@ -27,30 +27,31 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import fmean, pstdev
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import torch
 
 from agents.data.demonstrations import training_tasks
 from agents.data.trajectories import Trajectory
-from agents.models.checkpoints import is_pointer, open_run, save_checkpoint, save_on_error
-from agents.rollouts.branching import fork_advantages, fork_groups
+from agents.models.checkpoints import Stateful, is_pointer, open_run, save_checkpoint, save_on_error
+from agents.rollouts.branching import SearchingCollector, fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
-from agents.rollouts.envs import create_envs
+from agents.rollouts.envs import InProcessEnvs, create_envs
+from agents.rollouts.policies import TrainedPolicy
 from agents.training.distributed import SINGLE_RANK, Ranks, full_tensor, launch, training_processes
-from agents.training.language_models import LanguageModel
-from agents.training.losses import Loss, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
+from agents.training.language_models import LanguageModel, TrainingSample
+from agents.training.losses import Loss, Scorer, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
 from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import TrainedStep, save_batch, weight_steps
-from agents.training.settings import GRPOSettings, TrainSettings
+from agents.training.settings import ClippedSettings, GRPOSettings, TrainSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 
@@ -109,20 +110,44 @@ def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[flo
 # The method: selection of tasks and training steps.
 
 
-class GRPO:
-    """The method M-GRPO. Other methods have the same interface: `draw`, `batch`, `loss`, `state_dict` and `load_state_dict`.
+class Method(Protocol):
+    """A method of reinforcement learning: which tasks are played, which steps are trained on, and with which loss.
 
     Random draws depend only on the arguments, so a resumed run continues exactly.
     """
 
+    title: ClassVar[str]
+    draw: Callable[[int], Task]
+    """returns the task of a group by the group's number"""
+    loss: Callable[[Tokens], Loss]
+    state_dict: Callable[[], dict[str, Any]]
+    load_state_dict: Callable[[dict[str, Any]], None]
+    collector: Collector | None = None
+    """plays the episodes, unless it is None"""
+
+    def __init__(
+        self, args: TrainSettings, tasks: Sequence[Task], model: Model, envs: InProcessEnvs | None = None,
+        policy: TrainedPolicy | None = None,
+    ) -> None: ...  # fmt: skip
+
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
+        """Return the steps to train on and metrics."""
+        ...
+
+
+class GRPO(Method):
+    """The method M-GRPO."""
+
     title = "M-GRPO"
 
-    def __init__(self, args: Any, tasks: Sequence[Task], model: Model, envs: Any = None, policy: Any = None) -> None:
+    def __init__(
+        self, args: GRPOSettings, tasks: Sequence[Task], model: Model, envs: InProcessEnvs | None = None,
+        policy: TrainedPolicy | None = None,
+    ) -> None:  # fmt: skip
         self.args, self.model, self.envs, self.policy = args, model, envs, policy
         self.curriculum = Curriculum(tasks, args.seed, seek_mixed=args.seek_mixed, memory=args.groups_remembered)
         self.draw, self.loss = self.curriculum.draw, partial(clipped_loss, args)
         self.state_dict, self.load_state_dict = self.curriculum.state_dict, self.curriculum.load_state_dict
-        self.reference = teacher(model, tasks) if args.distilled else None
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps to train on and metrics. Groups without any advantage are left out unless there is a teacher."""
@@ -132,11 +157,13 @@ class GRPO:
             self.curriculum.store_successes(groups)
         rollouts = [group.valid for group in groups]
         if self.args.advantages == "forks":
+            assert self.envs is not None
+            assert self.policy is not None
             rollouts = fork_groups(self.envs, self.policy, groups, every=self.args.fork_every, seed=self.args.seed)
         parts = [(group, self.advantages(group)) for group in rollouts if group]
         parts += [([item], [advantage] * len(item.steps)) for item, advantage in replays]
         metrics = {"replayed": float(len(replays))} if self.args.replayed else {}
-        return weight_steps([part for part in parts if any(part[1]) or self.reference], self.args.weighting), metrics
+        return weight_steps([part for part in parts if any(part[1]) or self.args.distilled], self.args.weighting), metrics
 
     def advantages(self, group: Sequence[Trajectory]) -> list[float]:
         """Return the advantage of every step of a group, trajectory after trajectory."""
@@ -147,7 +174,7 @@ class GRPO:
 
 
 def play(
-    collector: Any, draw: Callable[[int], Task], first_number: int, args: TrainSettings, limit: int | None,
+    collector: Collector, draw: Callable[[int], Task], first_number: int, args: TrainSettings, limit: int | None,
     ranks: Ranks = SINGLE_RANK,
 ) -> list[Group]:  # fmt: skip
     """Play the groups of an update, divided among the ranks.
@@ -189,21 +216,25 @@ def play(
 # Loss and updates.
 
 
-def teacher(model: Any, tasks: Sequence[Task]) -> Any:
-    """Return the current model with prompts that contain the reference solution of the task, as a teacher for self-distillation.
+class Teacher:
+    """The current model with prompts that contain the reference solution of the task, for self-distillation.
 
     Raises ValueError if a task has no reference solution.
     """
-    dialect = DIALECTS["webrl"].naming_by("label")
-    solutions = {task.task_id: "\n".join(dialect.format(step.action) for step in task.solution) for task in tasks}
-    if unsolved := [name for name, solution in solutions.items() if not solution]:
-        raise ValueError(f"task {unsolved[0]!r} has no reference solution; expected one for each task with distilled")
-    return SimpleNamespace(
-        choices=lambda episode: model.choices(episode, HINT + solutions[episode.task_id]), logprobs=model.logprobs
-    )
+
+    def __init__(self, model: LanguageModel, tasks: Sequence[Task]) -> None:
+        dialect = DIALECTS["webrl"].naming_by("label")
+        solutions = {task.task_id: "\n".join(dialect.format(step.action) for step in task.solution) for task in tasks}
+        if unsolved := [name for name, solution in solutions.items() if not solution]:
+            raise ValueError(f"task {unsolved[0]!r} has no reference solution; expected one for each task with distilled")
+        self._model, self._solutions, self.logprobs = model, solutions, model.logprobs
+
+    def choices(self, episode: Trajectory) -> Sequence[TrainingSample]:
+        """Return the model's choices with the solution of the task before the prompt."""
+        return self._model.choices(episode, HINT + self._solutions[episode.task_id])
 
 
-def clipped_loss(args: Any, tokens: Tokens) -> Loss:
+def clipped_loss(args: ClippedSettings, tokens: Tokens) -> Loss:
     """Return -sum w [c min(r A, clip(r) A) - beta KL] over the tokens of a pass.
 
     r is the ratio of new to old probabilities: a token's, or the geometric mean of a response (GSPO, arXiv 2507.18071). c corrects for a
@@ -214,7 +245,7 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
     weight to tokens that the teacher finds unlikely (SDAR, arXiv 2605.15155, of which only summaries were read).
     """
     log_ratio = tokens.new - tokens.old
-    if getattr(args, "distilled", 0):
+    if args.distilled:
         assert tokens.reference is not None
         gap = tokens.reference - tokens.old
         tokens = tokens._replace(advantages=tokens.advantages + args.distilled * gap.sigmoid() * gap)
@@ -233,77 +264,100 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
     return loss, {"clipped": clip_count, "kl": kl.sum().item()}
 
 
-def learn(
-    model: Model, optimizer: Any, steps: Sequence[TrainedStep], loss: Callable[[Tokens], Loss], args: Any, rng: Random, *,
-    reference: Model | None = None, progress: float = 0.0, ranks: Ranks = SINGLE_RANK,
-) -> dict[str, float]:  # fmt: skip
-    """Take all optimizer steps on one batch, and return their mean metrics. `progress` is the progress of the training from 0 to 1."""
-    if reference is None:  # a step without advantage has no gradient
-        steps = [step for step in steps if step.advantage]
-    if not steps:
-        return {}
-    for part in optimizer.param_groups:
-        part["lr"] = args.learning_rate * (1 - progress if args.schedule == "linear" else 1.0)
-    model.network.train()
-    orders = [rng.sample(range(len(steps)), len(steps)) for _ in range(args.epochs)]
-    old_logprobs, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
-    if getattr(args, "old_logprobs", "sampled") == "recomputed":  # otherwise a `correction` is rejected, since it would be 1
-        sampled, old_logprobs = torch.cat(old_logprobs), logprobs_of(model, steps, ranks)
-        metrics = mismatch(torch.cat(old_logprobs), sampled)
-    reference_logprobs = logprobs_of(reference, steps, ranks) if reference else None
-    minibatches = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
-    step_metrics = [
-        optimizer_step(model, optimizer, steps, minibatch, loss, args, old_logprobs, reference_logprobs, ranks)
-        for minibatch in minibatches
-        if minibatch
-    ]
-    model.forget()
-    return metrics | {name: fmean(values[name] for values in step_metrics) for name in step_metrics[0]}
+class SinglePass(NamedTuple):
+    """Settings of a `Learner` that takes one optimizer step on each batch."""
+
+    learning_rate: float
+    epochs: int = 1
+    minibatches: int = 1
+    schedule: Literal["constant", "linear"] = "constant"
+    max_grad_norm: float = 1.0
+    old_logprobs: Literal["sampled", "recomputed"] = "sampled"
 
 
-def optimizer_step(
-    model: Model, optimizer: Any, steps: Sequence[TrainedStep], minibatch: Sequence[int], loss: Callable[[Tokens], Loss], args: Any,
-    old_logprobs: Sequence[torch.Tensor], reference_logprobs: Sequence[torch.Tensor] | None, ranks: Ranks,
-) -> dict[str, float]:  # fmt: skip
-    """Take one optimizer step on a minibatch, of which each rank computes a part in several passes, and return its metrics."""
-    rank_steps = ranks.part(steps, minibatch)
-    sums, gap = dict.fromkeys(("loss", "clipped", "kl"), 0.0), 0.0
-    for positions, new in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in rank_steps]):
-        indices = [rank_steps[position] for position in positions]
-        if not indices:  # an empty pass, since all ranks must make the same number of passes
-            (0.0 * torch.cat(new).sum()).backward()
-            continue
-        reference = [reference_logprobs[index] for index in indices] if reference_logprobs else None
-        tokens = Tokens.of(new, [steps[index] for index in indices], [old_logprobs[index] for index in indices], reference)
-        value, loss_metrics = loss(tokens)
-        # The weights sum to 1 over the whole batch, so a minibatch is scaled up.
-        (value * args.minibatches * ranks.gradient_scale).backward()
-        gap = max(gap, (tokens.new - tokens.sampled).abs().max().item())
-        for name, metric in {"loss": value.item(), **loss_metrics}.items():
-            sums[name] += metric
-    parameters = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
-    ranks.add_up(parameters)
-    norm = torch.nn.utils.clip_grad_norm_(parameters, args.max_grad_norm)
-    optimizer.step()
-    optimizer.zero_grad()
-    count = sum(len(steps[index].step.response_ids) for index in minibatch)
-    all_metrics = ranks.gather([sums | {"logprob_gap": gap}])
-    total = {name: sum(metrics[name] for metrics in all_metrics) for name in sums}
-    means = {name: total[name] / count for name in ("clipped", "kl")}
-    max_gap = max(metrics["logprob_gap"] for metrics in all_metrics)
-    return total | means | {"logprob_gap": max_gap, "grad_norm": float(full_tensor(norm))}
+class Batch(NamedTuple):
+    """The steps of an update, with the log-probabilities of their tokens before the update and under the reference model."""
+
+    steps: Sequence[TrainedStep]
+    old_logprobs: Sequence[torch.Tensor]
+    reference_logprobs: Sequence[torch.Tensor] | None
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Trains a model on the steps of batches. All ranks call its methods together."""
+
+    model: Model
+    optimizer: torch.optim.Optimizer
+    loss: Callable[[Tokens], Loss]
+    args: TrainSettings | SinglePass
+    reference: Scorer | None = None
+    ranks: Ranks = SINGLE_RANK
+
+    def learn(self, steps: Sequence[TrainedStep], rng: Random, progress: float = 0.0) -> dict[str, float]:
+        """Take all optimizer steps on one batch, and return their mean metrics. `progress` is the progress of the training from 0 to 1."""
+        args, model = self.args, self.model
+        if self.reference is None:  # a step without advantage has no gradient
+            steps = [step for step in steps if step.advantage]
+        if not steps:
+            return {}
+        for part in self.optimizer.param_groups:
+            part["lr"] = args.learning_rate * (1 - progress if args.schedule == "linear" else 1.0)
+        model.network.train()
+        orders = [rng.sample(range(len(steps)), len(steps)) for _ in range(args.epochs)]
+        old_logprobs, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
+        if args.old_logprobs == "recomputed":  # otherwise a `correction` is rejected, since it would be 1
+            sampled, old_logprobs = torch.cat(old_logprobs), logprobs_of(model, steps, self.ranks)
+            metrics = mismatch(torch.cat(old_logprobs), sampled)
+        batch = Batch(steps, old_logprobs, logprobs_of(self.reference, steps, self.ranks) if self.reference else None)
+        minibatches = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
+        step_metrics = [self._take_step(batch, minibatch) for minibatch in minibatches if minibatch]
+        model.forget()
+        return metrics | {name: fmean(values[name] for values in step_metrics) for name in step_metrics[0]}
+
+    def _take_step(self, batch: Batch, minibatch: Sequence[int]) -> dict[str, float]:
+        """Take one optimizer step on a minibatch, of which each rank computes a part in several passes, and return its metrics."""
+        model, ranks, (steps, old_logprobs, reference_logprobs) = self.model, self.ranks, batch
+        rank_steps = ranks.part(steps, minibatch)
+        sums, gap = dict.fromkeys(("loss", "clipped", "kl"), 0.0), 0.0
+        for positions, new in model.logprobs(
+            [model.choices(steps[index].episode)[steps[index].number] for index in rank_steps]
+        ):
+            indices = [rank_steps[position] for position in positions]
+            if not indices:  # an empty pass, since all ranks must make the same number of passes
+                (0.0 * torch.cat(new).sum()).backward()
+                continue
+            reference = [reference_logprobs[index] for index in indices] if reference_logprobs else None
+            tokens = Tokens.of(new, [steps[index] for index in indices], [old_logprobs[index] for index in indices], reference)
+            value, loss_metrics = self.loss(tokens)
+            # The weights sum to 1 over the whole batch, so a minibatch is scaled up.
+            (value * self.args.minibatches * ranks.gradient_scale).backward()
+            gap = max(gap, (tokens.new - tokens.sampled).abs().max().item())
+            for name, metric in {"loss": value.item(), **loss_metrics}.items():
+                sums[name] += metric
+        parameters = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
+        ranks.add_up(parameters)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, self.args.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        count = sum(len(steps[index].step.response_ids) for index in minibatch)
+        all_metrics = ranks.gather([sums | {"logprob_gap": gap}])
+        total = {name: sum(metrics[name] for metrics in all_metrics) for name in sums}
+        means = {name: total[name] / count for name in ("clipped", "kl")}
+        max_gap = max(metrics["logprob_gap"] for metrics in all_metrics)
+        return total | means | {"logprob_gap": max_gap, "grad_norm": float(full_tensor(norm))}
 
 
 # The run.
 
 
 class State:
-    """State of a run in addition to the saved model: the optimizer, the method, and with averaging the current parameters.
+    """State of a run in addition to the saved model: the optimizer, the method (in rank 0), and with averaging the current parameters.
 
     `result` is the network to save: the moving average of the parameters, or the model's network without averaging.
     """
 
-    def __init__(self, args: Any, model: Any, method: Any) -> None:
+    def __init__(self, args: TrainSettings, model: Model, method: Stateful | None) -> None:
         self.model, self.method, self.max_decay, self.average_count = model, method, args.average, 0
         self.result = deepcopy(model.network) if args.average else model.network
         parameters = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
@@ -321,7 +375,10 @@ class State:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state as plain values and tensors."""
-        state = {"learner": self.optimizer.state_dict(), "method": self.method.state_dict()}
+        state: dict[str, Any] = {
+            "learner": self.optimizer.state_dict(),
+            "method": self.method.state_dict() if self.method else {},
+        }
         if self.max_decay:
             state |= {"trained": self.model.network.state_dict(), "averaged": self.average_count}
         return state
@@ -329,7 +386,8 @@ class State:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore a state dict. The averaged parameters are loaded with the checkpoint's model."""
         self.optimizer.load_state_dict(state["learner"])
-        self.method.load_state_dict(state["method"])
+        if self.method:
+            self.method.load_state_dict(state["method"])
         if self.max_decay:
             self.model.network.load_state_dict(state["trained"])
             self.average_count = state["averaged"]
@@ -340,7 +398,17 @@ def kind_of(source: str | Path) -> type[PointingNetwork] | type[LanguageModel]:
     return PointingNetwork if is_pointer(source) else LanguageModel
 
 
-def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., Any] = GRPO) -> Path:
+def load_reference(args: TrainSettings, model: Model, tasks: Sequence[Task]) -> Scorer | None:
+    """Return the initial model if there is a KL term, the teacher with self-distillation, and None otherwise."""
+    if args.kl_weight:
+        return kind_of(args.model).load(args.model, args)
+    if args.distilled:
+        assert isinstance(model, LanguageModel)
+        return Teacher(model, tasks)
+    return None
+
+
+def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type[Method] = GRPO) -> Path:
     """Train and return the folder of the last checkpoint. The default tasks are drawn from the worlds of `args`."""
     ranks = Ranks.current()
     kind = kind_of(args.model)
@@ -358,14 +426,14 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
         return launch(train, count, args, tasks, create)
     model = kind.load(checkpoint.path if checkpoint else args.model, args)
     envs = create_envs(tasks, -(-args.num_envs // ranks.count), **args.env_arguments())
-    policy: Any = model.policy()
+    policy: TrainedPolicy = model.policy()
     method = create(args, tasks, model, envs, policy)
-    reference = kind.load(args.model, args) if getattr(args, "kl_weight", 0) else getattr(method, "reference", None)
-    collector = getattr(method, "collector", None) or Collector(envs, policy, seed=args.seed, env=args.env())
+    collector = method.collector or Collector(envs, policy, seed=args.seed, env=args.env())
     state = State(args, model, method)
+    learner = Learner(model, state.optimizer, method.loss, args, load_reference(args, model, tasks), ranks)
     if checkpoint:
         checkpoint.restore(state)
-    meter = Meter(collector if hasattr(collector, "reply_count") else policy, usage, ranks)
+    meter = Meter(collector if isinstance(collector, SearchingCollector) else policy, usage, ranks)
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s, "groups": group_count, "spent": usage}
@@ -387,9 +455,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
             steps, values = method.batch(groups, rng)
             if ranks.is_main:
                 save_batch(args, update + 1, groups, steps)
-            values |= learn(
-                model, state.optimizer, steps, method.loss, args, rng, reference=reference, progress=progress, ranks=ranks
-            )
+            values |= learner.learn(steps, rng, progress)
             state.average()
             usage = meter.read(steps, args.epochs)
             values |= describe(groups, steps, update, collector.take_time_fractions()) | usage

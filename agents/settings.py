@@ -219,6 +219,20 @@ class RunSettings(RunFolderSettings):
         return update / self.updates if self.updates else 1.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class PassSettings:
+    """Computation of a language model's passes in training."""
+
+    tokens_per_pass: MayChange[int] = 16_384
+    """tokens in one forward pass, including padding; larger updates accumulate gradients"""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """precision of forward and backward passes; weights, gradients, optimizer state and decoding stay float32"""
+    gradient_checkpointing: MayChange[bool] = False
+    """recompute layers in the backward pass instead of storing activations: slower, less memory"""
+    lora_rank: int = 0
+    """train low-rank adapters of this rank instead of the weights; 0: the weights"""
+
+
 def expect_least(settings: object, **least: float) -> None:
     """Raise ValueError if a setting is below its minimum. `least` contains the minima by name."""
     for name, value in least.items():

@@ -32,7 +32,7 @@ import webarena_gym  # noqa: F401 - registers the env
 from agents.data.demonstrations import Demonstration, draw_tasks
 from agents.data.prompts import PromptEncoder, with_system_prompt
 from agents.data.trajectories import Sample, Step, Trajectory
-from agents.grpo import clipped_loss, learn
+from agents.grpo import Learner, clipped_loss
 from agents.models import small
 from agents.models.batches import Sharing, batch_logprobs, pack
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
@@ -218,7 +218,7 @@ def our_update() -> Callable[[], list[float]]:
     args = make_settings("grpo", model="", out=Path())
     trained = LanguageModel(model, None, args)
     optimizer = torch.optim.AdamW(model.parameters(), args.learning_rate, betas=(0.9, trained.beta2), weight_decay=0.0)
-    rng = Random(0)
+    learner, rng = Learner(trained, optimizer, partial(clipped_loss, args), args), Random(0)
     version = 0
 
     def update() -> list[float]:
@@ -232,7 +232,7 @@ def our_update() -> Callable[[], list[float]]:
         episodes = [Trajectory("", "", (step,), reward, "exited") for step, reward in zip(made, rewards, strict=True)]
         mean, weight = sum(rewards) / GROUP_SIZE, 1 / (GROUP_SIZE * NEW_TOKENS)
         steps = [TrainedStep(episode, 0, episode.reward - mean, weight) for episode in episodes]
-        learn(trained, optimizer, steps, partial(clipped_loss, args), args, rng)
+        learner.learn(steps, rng)
         version += 1
         engine.load(model, version)
         return [read - start, time.process_time() - read]

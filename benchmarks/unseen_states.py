@@ -102,17 +102,11 @@ def imitate(clone: str, successes: Sequence[Trajectory], out: Path, settings: gr
     imitation = replace(settings, epochs=1, minibatches=4, replayed=0, old_logprobs="sampled")
     model = grpo.kind_of(clone).load(clone, imitation)
     optimizer = torch.optim.AdamW(model.network.parameters(), imitation.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
+    learner = grpo.Learner(model, optimizer, imitation_loss, imitation)
     for update in range(settings.updates if successes else 0):
         rng = Random(f"{seed}/{update}")
         drawn = rng.sample(list(successes), min(_BATCH, len(successes)))
-        grpo.learn(
-            model,
-            optimizer,
-            weight_steps([(drawn, [1.0 for item in drawn for _ in item.steps])]),
-            imitation_loss,
-            imitation,
-            rng,
-        )
+        learner.learn(weight_steps([(drawn, [1.0 for item in drawn for _ in item.steps])]), rng)
     save_agent(out, model.network, model.tokenizer, agent_record(clone))
 
 

@@ -221,7 +221,7 @@ def update(model, steps, tokens_per_pass=16_384, correction="none", max_grad_nor
     own = {"tokens_per_pass": tokens_per_pass, "correction": correction, "max_grad_norm": max_grad_norm}
     trained, args = tiny.language_model(deepcopy(model), **own, **settings)
     optimizer = torch.optim.SGD(trained.network.parameters(), rate)
-    metrics = grpo.learn(trained, optimizer, steps, partial(grpo.clipped_loss, args), args, Random(0))
+    metrics = grpo.Learner(trained, optimizer, partial(grpo.clipped_loss, args), args).learn(steps, Random(0))
     return torch.cat([parameter.detach().flatten() for parameter in trained.network.parameters()]), metrics
 
 

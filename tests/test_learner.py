@@ -90,9 +90,7 @@ class Learner:
 
     def learn(self, steps, rng, progress=0.0):
         loss, optimizer = partial(grpo.clipped_loss, self.args), self.state.optimizer
-        found = grpo.learn(
-            self.own, optimizer, steps, loss, self.args, rng, reference=self.first, progress=progress, ranks=self.ranks
-        )
+        found = grpo.Learner(self.own, optimizer, loss, self.args, self.first, self.ranks).learn(steps, rng, progress)
         if isinstance(self.own, ShardedLanguageModel):
             self.own.gather()
         return found

@@ -250,19 +250,19 @@ def test_other_settings_run(tmp_path, clone, changes):
 
 def test_the_model_teaches_itself_with_the_solution_before_it(tmp_path, clone):
     tasks, (made, args) = tiny.tasks(20), tiny.language_model(*load_model(clone), distilled=0.5)
-    method = trainer.GRPO(args, tasks, made)
+    method, teacher = trainer.GRPO(args, tasks, made), trainer.Teacher(made, tasks)
     failures = [
         Trajectory(task.task_id, "", (Step("", "", "", (11, 12, 13), (14,), (-1.0,)),), 0.0, "exited") for task in tasks[:2]
     ]
     for task, failure in zip(tasks, failures, strict=False):
-        [answer], [plain] = method.reference.choices(failure), made.choices(failure)
+        [answer], [plain] = teacher.choices(failure), made.choices(failure)
         hint, prompt = answer.sample.prompt_ids[:-3], answer.sample.prompt_ids[-3:]
         assert (prompt, answer.sample.response_ids) == plain.sample
         assert f'Click", element="{task.target}"' in made.tokenizer.decode(hint)
     groups = [Group(number, task, [item, item], None) for number, (task, item) in enumerate(zip(tasks, failures, strict=False))]
     assert len(method.batch(groups, Random(0))[0]) == 4  # failures alone tell a pupil something
     with pytest.raises(ValueError, match="has no reference solution; expected one for each task with distilled"):
-        trainer.teacher(made, [replace(tasks[0], target="")])
+        trainer.Teacher(made, [replace(tasks[0], target="")])
     train_rl.train(grpo(tmp_path / "rl", clone, updates=2, distilled=0.5), tasks)
     assert all(record["loss"] and record["kl"] > 0 for record in read_metrics(tmp_path / "rl"))
 

@@ -18,6 +18,7 @@ from agents.models.batches import PackedBatch, batch_logprobs, pack
 from agents.training.distributed import Ranks, full_tensor
 from agents.training.language_models import LanguageModel
 from agents.training.rollouts import TrainedStep
+from agents.training.settings import ModelSettings, StreamSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -95,7 +96,7 @@ class Weights(nn.Module):
 class ShardedLanguageModel(LanguageModel):
     """A language model with sharded weights. Rank 0 also has a full copy, for sampling and checkpoints."""
 
-    def __init__(self, network: Any, tokenizer: Any, settings: Any, ranks: Ranks) -> None:
+    def __init__(self, network: "PreTrainedModel", tokenizer: Any, settings: ModelSettings, ranks: Ranks) -> None:
         super().__init__(network, tokenizer, settings)
         self.full_network = deepcopy(self.network) if ranks.is_main else None
         self._ranks = ranks
@@ -160,14 +161,14 @@ class ShardedState(State):
         super().load_state_dict(state | {"learner": learner | {"state": shards}})
 
 
-def fit(train: Callable[[], Any], settings: Any, out: Path) -> None:
+def fit(train: Callable[[], object], settings: StreamSettings, out: Path) -> None:
     """Run `train` in the learner processes on a Ray cluster, with Ray Train. `Ranks.current` returns the rank of a process.
 
     The processes have the working directory of this process, which must exist on all nodes. Errors of a process are raised.
 
     Args:
         train: The function to run. It must be picklable by cloudpickle.
-        settings: The `StreamSettings`.
+        settings: The cluster and its resources.
         out: Folder for the files of Ray Train.
 
     Raises:

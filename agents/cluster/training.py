@@ -12,7 +12,6 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
@@ -20,17 +19,19 @@ import torch
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
 from agents.data.demonstrations import training_tasks
 from agents.data.trajectories import Trajectory
-from agents.grpo import GRPO, State, clipped_loss, kind_of, learn
-from agents.models.checkpoints import open_run, save_checkpoint, save_on_error
+from agents.grpo import GRPO, Learner, Method, Model, State, clipped_loss, kind_of
+from agents.models.checkpoints import load_model, open_run, save_checkpoint, save_on_error
 from agents.rollouts.collector import Collector, Stage, group_episodes
 from agents.rollouts.curriculum import Group, RolloutError
-from agents.rollouts.envs import create_envs
+from agents.rollouts.envs import Envs, InProcessEnvs, create_envs
 from agents.rollouts.players import Player, Players
+from agents.rollouts.policies import TrainedPolicy
 from agents.training.distributed import Ranks, training_processes
 from agents.training.language_models import create_engine
 from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import save_batch
+from agents.training.settings import ClippedSettings, TrainSettings
 from webarena_gym.tasks import Task
 
 
@@ -61,7 +62,7 @@ class GroupStream:
     """
 
     def __init__(
-        self, collector: Collector | Players, draw: Callable[[int], Task], load: Callable[[int], None], args: Any, *,
+        self, collector: Collector | Players, draw: Callable[[int], Task], load: Callable[[int], None], args: TrainSettings, *,
         group_count: int = 0,
     ) -> None:  # fmt: skip
         if args.overlap and not args.staleness:
@@ -135,7 +136,7 @@ class GroupStream:
             self._collector.submit(group_episodes(task, number, self._args.group_size, self._max_steps))
 
 
-def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) -> Path:
+def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type[Method] = GRPO) -> Path:
     """Train and return the folder of the last checkpoint. The default tasks are drawn from the worlds of `args`."""
     ranks = shard_ranks()
     _check(args, ranks, create)
@@ -149,15 +150,18 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
     if checkpoint and args.budget_progress(update, elapsed_s, usage) >= 1:
         return checkpoint.path
     source = checkpoint.path if checkpoint else args.model
-    load: Any = partial(ShardedLanguageModel.load, ranks=ranks) if ranks.count > 1 else kind_of(args.model).load
-    model, reference = load(source, args), load(args.model, args) if getattr(args, "kl_weight", 0) else None
+    model, reference = _load(source, args, ranks), _load(args.model, args, ranks) if args.kl_weight else None
+    method: Method | None = None  # other ranks receive their training steps from rank 0
     with ExitStack() as stack:
         if ranks.is_main:
             method, player, stream = _create_stream(stack, args, source, model, tasks, create, record["groups"])
             meter = Meter(player, usage, Ranks())
-        else:  # other ranks receive their training steps from rank 0
-            method = SimpleNamespace(state_dict=dict, load_state_dict=lambda _: None, loss=partial(clipped_loss, args))
+            loss = method.loss
+        else:
+            assert isinstance(args, ClippedSettings)
+            loss = partial(clipped_loss, args)
         state = (ShardedState if ranks.count > 1 else State)(args, model, method)
+        learner = Learner(model, state.optimizer, loss, args, reference, ranks)
         if checkpoint:
             checkpoint.restore(state)
         metrics = stack.enter_context(Metrics(args.out, update, create.title, is_silent=not ranks.is_main))
@@ -168,7 +172,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
                 state.state_dict()
                 return Path(args.out)
             progress = {"elapsed_s": elapsed_s, "groups": stream.group_count, "spent": usage}
-            result = state.result if ranks.count == 1 else model.full_network
+            result = model.full_network if isinstance(model, ShardedLanguageModel) else state.result
             return save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent()).path
 
         if ranks.count == 1:  # saving a sharded model after an error would need all ranks
@@ -179,15 +183,14 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
                 rng = Random(f"{args.seed}/{update}")
                 batch = stream.batch(update, args.limit(progress))
                 rollout_s = time.perf_counter() - start_s
+                assert method
                 steps, values = method.batch(batch.groups, rng)
                 save_batch(args, update + 1, batch.groups, steps)
                 plan = (steps, rng, progress)
             plan = ranks.share(plan)
             if plan is None:
                 return save()
-            learner_metrics = learn(
-                model, state.optimizer, plan[0], method.loss, args, plan[1], reference=reference, progress=plan[2], ranks=ranks
-            )
+            learner_metrics = learner.learn(*plan)
             if isinstance(model, ShardedLanguageModel):
                 model.gather()
             state.average()
@@ -205,13 +208,20 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
                 save()
 
 
+def _load(source: str | Path, args: TrainSettings, ranks: Ranks) -> Model:
+    """Return the model of a folder, a run or a name on the Hub, in shards if there are several ranks."""
+    if ranks.count > 1:
+        return ShardedLanguageModel(*load_model(source), args, ranks)
+    return kind_of(args.model).load(source, args)
+
+
 def _create_stream(
-    stack: ExitStack, args: Any, source: str | Path, model: Any, tasks: Sequence[Task] | None, create: Callable[..., Any],
+    stack: ExitStack, args: TrainSettings, source: str | Path, model: Model, tasks: Sequence[Task] | None, create: type[Method],
     group_count: int,
-) -> tuple[Any, Any, GroupStream]:  # fmt: skip
+) -> tuple[Method, TrainedPolicy | Players, GroupStream]:  # fmt: skip
     """Return the method, the policy or the players, which count replies, and the stream. They are closed with `stack`."""
     tasks = training_tasks(args, tasks)
-    network = getattr(model, "full_network", model.network)
+    network: Any = model.full_network if isinstance(model, ShardedLanguageModel) else model.network
     count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
     players = None
     if count > 1:
@@ -220,7 +230,7 @@ def _create_stream(
     # With overlap, this process samples while it trains, so sampling needs a copy of the parameters.
     needs_copy = args.overlap and not (players or args.vllm or args.cluster)
     sampling_network = deepcopy(network) if needs_copy else network
-    policy: Any
+    policy: TrainedPolicy
     if isinstance(model, PointingNetwork):
         policy = model.policy()
     elif args.cluster and not args.vllm:
@@ -229,7 +239,7 @@ def _create_stream(
         policy = model.policy(RayEngine(partial(create_engine, args, encoder=model.encoder), network, gpus=int(args.gpus)))
     else:
         policy = model.policy(create_engine(args, sampling_network, model.encoder))
-    envs: Any
+    envs: Envs
     if args.cluster:
         from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
 
@@ -238,7 +248,7 @@ def _create_stream(
         envs = create_envs(tasks, args.num_envs, workers=args.workers, **args.env_arguments())
     stack.enter_context(closing(envs))
     player = stack.enter_context(closing(players or policy))
-    method = create(args, tasks, model, envs, policy)
+    method = create(args, tasks, model, envs if isinstance(envs, InProcessEnvs) else None, policy)
 
     def load_parameters(version: int) -> None:
         if sampling_network is not network:
@@ -250,13 +260,19 @@ def _create_stream(
     return method, player, stack.enter_context(closing(stream))
 
 
-def _check(args: Any, ranks: Ranks, create: Any) -> None:
+def _check(args: TrainSettings, ranks: Ranks, create: type[Method]) -> None:
     """Raise ValueError for incompatible settings."""
-    kind_of(args.model).check(args)
+    kind = kind_of(args.model)
+    kind.check(args)
+    if kind is PointingNetwork and (args.overlap or args.cluster):
+        raise ValueError(
+            f"overlap is {args.overlap} and cluster {args.cluster!r}, which are for language models; expected their defaults"
+        )
+    if args.constrained and args.cluster:
+        raise ValueError(f"cluster is {args.cluster!r}; expected another value with constrained replies")
     if args.cluster and args.workers:
         raise ValueError(f"workers is {args.workers}; expected 0 with a cluster, whose envs are in its env_workers")
-    is_local = getattr(args, "advantages", "") == "forks" or hasattr(args, "search_width")
-    if is_local and (args.workers or args.cluster or args.staleness):
+    if args.needs_local_envs and (args.workers or args.cluster or args.staleness):
         raise ValueError(
             f"workers is {args.workers}, cluster {args.cluster!r} and staleness {args.staleness}; expected none of them with "
             "forks or searches, which need envs in this process"
@@ -265,20 +281,18 @@ def _check(args: Any, ranks: Ranks, create: Any) -> None:
         raise ValueError(
             f"overlap is {args.overlap} and cluster {args.cluster!r}; expected neither of them with {create.title}"
         )
-    if getattr(args, "distilled", 0):
+    if args.distilled:
         raise ValueError(f"distilled is {args.distilled}; expected 0 with asynchronous or distributed rollouts")
     if args.average and ranks.count > 1:
         raise ValueError(f"average is {args.average}; expected 0 with {ranks.count} ranks")
-    if args.processes > 1:
-        for name in ("workers", "cluster"):
-            if value := getattr(args, name):
-                raise ValueError(f"processes is {args.processes}; expected 1 with {name}={value!r}")
+    if args.processes > 1 and (args.workers or args.cluster):
+        raise ValueError(f"processes is {args.processes}; expected 1 with workers={args.workers} and cluster={args.cluster!r}")
 
 
-def _make_player(args: Any, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
+def _make_player(args: TrainSettings, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
     """Return the player of one process, with a copy of the model."""
     model = kind_of(source).load(source, args)
-    policy: Any = model.policy()
+    policy: TrainedPolicy = model.policy()
 
     def load_parameters(parameters: dict[str, torch.Tensor], version: int) -> None:
         model.network.load_state_dict(parameters)

@@ -9,9 +9,8 @@ in other methods.
 from collections.abc import Sequence
 from math import exp, log
 from random import Random
-from typing import Any
 
-from agents.grpo import Model
+from agents.grpo import Method, Model
 from agents.methods.replay import Replay, imitation_loss, state_functions, step_rewards, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weight_steps
@@ -22,13 +21,13 @@ TEMPERATURE = 0.3  # lower values concentrate the weight on the best steps
 CAP = 20.0  # largest weight of a step
 
 
-class AWR:
+class AWR(Method):
     """Imitates all steps, weighted by the exponential of their advantages."""
 
     title = "AWR"
     loss = staticmethod(imitation_loss)
 
-    def __init__(self, args: AWRSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
+    def __init__(self, args: AWRSettings, tasks: Sequence[Task], model: Model, *_: object) -> None:
         self.draw = Curriculum(tasks, args.seed).draw
         self.critics, self.critic, self.replay = model.critics, model.critic(), Replay(args.replay)
         self.state_dict, self.load_state_dict = state_functions(replay=self.replay, critic=self.critic)

@@ -14,11 +14,10 @@ replaces the offline phase on stored episodes.
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
 import numpy
 
-from agents.grpo import Model
+from agents.grpo import Method, Model
 from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, state_functions, step_rewards, valid_trajectories
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
@@ -30,13 +29,13 @@ DECAY = 0.5  # decay of the outcome's weight per step before the end
 TOP = 0.1  # share of the replay buffer that is trained on
 
 
-class DigiRL:
+class DigiRL(Method):
     """Imitates the steps that pass two filters. Tasks are drawn uniformly; the curriculum is the choice of training episodes."""
 
     title = "DigiRL"
     loss = staticmethod(imitation_loss)
 
-    def __init__(self, args: DigiRLSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
+    def __init__(self, args: DigiRLSettings, tasks: Sequence[Task], model: Model, *_: object) -> None:
         self.draw = Curriculum(tasks, args.seed).draw
         self.critics, self.goal_critic, self.step_critic = model.critics, model.critic(), model.critic()
         self.threshold, self.replay = 1 / args.max_steps, Replay(args.replay)

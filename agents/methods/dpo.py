@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from math import exp, log1p
 from random import Random
 from statistics import fmean
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import torch
 
 from agents.data.trajectories import Trajectory
-from agents.grpo import Model, learn
+from agents.grpo import Learner, Model, SinglePass
 from agents.methods.replay import imitation_loss
 from agents.training.losses import logprobs_of
 from agents.training.rollouts import TrainedStep
@@ -28,19 +29,17 @@ class Preference(NamedTuple):
 
 
 def learn_preferences(
-    model: Model, optimizer: Any, pairs: Sequence[Preference], args: AgentQSettings, rng: Random
+    model: Model, optimizer: torch.optim.Optimizer, pairs: Sequence[Preference], args: AgentQSettings, rng: Random
 ) -> dict[str, float]:
     """Train on the pairs. Returns the mean of each metric over the updates."""
-    single_pass = SimpleNamespace(
-        learning_rate=args.learning_rate, epochs=1, minibatches=1, schedule="constant", max_grad_norm=1.0
-    )
+    learner = Learner(model, optimizer, imitation_loss, SinglePass(args.learning_rate))
     updates: list[dict[str, float]] = []
     for _ in range(args.epochs):
         order = rng.sample(range(len(pairs)), len(pairs))
         for start in range(0, len(order), args.pairs_per_update):
             batch = [pairs[index] for index in order[start : start + args.pairs_per_update]]
             steps, metrics = preference_steps(batch, model, args.beta)
-            values = learn(model, optimizer, steps, imitation_loss, single_pass, rng)
+            values = learner.learn(steps, rng)
             updates.append(metrics | {"grad_norm": values["grad_norm"]})
     return {name: fmean(update[name] for update in updates) for name in updates[0]} if updates else {}
 

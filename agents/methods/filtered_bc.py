@@ -7,8 +7,8 @@ episodes with the highest reward instead.
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
+from agents.grpo import Method
 from agents.methods.replay import Replay, imitation_loss, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weight_steps
@@ -16,13 +16,13 @@ from agents.training.settings import FilteredBCSettings
 from webarena_gym.tasks import Task
 
 
-class FilteredBC:
+class FilteredBC(Method):
     """Imitates successful episodes of all updates."""
 
     title = "filtered BC"
     loss = staticmethod(imitation_loss)
 
-    def __init__(self, args: FilteredBCSettings, tasks: Sequence[Task], *_: Any) -> None:
+    def __init__(self, args: FilteredBCSettings, tasks: Sequence[Task], *_: object) -> None:
         self.draw = Curriculum(tasks, args.seed).draw
         self.successes = Replay(args.replay)
         self.state_dict, self.load_state_dict = self.successes.state_dict, self.successes.load_state_dict

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from agents.data.trajectories import Trajectory, from_record
+from agents.models.checkpoints import Stateful
 from agents.rollouts.curriculum import Group
 from agents.training.losses import Loss, Tokens
 
@@ -42,7 +43,7 @@ class Replay:
         self.trajectories = [from_record(record) for record in state_dict["trajectories"]]
 
 
-def state_functions(**parts: Any) -> tuple[Callable[[], dict[str, Any]], Callable[[Mapping[str, Any]], None]]:
+def state_functions(**parts: Stateful) -> tuple[Callable[[], dict[str, Any]], Callable[[Mapping[str, Any]], None]]:
     """Return `state_dict` and `load_state_dict` functions for these stateful objects, by name."""
 
     def load_state_dict(state: Mapping[str, Any]) -> None:

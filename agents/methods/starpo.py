@@ -27,10 +27,9 @@ from functools import partial
 from math import ceil
 from random import Random
 from statistics import fmean, pstdev
-from typing import Any
 
 from agents.data.trajectories import action_of
-from agents.grpo import Model, clipped_loss, trajectory_advantages
+from agents.grpo import Method, Model, clipped_loss, trajectory_advantages
 from agents.methods.replay import split_by_trajectory, state_functions, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weight_steps
@@ -40,12 +39,12 @@ from webarena_gym.tasks import Task
 DISCOUNT = 1.0  # discount factor gamma of GAE
 
 
-class StarPO:
+class StarPO(Method):
     """PPO on the groups with the largest variance of rewards. Tasks are drawn uniformly, and groups are filtered after they are played."""
 
     title = "StarPO"
 
-    def __init__(self, args: StarPOSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
+    def __init__(self, args: StarPOSettings, tasks: Sequence[Task], model: Model, *_: object) -> None:
         self.args, self.draw, self.loss = args, Curriculum(tasks, args.seed).draw, partial(clipped_loss, args)
         self.critics = model.critics
         self.critic = model.critic() if args.starpo_advantages == "gae" else None

@@ -19,7 +19,7 @@ The sources were read without the numbers of their equations.
 
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agents.data.expert import ExpertStep, envs_with_tasks, play_expert
 from agents.data.trajectories import Trajectory, action_of
@@ -49,8 +49,10 @@ class StructuredGRPO(GRPO):
 
     title = "WorkForceAgent-R1"
 
-    def __init__(self, args: StructuredSettings, tasks: Sequence[Task], model: Model, *rest: Any) -> None:
-        super().__init__(args, tasks, model, *rest)
+    args: StructuredSettings
+
+    def __init__(self, args: StructuredSettings, tasks: Sequence[Task], model: Model, *_: object) -> None:
+        super().__init__(args, tasks, model)
         if unsolved := [task.task_id for task in tasks if not task.solution]:
             raise ValueError(f"task {unsolved[0]} has no reference solution; expected one of each task")
         self.expert_steps: dict[str, list[ExpertStep]] = {}  # by task id; played again when a run is resumed

@@ -24,6 +24,8 @@ from agents.grpo import GRPO, Model
 from agents.methods.replay import state_functions, step_rewards, valid_trajectories
 from agents.rollouts.branching import SearchingCollector, TriedState
 from agents.rollouts.curriculum import Group
+from agents.rollouts.envs import InProcessEnvs
+from agents.rollouts.policies import TrainedPolicy
 from agents.training.rollouts import TrainedStep
 from agents.training.settings import Correction, TSRSettings
 from webarena_gym.tasks import Task
@@ -37,7 +39,14 @@ class TSR(GRPO):
 
     title = "TSR"
 
-    def __init__(self, args: TSRSettings, tasks: Sequence[Task], model: Model, envs: Any = None, policy: Any = None) -> None:
+    args: TSRSettings
+
+    def __init__(
+        self, args: TSRSettings, tasks: Sequence[Task], model: Model, envs: InProcessEnvs | None = None,
+        policy: TrainedPolicy | None = None,
+    ) -> None:  # fmt: skip
+        assert envs is not None
+        assert policy is not None
         super().__init__(args, tasks, model, envs, policy)
         self.critics, self.critic = model.critics, model.critic()
         self.collector = SearchingCollector(

@@ -26,7 +26,7 @@ from statistics import fmean
 from typing import Any
 
 from agents.data.trajectories import Trajectory
-from agents.grpo import Model
+from agents.grpo import Method, Model
 from agents.methods.replay import Replay, split_by_trajectory, state_functions, step_rewards, valid_trajectories
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
@@ -42,12 +42,12 @@ NEW_SHARE = 0.5  # share of groups that play new tasks, if there are any
 JUDGED_AFTER = 2048  # training episodes of the reward model before new tasks are used
 
 
-class WebRL:
+class WebRL(Method):
     """Policy updates under a KL constraint, on tasks similar to failed ones."""
 
     title = "WebRL"
 
-    def __init__(self, args: WebRLSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
+    def __init__(self, args: WebRLSettings, tasks: Sequence[Task], model: Model, *_: object) -> None:
         self.seed, self.model, self.curriculum = args.seed, model, Curriculum(tasks, args.seed)
         self.critics, self.critic, self.reward_model = model.critics, model.critic(), model.critic()
         self.tasks = {task.task_id: task for task in tasks}

@@ -21,7 +21,7 @@ from inspect import signature
 from pathlib import Path
 from pickle import UnpicklingError
 from ssl import SSLError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -43,6 +43,14 @@ _MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  
 _HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
 _HUB_TIMEOUT_S = 5.0
 _SMALL_BYTES = 200_000_000  # about 50 million parameters; below this, the overhead of several threads exceeds their gain
+
+
+class Stateful(Protocol):
+    """An object with a state of plain values and tensors, such as an optimizer."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state_dict: dict[str, Any], /) -> None: ...
 
 
 class CheckpointError(ValueError):
@@ -85,7 +93,7 @@ class Checkpoint:
             ) from error
         return content
 
-    def restore(self, trainer: Any) -> None:
+    def restore(self, trainer: Stateful) -> None:
         """Restore the trainer's state and torch's random generator. `load_model` loads the parameters."""
         import torch  # noqa: PLC0415 - see above
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from agents.settings import OptimizerName
+from agents.settings import OptimizerName, PassSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 _BETAS = (0.9, 0.95)
 
 
-def prepare_for_training(model: Any, settings: Any) -> None:
-    """Add adapters and enable gradient checkpointing, in place, as `settings` require.
-
-    `settings` are `PassSettings`, of which `lora_rank`, `seed` and `gradient_checkpointing` are used.
+def prepare_for_training(model: "PreTrainedModel", settings: PassSettings, seed: int) -> None:
+    """Add adapters with random weights and enable gradient checkpointing, in place, as `settings` require.
 
     Raises:
         ValueError: The model has adapters whose rank is not `settings.lora_rank`.
@@ -29,10 +27,11 @@ def prepare_for_training(model: Any, settings: Any) -> None:
     """
     if settings.lora_rank:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings.seed)
+            torch.manual_seed(seed)
             add_adapters(model, settings.lora_rank)
     elif has_adapters(model):
-        ranks = ", ".join(sorted({str(config.r) for config in model.peft_config.values()}))
+        configs: dict[str, Any] = model.peft_config
+        ranks = ", ".join(sorted({str(config.r) for config in configs.values()}))
         raise ValueError(f"--lora-rank is 0, but the model has adapters; expected their rank, {ranks}")
     if settings.gradient_checkpointing:
         enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable

@@ -20,7 +20,7 @@ from agents.data.trajectories import Ending, Step, Trajectory
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import InProcessEnvs, final_reward, step_env
-from agents.rollouts.policies import Policy, Reply, Request, resume_episode
+from agents.rollouts.policies import Policy, Reply, Request, TrainedPolicy, resume_episode
 from agents.settings import EnvSettings
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.tasks import Task
@@ -217,7 +217,7 @@ class SearchingCollector(Collector):
     """
 
     def __init__(
-        self, envs: InProcessEnvs, policy: Any, values: Callable[[Sequence[TriedState]], list[float]], *, width: int = 4,
+        self, envs: InProcessEnvs, policy: TrainedPolicy, values: Callable[[Sequence[TriedState]], list[float]], *, width: int = 4,
         choice: Literal["best", "diverse"] = "best", temperature: float = 0.2, seed: int = 0,
         env: EnvSettings | None = None,
     ) -> None:  # fmt: skip
@@ -230,12 +230,12 @@ class SearchingCollector(Collector):
     @property
     def generated_tokens(self) -> int:
         """The number of tokens of all replies."""
-        return int(self._inner_policy.generated_tokens)
+        return self._inner_policy.generated_tokens
 
     @property
     def cpu_s(self) -> float:
         """CPU time in other processes, in seconds."""
-        return float(self._inner_policy.cpu_s)
+        return self._inner_policy.cpu_s
 
     def _advance(self) -> None:
         for env_id, result in self._local.poll().items():

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isfinite, nan
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, overload
 
 import gymnasium
 
@@ -120,6 +120,18 @@ def final_reward(result: Result, task: Task, seed: int) -> float:
 def failed_result(reason: str) -> Result:
     """Return the result of an episode whose infrastructure failed for this reason."""
     return Result("", nan, False, True, {"failure": reason})
+
+
+@overload
+def create_envs(
+    tasks: Sequence[Task], num_envs: int, *, workers: Literal[0] = 0, env_id: str = ENV_ID, **env_arguments: Any
+) -> InProcessEnvs: ...
+
+
+@overload
+def create_envs(
+    tasks: Sequence[Task], num_envs: int, *, workers: int, env_id: str = ENV_ID, **env_arguments: Any
+) -> InProcessEnvs | WebArenaLiteVector: ...
 
 
 def create_envs(

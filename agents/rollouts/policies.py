@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agents.data.prompts import PromptEncoder, with_system_prompt
 from agents.data.trajectories import Candidate, Ids, Step
@@ -12,6 +12,9 @@ from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation.pictures import messages_for
 from webarena_gym.tasks import Expert
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class Request(NamedTuple):
@@ -46,11 +49,7 @@ class Reply(NamedTuple):
 
 
 class Policy(Protocol):
-    """Chooses replies for several envs at once, and returns them in the order of completion.
-
-    A policy that generates tokens also has the attributes `generated_tokens`, `reply_count` (number of replies) and `cpu_s` (CPU time in
-    other processes, in seconds).
-    """
+    """Chooses replies for several envs at once, and returns them in the order of completion."""
 
     def ask(self, requests: Sequence[Request]) -> None:
         """Accept requests without waiting for replies."""
@@ -66,6 +65,19 @@ class Policy(Protocol):
 
     def close(self) -> None:
         """Release the engine or connection of the policy."""
+        ...
+
+
+class TrainedPolicy(Policy, Protocol):
+    """A policy with parameters that training replaces, and with counts of its replies."""
+
+    reply_count: int
+    generated_tokens: int
+    cpu_s: float
+    """CPU time in other processes, in seconds"""
+
+    def load(self, model: Any, version: int, /) -> None:
+        """Set the parameters to those of this model."""
         ...
 
 
@@ -164,7 +176,7 @@ class LanguageModelPolicy:
             ready.append((slot, Reply(text, prompt_ids, ids, logprobs, policy_version=version, tokens=tokens)))
         return ready
 
-    def load(self, model: Any, version: int) -> None:
+    def load(self, model: "PreTrainedModel", version: int) -> None:
         """Set the parameters to those of this model."""
         self.engine.load(model, version)
 

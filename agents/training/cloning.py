@@ -64,7 +64,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         demonstrations = demonstrate(tasks, **options, **args.env_arguments())
     model, tokenizer = load_model(checkpoint.path) if checkpoint else _create_model(args, demonstrations)
     model.to(Ranks.current().device)  # type: ignore[arg-type]
-    prepare_for_training(model, args)
+    prepare_for_training(model, args, args.seed)
     encoder = PromptEncoder.of_model(model, tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)
     short = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]

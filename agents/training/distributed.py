@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -23,6 +24,7 @@ from agents.models.checkpoints import is_small
 from agents.rollouts.players import PRELOADED, LostProcessError, process_count
 from agents.settings import collect_rarely
 from agents.training.rollouts import TrainedStep
+from agents.training.settings import TrainSettings
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
@@ -114,13 +116,13 @@ SINGLE_RANK = Ranks()
 """A single rank on the CPU."""
 
 
-def training_processes(args: Any) -> int:
+def training_processes(args: TrainSettings) -> int:
     """Return the number of training processes: `processes`, or by default one per core if the model is small and no option rules it out."""
     shares = not (args.processes or args.threads or args.vllm or torch.cuda.is_available()) and is_small(args.model)
     return args.processes or (process_count(0, args.tasks_per_update * args.group_size) if shares else 1)
 
 
-def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
+def launch(work: Callable[..., T], count: int, *arguments: object) -> T:
     """Call a function in `count` processes on this machine, which form one process group. Returns rank 0's result.
 
     This process is rank 0. An exception in another process is raised here, with its traceback as a note. Raises LostProcessError with
@@ -132,7 +134,7 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
     if CONTEXTS[0] == "forkserver":
         context.set_forkserver_preload(PRELOADED)
     content = cloudpickle.dumps((work, arguments))
-    processes: list[tuple[Any, Connection]] = []
+    processes: list[tuple[BaseProcess, Connection]] = []
     for index in range(1, count):
         connection, child_end = context.Pipe()
         process = context.Process(
@@ -169,7 +171,7 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
                 process.join()
 
 
-def _wait_until_ready(process: Any, connection: Connection) -> None:
+def _wait_until_ready(process: BaseProcess, connection: Connection) -> None:
     """Wait until a process can join the group. For a process that has ended, torch would wait until the group's timeout."""
     wait([connection, process.sentinel])
     try:
@@ -188,9 +190,9 @@ def _errors(connection: Connection) -> Iterator[Exception]:
                 yield error
 
 
-def _describe_exit(process: Any, count: int) -> str:
+def _describe_exit(process: BaseProcess, count: int) -> str:
     """Describe the exit of a process in one line."""
-    code = process.exitcode
+    code = process.exitcode or 0
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
     return f"process {process.pid}, {process.name} of {count}, {how}; run the same command again to resume from the newest checkpoint"
 

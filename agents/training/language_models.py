@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,7 +19,11 @@ from agents.rollouts.constraints import Constraints, ConstraintState, create_con
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.policies import LanguageModelPolicy
+from agents.training.settings import ModelSettings
 from webarena_gym.observation.history import PLACEHOLDER, Turn, compress
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class TrainingSample(NamedTuple):
@@ -39,16 +43,16 @@ class LanguageModel:
 
     beta2, weight_decay, threads = 0.95, 0.0, 0  # threads: torch's default
 
-    def __init__(self, network: Any, tokenizer: Any, settings: Any) -> None:
+    def __init__(self, network: "PreTrainedModel", tokenizer: Any, settings: ModelSettings) -> None:
         self.check(settings)
         self.network, self.tokenizer, self._settings = network, tokenizer, settings
-        network.to("cuda" if torch.cuda.is_available() else "cpu")
-        prepare_for_training(network, settings)
+        network.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]
+        prepare_for_training(network, settings, settings.seed)
 
     @classmethod
-    def load(cls, source: str | Path, settings: Any, **more: Any) -> "LanguageModel":
+    def load(cls, source: str | Path, settings: ModelSettings) -> "LanguageModel":
         """Load the model of a folder, a run or a name on the Hub."""
-        return cls(*load_model(source), settings, **more)
+        return cls(*load_model(source), settings)
 
     @cached_property
     def encoder(self) -> PromptEncoder:
@@ -68,26 +72,25 @@ class LanguageModel:
     def critics(self) -> LanguageModelCritics:
         """Factory of critics, and their encoder."""
 
-        def load_initial() -> Any:
-            return load_model(self._settings.model)[0].to(self.network.device)
+        def load_initial() -> "PreTrainedModel":
+            model, _ = load_model(self._settings.model)
+            model.to(self.network.device)  # type: ignore[arg-type]
+            return model
 
         return LanguageModelCritics(load_initial, self.encoder, self._settings.tokens_per_pass)
 
     @staticmethod
-    def check(settings: Any) -> None:
+    def check(settings: ModelSettings) -> None:
         """Raise ValueError for incompatible options."""
-        old_logprobs = getattr(settings, "old_logprobs", "sampled")
+        old_logprobs = settings.old_logprobs
         if settings.correction != "none" and old_logprobs == "sampled":
             raise ValueError(f"correction is {settings.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
         if settings.contexts == "released" and old_logprobs != "recomputed":
             raise ValueError("contexts is 'released' and old_logprobs 'sampled'; expected 'recomputed', since contexts differ")
         if settings.contexts == "released" and settings.history != "compressed":
             raise ValueError(f"contexts is 'released' and history {settings.history!r}; expected history 'compressed'")
-        if settings.vllm and settings.processes > 1:
-            raise ValueError(f"processes is {settings.processes}; expected 1 with vllm={settings.vllm!r}")
         incompatible = {
             "contexts": "released" if settings.contexts == "released" else "",
-            "cluster": getattr(settings, "cluster", ""),
             "vllm": "" if old_logprobs == "recomputed" else settings.vllm,
         }
         for name, value in incompatible.items():
@@ -151,7 +154,7 @@ class LanguageModel:
         return self.critics.create()
 
 
-def create_engine(settings: Any, model: Any, encoder: PromptEncoder) -> Engine:
+def create_engine(settings: ModelSettings, model: "PreTrainedModel", encoder: PromptEncoder) -> Engine:
     """Return the engine of the settings: a client of a vLLM server, or an engine in this process."""
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     if settings.vllm:

@@ -4,12 +4,13 @@ Axes in names: N is the number of trained tokens of a pass, all steps' response 
 steps, whose `lengths_S` sum to N. The k3 estimator is that of Schulman, "Approximating KL divergence".
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
+from agents.data.trajectories import Trajectory
 from agents.training.distributed import SINGLE_RANK, Ranks
 from agents.training.rollouts import TrainedStep
 
@@ -38,6 +39,18 @@ class Tokens(NamedTuple):
         sampled = torch.tensor([value for item in steps for value in item.step.logprobs], device=device)
         references = torch.cat(list(reference)).to(device) if reference else None
         return cls(torch.cat(list(new)), torch.cat(list(old)).to(device), sampled, advantages, weights, lengths, references)
+
+
+class Scorer(Protocol):
+    """A model that computes the log-probabilities of replies."""
+
+    def choices(self, episode: Trajectory) -> Sequence[Any]:
+        """Return the choices of each step of an episode: the tokens of its reply, with their context."""
+        ...
+
+    def logprobs(self, choices: Sequence[Any]) -> Iterator[tuple[list[int], list[Tensor]]]:
+        """Yield the indices of the steps of a forward pass and the log-probabilities (tokens,) of each step, pass after pass."""
+        ...
 
 
 Loss = tuple[Tensor, dict[str, float]]
@@ -85,7 +98,7 @@ def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> dict[str, float]
 
 
 @torch.no_grad()
-def logprobs_of(model: Any, steps: Sequence[TrainedStep], ranks: Ranks = SINGLE_RANK) -> list[Tensor]:
+def logprobs_of(model: Scorer, steps: Sequence[TrainedStep], ranks: Ranks = SINGLE_RANK) -> list[Tensor]:
     """Return the log-probabilities of the tokens of each step under a model, from all ranks."""
     local = ranks.part(steps, range(len(steps)))
     by_step: dict[int, Tensor] = {}

@@ -9,12 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import fmean, pstdev
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from webarena_gym.console import Progress, writing
 
 if TYPE_CHECKING:  # reports read metrics without torch
+    from agents.rollouts.branching import SearchingCollector
     from agents.rollouts.curriculum import Group
+    from agents.rollouts.players import Players
+    from agents.rollouts.policies import TrainedPolicy
     from agents.training.distributed import Ranks
     from agents.training.rollouts import TrainedStep
 
@@ -33,7 +36,7 @@ class Metrics:
     """
 
     def __init__(self, run: Path, update: int, title: str, *, is_silent: bool = False) -> None:
-        self._file: Any = None
+        self._file: TextIO | None = None
         if is_silent:
             return
         run.mkdir(parents=True, exist_ok=True)
@@ -49,7 +52,7 @@ class Metrics:
         name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}.{update}"
         self._events = run / "tensorboard" / name
         self._events.parent.mkdir(exist_ok=True)
-        self._board: Any = RecordWriter(self._events.open("wb"))
+        self._board = RecordWriter(self._events.open("wb"))
         self._add_event(file_version="brain.Event:2")
         if update:  # TensorBoard drops later updates
             self._add_event(step=update + 1, session_log=SessionLog(status=SessionLog.START))
@@ -78,7 +81,7 @@ class Metrics:
         scalars = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
         self._add_event(step=update, summary=Summary(value=scalars))
 
-    def _add_event(self, **content: Any) -> None:
+    def _add_event(self, **content: object) -> None:
         """Write an event for TensorBoard. Its own writer is a thread that prints a traceback if the disk is full."""
         from tensorboard.compat.proto.event_pb2 import Event  # noqa: PLC0415
 
@@ -115,7 +118,9 @@ class Meter:
     `before` contains the totals at the start of a resumed run.
     """
 
-    def __init__(self, policy: Any, before: Mapping[str, float], ranks: "Ranks") -> None:
+    def __init__(
+        self, policy: "TrainedPolicy | SearchingCollector | Players", before: Mapping[str, float], ranks: "Ranks"
+    ) -> None:
         self._policy, self._before, self._ranks = policy, dict(before), ranks
         self._began_s, self._trained_tokens = time.process_time(), 0
 

@@ -17,7 +17,7 @@ from agents.models.pointer.memory import StepMemory, StoredStep, stored_step
 from agents.models.pointer.network import PointerNetwork, Vocabulary, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import Reader, SharedReader
 from agents.rollouts.pointer import PointerPolicy
-from agents.training.settings import RememberSettings, TrainSettings
+from agents.training.settings import ModelSettings, RememberSettings
 from webarena_gym.actions import DIALECTS, Action
 
 THREADS = 1  # the matrices are small, and several threads would wait for each other, on a busy machine for minutes
@@ -36,7 +36,7 @@ class PointingNetwork:
     beta2, weight_decay, threads = 0.99, 0.01, THREADS
     encoder = None  # the network reads pages instead of prompts
 
-    def __init__(self, network: PointerNetwork, vocabulary: Vocabulary, settings: TrainSettings) -> None:
+    def __init__(self, network: PointerNetwork, vocabulary: Vocabulary, settings: ModelSettings) -> None:
         self.check(settings)
         self.network, self.tokenizer = network, vocabulary
         self.critics = PointerCritics(settings.seed)
@@ -45,17 +45,17 @@ class PointingNetwork:
         self._choices: dict[int, tuple[Trajectory, list[list[Choice]]]] = {}
 
     @classmethod
-    def load(cls, source: str | Path, settings: TrainSettings) -> "PointingNetwork":
+    def load(cls, source: str | Path, settings: ModelSettings) -> "PointingNetwork":
         """Load the network of a model folder or run."""
         return cls(*load_pointer(source), settings)
 
     @staticmethod
-    def check(settings: TrainSettings) -> None:
+    def check(settings: ModelSettings) -> None:
         """Raise ValueError for options that only language models support."""
         if settings.elements != "id":
             raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointer network")
-        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster", "distilled"):
-            if value := getattr(settings, name, None):
+        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "distilled"):
+            if value := getattr(settings, name):
                 raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
         if settings.contexts == "released":
             raise ValueError("contexts is 'released', which is for language models; expected 'sampled'")

@@ -11,6 +11,7 @@ from webarena_gym.console import writing
 
 if TYPE_CHECKING:  # reports read rollouts without torch
     from agents.rollouts.curriculum import Group
+    from agents.training.settings import TrainSettings
 
 Weighting = Literal["paper", "constant", "dr_grpo", "token_mean", "step_mean"]
 CONSTANT_STEPS, CONSTANT_TOKENS = 15, 1024  # divisors of the weightings "constant" and "dr_grpo"
@@ -85,7 +86,7 @@ def add_advantages(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> l
     return rollouts
 
 
-def save_batch(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
+def save_batch(args: "TrainSettings", update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
     """Write the samples and rollouts of an update to the run's folder, as `save_samples` and `save_rollouts` request."""
     if args.save_samples:
         write_samples(args.out / "samples" / f"{update:06}.parquet", steps)

@@ -13,6 +13,7 @@ from agents.settings import (
     MayChange,
     NewFolder,
     OptimizerName,
+    PassSettings,
     PresentFile,
     PresentFolder,
     Processes,
@@ -27,20 +28,6 @@ from webarena_gym.sites.layout import Variation
 
 SMALL = "small"
 POINTER = "pointer"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PassSettings:
-    """Computation of a language model's passes in training."""
-
-    tokens_per_pass: MayChange[int] = 16_384
-    """tokens in one forward pass, including padding; larger updates accumulate gradients"""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    """precision of forward and backward passes; weights, gradients, optimizer state and decoding stay float32"""
-    gradient_checkpointing: MayChange[bool] = False
-    """recompute layers in the backward pass instead of storing activations: slower, less memory"""
-    lora_rank: int = 0
-    """train low-rank adapters of this rank instead of the weights; 0: the weights"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,8 +155,6 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
 
     trainer: ClassVar[str]
     """the method's class, in the form of `pkgutil.resolve_name`"""
-    needs_local_envs: ClassVar[bool] = False
-    """True if the method takes snapshots of the envs, which must be in the training process"""
     cpu_minutes: MayChange[float] = 0.0
     """length of the training in minutes of CPU time of all processes; 0: use `minutes` or `updates`"""
     env_steps: MayChange[int] = 0
@@ -218,6 +203,11 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
             raise ValueError(f"step_limits={self.step_limits}; expected none above max_steps={self.max_steps}")
         if self.vllm and self.processes > 1:
             raise ValueError(f"processes is {self.processes}; expected 1 with vllm={self.vllm!r}")
+
+    @property
+    def needs_local_envs(self) -> bool:
+        """True if the method takes snapshots of the envs, which must be in the training process."""
+        return False
 
     def budget_progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
         """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates.
@@ -292,6 +282,10 @@ class GRPOSettings(ClippedSettings):
         if self.replayed and self.old_logprobs == "sampled":
             # Ratios to the log-probabilities of much older policies would be clipped.
             raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
+
+    @property
+    def needs_local_envs(self) -> bool:
+        return self.advantages == "forks"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +395,6 @@ class TSRSettings(GRPOSettings):
     """Trajectory-search rollouts (TSR): M-GRPO on rollouts that are collected with a search at each step."""
 
     trainer: ClassVar = "agents.methods.tsr:TSR"
-    needs_local_envs: ClassVar = True
     search_width: int = 4
     """number of replies to try at each step; equal replies are tried once"""
     search_choice: Literal["best", "diverse"] = "best"
@@ -416,6 +409,10 @@ class TSRSettings(GRPOSettings):
         expect_least(self, search_width=1)
         if self.advantages == "forks":
             raise ValueError("advantages is 'forks'; expected another value with TSR, since continuations are not searched")
+
+    @property
+    def needs_local_envs(self) -> bool:
+        return True
 
 
 METHODS: dict[str, type[TrainSettings]] = {
