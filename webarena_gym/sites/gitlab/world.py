@@ -1,4 +1,4 @@
-"""The generator of the code host's database: people, groups, projects, their history and their planning from one integer."""
+"""The generator of the code host's database: writes users, groups, projects, commits and planning into the tables."""
 
 import hashlib
 import sqlite3
@@ -18,7 +18,7 @@ _TOKENS = (("deploy", "read_repository"), ("nightly backup", "read_api"), ("lapt
 
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
-    """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
+    """Fill the empty tables of schema.sql with the world of a seed and scale, and commit."""
     host = world_projects.draw_host(seed, moment(seed), scale)
     projects = world_projects.draw_projects(host)
     repositories = world_projects.draw_repositories(host, projects)
@@ -40,7 +40,7 @@ def _digest(text: str) -> str:
 
 
 def _insert_people(db: sqlite3.Connection, host: Host) -> None:
-    """Write accounts with what people keep in them, and groups. I follow five people."""
+    """Write users with their follows, tokens, keys and snippets, and groups. The current user follows five people."""
     seed, now, users, dice = host.seed, host.now, host.users, Dice(f"code/extras/{host.seed}")
     rows: dict[str, list[Row]] = defaultdict(list)
     for user in users:
@@ -50,7 +50,7 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
     for user in users:
         followed = dice.some([other for other in users if other is not user], 5 if user.user_id == ME else dice.below(9))
         rows["follow"] += [(user.user_id, other.user_id) for other in followed]
-    for number, (name, scopes) in enumerate(_TOKENS, 1):  # mine; the last has been revoked
+    for number, (name, scopes) in enumerate(_TOKENS, 1):  # tokens of the current user; the last one is revoked
         token = "cyat-" + _digest(f"token/{seed}/{number}")[:20]
         ends = str((now + timedelta(days=dice.between(20, 300))).date())
         born = now - timedelta(days=dice.between(20, 300), seconds=dice.below(9000))
@@ -61,7 +61,7 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
         rows["ssh_key"].append((number, ME, title, key, None, now - timedelta(days=dice.between(30, 500))))
     for number, (title, file_name, content) in enumerate(
         dice.some(world_projects.pools()["snippets"], 12), 1
-    ):  # the first three are mine
+    ):  # the first three belong to the current user
         author = ME if number <= 3 else dice.pick(users[1:]).user_id
         born = now - timedelta(days=dice.between(3, 600), seconds=dice.below(80000))
         visibility = "private" if number == 2 else dice.weigh(("public", "internal", "private"), (6, 2, 1))
@@ -74,7 +74,7 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
 
 
 def _profile(dice: Dice, user: User) -> Row:
-    """Return the columns of a person's row from bio to theme."""
+    """Return the columns `bio` to `theme` of a user's row."""
     pool = world_projects.pools()
     emoji, message = dice.pick(pool["statuses"]) if user.user_id != ME and dice.chance(40) else ("", "")
     bio = dice.pick(pool["bios"]) if dice.chance(60) else ""
@@ -101,14 +101,14 @@ def _insert_projects(
         rows["project_member"] += [(project.project_id, user_id, *place) for user_id, place in sorted(project.members.items())]
         dice = Dice(f"code/stars/{project.name}/{project.project_id}")
         for user_id in project.stars:
-            starred = project.created_at + (host.now - project.created_at) * dice.below(1000) / 1000
-            rows["star"].append((user_id, project.project_id, starred.replace(microsecond=0)))
+            time = project.created_at + (host.now - project.created_at) * dice.below(1000) / 1000
+            rows["star"].append((user_id, project.project_id, time.replace(microsecond=0)))
     for table, content in rows.items():
         insert(db, table, content)
 
 
 def _insert_repositories(db: sqlite3.Connection, seed: int, repositories: list[Repository]) -> None:
-    """Write commits with their changes, branches and files. A fork's commits have the names of those that they copy."""
+    """Write commits with their changes, branches and files. Copied commits of a fork keep their hashes."""
     commit_id = branch_id = 0
     names: dict[tuple[str, str, str], str] = {}
     rows: dict[str, list[Row]] = defaultdict(list)
@@ -122,9 +122,9 @@ def _insert_repositories(db: sqlite3.Connection, seed: int, repositories: list[R
             by = (author.user_id or None, author.name, author.email)
             rows["git_commit"].append((commit_id, project_id, sha, parent_id, *by, title, message, made))
             rows["file_change"] += [(commit_id, *change) for change in changes]
-        for place, branch in enumerate(repository.branches):
+        for index, branch in enumerate(repository.branches):
             branch_id += 1
-            rows["branch"].append((branch_id, project_id, branch.name, first + branch.commits[-1], int(place == 0)))
+            rows["branch"].append((branch_id, project_id, branch.name, first + branch.commits[-1], int(index == 0)))
             rows["commit_branch"] += [(branch_id, first + commit) for commit in branch.commits]
             files = sorted(branch.files.items())
             rows["file"] += [(branch_id, path, file.content, first + file.commit) for path, file in files]
@@ -133,7 +133,7 @@ def _insert_repositories(db: sqlite3.Connection, seed: int, repositories: list[R
 
 
 def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
-    """Write labels, milestones, issues and merge requests with all that belongs to them; ids count in the order of projects."""
+    """Write labels, milestones, issues and merge requests with their notes; ids follow the order of the projects."""
     rows: dict[str, list[Row]] = defaultdict(list)
     last: Counter[str] = Counter()  # ids by table
     notes = []
@@ -180,7 +180,7 @@ def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
 
 
 def _insert_todos(db: sqlite3.Connection, seed: int) -> None:
-    """Write what people have to do: what they are assigned to, have to review, or were mentioned in; some of it is done."""
+    """Write a to-do for each assignment, review request and mention; a quarter of them are done."""
     dice = Dice(f"code/todos/{seed}")
     rows = db.execute(
         """

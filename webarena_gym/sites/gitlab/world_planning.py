@@ -1,6 +1,6 @@
 """The labels, milestones, issues and merge requests of a world's code host, and their texts.
 
-Texts are combined of pools in standard worlds, and composed of facts in large ones.
+Texts are assembled from patterns in standard worlds, and composed from facts in large worlds.
 """
 
 from collections.abc import Sequence
@@ -14,85 +14,85 @@ from webarena_gym.sites.prose import grammar
 from webarena_gym.sites.prose import issues as issues_prose
 
 KIND_LABELS = {"bugs": "bug", "features_wanted": "enhancement", "docs_wanted": "documentation", "questions": "question"}
-"""The kinds of issues, and the label that each may have."""
+"""Label of each kind of issue."""
 
 _CONTRACTIONS = ((" not", "nt"), (" is", "s"), (" have", "ve"), (" has", "s"), (" will", "ll"), (" am", "m"))
-_TRIES = 60  # of a text that has to differ from others
+_TRIES = 60  # draws of a text until it differs from earlier ones
 _REVIEWS: dict[issues_prose.ReviewKind, int] = {"asks change": 4, "suggests change": 2, "approves": 3, "objects": 1}
 
 
 Comment = tuple[str, issues_prose.Note | None]
-"""A comment, and what it says where that is composed."""
+"""Text of a comment, and its facts if it is composed from facts."""
 
 
 class PooledTexts:
-    """The writer of standard worlds: patterns with slots. No two titles of a world are equal."""
+    """Writes the texts of standard worlds from patterns with slots. No two titles of a world are equal."""
 
     def __init__(self, dice: Dice, seed: int) -> None:
         self.dice = dice
         self.words = {name: share(pools()[name], seed) for name in ("components", "bug_objects", "feature_objects")}
-        self.taken: set[str] = set()
+        self.titles: set[str] = set()
 
-    def begin(self) -> None:
-        """Begin with the next project, whose titles differ from those before."""
+    def start_project(self) -> None:
+        """Start the texts of a project. Its titles differ from those of earlier projects."""
 
     def issue(self, kind: str) -> "Subject":
-        """Return an issue of one of the kinds."""
+        """Return an issue of a kind of KIND_LABELS."""
         words = self.words["feature_objects" if kind == "features_wanted" else "bug_objects"]
         title, component = self._title(pools()[kind], words)
         parts = [self.dice.pick(pools()[name]) for name in ("issue_openings", "issue_middles", "issue_ends")]
-        return _Pooled(self.dice, title, component, parts, pools()["comments"])
+        return _PatternSubject(self.dice, title, component, parts, pools()["comments"])
 
     def request(self, _closes: object, /) -> "Subject":
-        """Return a merge request, which closes nothing."""
+        """Return a merge request, which closes no issue."""
         title, component = self._title(pools()["mr_titles"], self.words["bug_objects"] + self.words["feature_objects"])
         parts = self.dice.some(pools()["mr_texts"], self.dice.between(1, 2))
-        return _Pooled(self.dice, title, component, parts, pools()["mr_notes"])
+        return _PatternSubject(self.dice, title, component, parts, pools()["mr_notes"])
 
     def _title(self, patterns: list[str], things: list[str]) -> tuple[str, str]:
-        """Return a title that nothing else in the world has, and the component that it is about."""
+        """Return a title that is unique in the world, and the component that it mentions."""
         while True:
             component = self.dice.pick(self.words["components"])
             title = _fill_slots(self.dice, self.dice.pick(patterns), component, self.dice.pick(things))
-            if title.lower() not in self.taken:
-                self.taken.add(title.lower())
+            if title.lower() not in self.titles:
+                self.titles.add(title.lower())
                 return title, component
 
 
 def _fill_slots(dice: Dice, text: str, component: str, thing: str = "") -> str:
     system = dice.pick(pools()["systems"])
-    filled = fill(dice, text, c=component, C=component.capitalize(), x=thing, s=system)
-    return filled[0].upper() + filled[1:]
+    sentence = fill(dice, text, c=component, C=component.capitalize(), x=thing, s=system)
+    return sentence[0].upper() + sentence[1:]
 
 
 class ComposedTexts:
-    """The writer of large worlds: facts, said in the words of `prose`. No two titles of a project are equal."""
+    """Composes the texts of large worlds from facts, with `prose`. No two titles of a project are equal."""
 
     def __init__(self, dice: Dice, seed: int) -> None:
         self.dice, self.is_held_out = dice, is_held_out(seed)
-        self.begin()
+        self.start_project()
 
-    def begin(self) -> None:
-        """Begin with the next project, whose program has versions of its own."""
-        self.taken: set[str] = set()
+    def start_project(self) -> None:
+        """Start the texts of a project, with its own version numbers and platforms."""
+        self.titles: set[str] = set()
         self.major = self.dice.between(0, 9)
         self.platforms = self.dice.some(issues_prose.PLATFORMS, self.dice.between(2, len(issues_prose.PLATFORMS)))
 
     def issue(self, kind: str) -> "Subject":
-        """Return an issue of one of the kinds."""
+        """Return an issue of a kind of KIND_LABELS."""
         for _ in range(_TRIES):
             facts = self._facts(kind)
             title, body = issues_prose.compose_issue(facts, self.dice, is_held_out=self.is_held_out)
-            if title.lower() not in self.taken:
+            if title.lower() not in self.titles:
                 break
-        return _Issue(self, self._single(title), body, facts)
+        return _FactualIssue(self, self._single(title), body, facts)
 
     def request(self, closes: tuple[int, "Subject"] | None) -> "Subject":
-        """Return a merge request, which may close an issue."""
+        """Return a merge request. `closes` is the number and subject of the issue that it closes, if any."""
         dice = self.dice
         for _ in range(_TRIES):
             about: issues_prose.Defect | issues_prose.Wish
-            if closes is not None and isinstance(closes[1], _Issue):
+            if closes is not None and isinstance(closes[1], _FactualIssue):
                 about, iid = closes[1].about, str(closes[0])
             else:
                 about, iid = issues_prose.draw_defect(dice, is_held_out=self.is_held_out), ""
@@ -100,9 +100,9 @@ class ComposedTexts:
                 about=about, issue=iid, has_tests=dice.chance(65), is_breaking=dice.chance(12), register=self.register()
             )
             title, body = issues_prose.compose_request(facts, dice, is_held_out=self.is_held_out)
-            if title.lower() not in self.taken:
+            if title.lower() not in self.titles:
                 break
-        return _Request(self, self._single(title), body)
+        return _FactualRequest(self, self._single(title), body)
 
     def _facts(self, kind: str) -> issues_prose.Issue:
         dice, register = self.dice, self.register()
@@ -119,52 +119,52 @@ class ComposedTexts:
         return issues_prose.Bug(defect=defect, version=version, platform=platform, since=since, register=register)
 
     def platform(self, defect: issues_prose.Defect) -> str:
-        """Return a platform of the project on which the part with the defect is run."""
-        own = issues_prose.platforms_of(defect)
-        return self.dice.pick([each for each in self.platforms if each in own] or own)
+        """Return a platform of the project that runs the part with the defect."""
+        platforms = issues_prose.platforms_of(defect)
+        return self.dice.pick([name for name in self.platforms if name in platforms] or platforms)
 
     def version(self, minor: int) -> str:
-        """Return a version of the project's program."""
+        """Return a version of the project with a minor version number."""
         return f"{self.major}.{minor}.{self.dice.below(6)}"
 
     def register(self) -> grammar.Register:
-        """Return how somebody writes."""
+        """Draw the register of an author."""
         return self.dice.weigh(grammar.REGISTERS, (3, 5, 2, 2))
 
     def _single(self, title: str) -> str:
-        """Return a title that nothing else in the project has."""
+        """Return the title, with a number if another item of the project has it."""
         number, single = 2, title
-        while single.lower() in self.taken:
+        while single.lower() in self.titles:
             number, single = number + 1, f"{title} ({number})"
-        self.taken.add(single.lower())
+        self.titles.add(single.lower())
         return single
 
 
 class Subject:
-    """Subject of an issue or a merge request, and all that is said of it. `facts` is what it says, where that is composed."""
+    """Title and texts of an issue or merge request. `facts` are those of a composed issue."""
 
     def __init__(self, dice: Dice, title: str, body: str = "", facts: issues_prose.Issue | None = None) -> None:
         self.dice, self.title, self.body, self.facts = dice, title, body, facts
         self.texts: set[str] = set()
 
-    def described(self) -> str:
+    def description_text(self) -> str:
         """Return the description."""
         return self.body
 
     def remarks(self, most: int) -> Sequence[str]:
-        """Return what will be said, before it is known who says each."""
+        """Return at most `most` patterns of comments, from which `remark_text` makes the texts."""
         return [""] * self.dice.below(most + 1)
 
-    def say(self, remark: str, by_author: bool, /) -> Comment:
-        """Return a remark in the words of somebody."""
+    def remark_text(self, remark: str, by_author: bool, /) -> Comment:
+        """Return a comment made from a pattern. `by_author` is True if the author of the item writes it."""
         raise NotImplementedError
 
     def ending(self, _request: int | None = None, /) -> Comment:
-        """Return what is said when it is closed, perhaps by a merge request."""
+        """Return the comment that closes the item; `request` is the number of the merge request that closes it, if any."""
         return "", None
 
     def is_fresh(self, text: str) -> bool:
-        """Tell whether a text was not said before, whatever its capitals, marks and contractions. It is said from then on."""
+        """Return True the first time that a text is passed, ignoring case, punctuation and contractions."""
         key = text.lower()
         for words, contracted in _CONTRACTIONS:
             key = key.replace(words, contracted)
@@ -174,39 +174,39 @@ class Subject:
         return is_fresh
 
 
-class _Pooled(Subject):
-    """A subject of patterns."""
+class _PatternSubject(Subject):
+    """A subject whose texts are patterns with slots."""
 
     def __init__(self, dice: Dice, title: str, component: str, parts: list[str], pool: list[str]) -> None:
         super().__init__(dice, title)
         self.component, self.parts, self.pool = component, parts, pool
 
-    def described(self) -> str:
+    def description_text(self) -> str:
         return "\n\n".join(_fill_slots(self.dice, part, self.component) for part in self.parts)
 
     def remarks(self, most: int) -> Sequence[str]:
         return self.dice.some(self.pool, self.dice.below(most + 1))
 
-    def say(self, remark: str, _by_author: bool, /) -> Comment:
+    def remark_text(self, remark: str, _by_author: bool, /) -> Comment:
         return _fill_slots(self.dice, remark, self.component), None
 
 
-class _Issue(Subject):
-    """An issue of facts. Whoever speaks knows what was said before."""
+class _FactualIssue(Subject):
+    """An issue composed from facts. The kind of a comment depends on the earlier comments."""
 
     def __init__(self, writer: ComposedTexts, title: str, body: str, facts: issues_prose.Issue) -> None:
         super().__init__(writer.dice, title, body, facts)
         self.writer = writer
         self.about = facts if isinstance(facts, issues_prose.Wish) else facts.defect  # purpose of a merge request
         self.minor = int(facts.version.split(".")[1]) if isinstance(facts, issues_prose.Bug) else 1
-        self.said: set[issues_prose.NoteKind] = set()
+        self.kinds: set[issues_prose.NoteKind] = set()  # kinds of the comments so far
 
-    def say(self, _remark: str, by_author: bool, /) -> Comment:
+    def remark_text(self, _remark: str, by_author: bool, /) -> Comment:
         for _ in range(_TRIES):
-            said = self._note(self._kind(by_author))
-            if self.is_fresh(said[0]):
+            comment = self._note(self._kind(by_author))
+            if self.is_fresh(comment[0]):
                 break
-        return said
+        return comment
 
     def ending(self, request: int | None = None, /) -> Comment:
         if request is not None:
@@ -221,13 +221,13 @@ class _Issue(Subject):
         kinds: dict[issues_prose.NoteKind, int] = {"note": 3, "workaround works": 2}
         if isinstance(self.facts, issues_prose.Bug):
             kinds |= {"confirms": 5, "cannot reproduce": 2, "workaround fails": 1}
-        if "cause" not in self.said:
-            kinds |= {"cause": 1} if "suspects" in self.said else {"suspects": 2, "cause": 1}
+        if "cause" not in self.kinds:
+            kinds |= {"cause": 1} if "suspects" in self.kinds else {"suspects": 2, "cause": 1}
         return self.dice.weigh(list(kinds), list(kinds.values()))
 
     def _note(self, kind: issues_prose.NoteKind, number: str = "") -> Comment:
         writer, dice = self.writer, self.dice
-        self.said.add(kind)
+        self.kinds.add(kind)
         defect = self.about if isinstance(self.about, issues_prose.Defect) else None
         facts = issues_prose.Note(
             kind=kind,
@@ -242,15 +242,15 @@ class _Issue(Subject):
         return issues_prose.compose_note(facts, dice, is_held_out=writer.is_held_out), facts
 
 
-class _Request(Subject):
-    """A merge request of facts: who reviews asks, and the author answers what was asked last."""
+class _FactualRequest(Subject):
+    """A merge request composed from facts. Reviewers request changes, and the author replies to the latest request."""
 
     def __init__(self, writer: ComposedTexts, title: str, body: str) -> None:
         super().__init__(writer.dice, title, body)
         self.writer = writer
         self.asked: list[str] = []
 
-    def say(self, _remark: str, by_author: bool, /) -> Comment:
+    def remark_text(self, _remark: str, by_author: bool, /) -> Comment:
         dice, is_held_out = self.dice, self.writer.is_held_out
         kind: issues_prose.ReviewKind
         change = why = ""
@@ -261,7 +261,7 @@ class _Request(Subject):
         else:
             kind = dice.weigh(list(_REVIEWS), list(_REVIEWS.values()))
             if kind in ("asks change", "suggests change"):
-                for _ in range(_TRIES):  # until it is one that nobody has asked for
+                for _ in range(_TRIES):  # until nobody has requested this change before
                     change = issues_prose.draw_choice(dice, "change", is_held_out=is_held_out)
                     if self.is_fresh(change):
                         break
@@ -277,7 +277,7 @@ class _Request(Subject):
 
 
 def issue_row(facts: issues_prose.Issue) -> tuple[str, str, str, str, str, str]:
-    """Return what `issue_fact` holds of an issue, but its id."""
+    """Return the columns of an issue's row in `issue_fact` after its id."""
     match facts:
         case issues_prose.Wish():
             return ("wish", facts.wish, facts.reason, "", "", "")
@@ -290,13 +290,13 @@ def issue_row(facts: issues_prose.Issue) -> tuple[str, str, str, str, str, str]:
 
 
 def note_row(facts: issues_prose.Note) -> tuple[str, str, str, str]:
-    """Return what `note_fact` holds of a comment, but its id."""
+    """Return the columns of a comment's row in `note_fact` after its id."""
     where = (facts.version, facts.platform) if facts.kind in ("confirms", "cannot reproduce") else ("", "")
     return (facts.kind, *where, facts.number)
 
 
 class Note(NamedTuple):
-    """A comment, or what the site itself noted; `facts` is what it says, where that is composed."""
+    """A comment, or an event that the site recorded (`is_system`). `facts` are those of a composed comment."""
 
     author_id: int
     body: str
@@ -307,7 +307,7 @@ class Note(NamedTuple):
 
 @dataclass
 class Item:
-    """An issue, or a merge request, of which the last five are: a branch that is offered to another."""
+    """An issue or a merge request. The last five fields are used by merge requests only."""
 
     subject: Subject
     description: str
@@ -315,16 +315,16 @@ class Item:
     created_at: datetime
     state: str = "opened"
     closed_at: datetime | None = None
-    milestone: int | None = None  # its place among the project's
+    milestone: int | None = None  # index in the project's milestones
     labels: list[str] = field(default_factory=list)
     assignees: list[int] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     due_on: str | None = None
     is_confidential: bool = False
-    source: str = ""
-    target: str = ""
+    source: str = ""  # branch to merge
+    target: str = ""  # branch to merge into
     is_draft: bool = False
-    closes: tuple[int, Subject] | None = None
+    closes: tuple[int, Subject] | None = None  # number and subject of the issue that it closes
     reviewers: list[int] = field(default_factory=list)
 
     @property
@@ -332,26 +332,26 @@ class Item:
         """Time of its last activity."""
         return max((note.created_at for note in self.notes), default=self.created_at)
 
-    def end(self, state: str, when: datetime, user_id: int, said: Comment) -> None:
-        """End it, and have somebody say so."""
+    def end(self, state: str, when: datetime, user_id: int, comment: Comment) -> None:
+        """Set the final state, and add the comment, if it has a text, and the event of a user."""
         self.state, self.closed_at = state, when
-        if said[0]:
-            self.notes.append(Note(user_id, said[0], when, facts=said[1]))
+        if comment[0]:
+            self.notes.append(Note(user_id, comment[0], when, facts=comment[1]))
         self.notes.append(Note(user_id, state, when, is_system=True))
 
 
 class Plan(NamedTuple):
-    """A project's planning: labels by name, color and description; milestones by title, first and last day, and state; items."""
+    """The planning of a project."""
 
     project: Project
-    labels: list[list[str]]
-    milestones: list[tuple[str, str, str, str]]
+    labels: list[list[str]]  # name, color and description
+    milestones: list[tuple[str, str, str, str]]  # title, first and last day, and state
     issues: list[Item]
     merge_requests: list[Item]
 
 
 class Planner:
-    """Plans one project of a host after the other."""
+    """Draws the planning of the projects of a host, one after the other."""
 
     def __init__(self, host: Host) -> None:
         self.host, self.sizes, self.now, self.dice = host, host.sizes, host.now, Dice(f"code/planning/{host.seed}")
@@ -362,7 +362,7 @@ class Planner:
     def plan(self, repository: Repository) -> Plan:
         """Return the planning of one project."""
         dice, project, sizes = self.dice, repository.project, self.sizes
-        self.writer.begin()
+        self.writer.start_project()
         labels = [*pools()["labels"][:4], *dice.some(pools()["labels"][4:], dice.between(1, 4))]
         for area in dice.some(pools()["areas"], dice.below(3)):
             labels.append([area, dice.pick(("#3d6b8f", "#6d7a2c", "#8a5a44")), f"Concerns {area}"])
@@ -375,7 +375,7 @@ class Planner:
         if project.source:
             return plan
         members = self.host.members(project)
-        people = sorted(members, key=lambda user_id: (-rank(members[user_id].role), user_id))  # the owners first
+        people = sorted(members, key=lambda user_id: (-rank(members[user_id].role), user_id))  # owners first
         is_mine, is_busy = project.owner_id == ME, len(project.stars) > 25
         count = dice.between(*sizes.busy_issues) if is_mine or is_busy else dice.weigh((0, 3, 6, 8), (2, 5, 4, 2))
         if project.is_giant:
@@ -392,7 +392,7 @@ class Planner:
         present = [branch.name for branch in repository.branches]
         past = dice.between(*sizes.busy_requests) if is_busy else dice.below(3)
         for moment in self._moments(project, dice.between(*sizes.giant_requests) if project.is_giant else past):
-            source = fill(dice, dice.pick(pools()["branch_words"]))  # whose branch is gone
+            source = fill(dice, dice.pick(pools()["branch_words"]))  # a branch that has been deleted
             author = dice.pick([user.user_id for user in repository.authors if user.user_id])
             request = self._request(plan, people, author, moment, f"{source}-2" if source in present else source)
             requests.append(request)
@@ -405,7 +405,7 @@ class Planner:
         return plan
 
     def _moments(self, project: Project, count: int) -> list[datetime]:
-        """Return that many moments of a project's life, in order, none of them today."""
+        """Return `count` times since a project's creation, in order, at least a day before now."""
         whole = int((self.now - project.created_at).total_seconds()) - 86400
         return sorted(project.created_at + timedelta(seconds=self.dice.below(whole)) for _ in range(count))
 
@@ -417,7 +417,7 @@ class Planner:
         is_open = plan.project.visibility != "private"
         others = [user.user_id for user in self.host.users[1:]] if is_open and dice.chance(50) else people
         author = ME if is_near and dice.chance(14) else dice.pick(others)
-        issue = Item(subject, subject.described(), author, moment)
+        issue = Item(subject, subject.description_text(), author, moment)
         if dice.chance(72):
             issue.labels.append(KIND_LABELS[kind])
         issue.labels += [label[0] for label in dice.some(plan.labels[4:], dice.below(2))]
@@ -436,17 +436,23 @@ class Planner:
 
     def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> Item:
         dice, closes = self.dice, None
-        if self.sizes.is_composed and dice.chance(70):  # an open issue of which nobody spoke since
-            taken = {request.closes[0] for request in plan.merge_requests if request.closes}
+        if self.sizes.is_composed and dice.chance(70):  # close an open issue without later activity
+            closed = {request.closes[0] for request in plan.merge_requests if request.closes}
             fit = [
                 (iid, issue.subject)
                 for iid, issue in enumerate(plan.issues, 1)
-                if issue.state == "opened" and issue.updated_at < moment and iid not in taken
+                if issue.state == "opened" and issue.updated_at < moment and iid not in closed
             ]
             closes = dice.pick(fit) if fit else None
         subject = self.writer.request(closes)
         request = Item(
-            subject, subject.described(), author, moment, source=source, target=plan.project.default_branch, closes=closes
+            subject,
+            subject.description_text(),
+            author,
+            moment,
+            source=source,
+            target=plan.project.default_branch,
+            closes=closes,
         )
         others = [user_id for user_id in people if user_id != author] or people
         if dice.chance(75):
@@ -460,24 +466,24 @@ class Planner:
         return request
 
     def _talk(self, item: Item, people: list[int], most: int) -> None:
-        """Let people comment, one after the other, and note who was assigned."""
+        """Add comments, at most `most`, and events of assignments to the notes of an item."""
         dice, moment, names = self.dice, item.created_at, self.host.users
         for remark in item.subject.remarks(most):
             moment += (self.now - moment) * dice.between(2, 40) / 100
             moment = moment.replace(microsecond=0)
             speaker = dice.pick(people[:4] if dice.chance(70) else people)
-            heard = people
-            if self.sizes.is_composed:  # those who have said something
-                heard = [other for other in (item.author_id, *(note.author_id for note in item.notes)) if other != speaker]
-            greeting = f"@{names[dice.pick(heard) - 1].username} " if heard and dice.chance(20) else ""
-            text, facts = item.subject.say(remark, speaker == item.author_id)
+            recipients = people
+            if self.sizes.is_composed:  # users who have commented
+                recipients = [other for other in (item.author_id, *(note.author_id for note in item.notes)) if other != speaker]
+            greeting = f"@{names[dice.pick(recipients) - 1].username} " if recipients and dice.chance(20) else ""
+            text, facts = item.subject.remark_text(remark, speaker == item.author_id)
             item.notes.append(Note(speaker, greeting + text, moment, facts=facts))
         for user_id in item.assignees:
-            said = f"assigned to @{names[user_id - 1].username}"
-            item.notes.append(Note(item.author_id, said, item.created_at, is_system=True))
+            event = f"assigned to @{names[user_id - 1].username}"
+            item.notes.append(Note(item.author_id, event, item.created_at, is_system=True))
 
     def _close(self, item: Item, state: str, user_id: int) -> None:
-        """End an item some time after the last note."""
+        """End an item at a time between its last note and now."""
         last = item.updated_at
         when = (last + (self.now - last) * self.dice.between(5, 80) / 100).replace(microsecond=0)
         item.end(state, when, user_id, item.subject.ending())

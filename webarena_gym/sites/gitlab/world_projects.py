@@ -1,4 +1,4 @@
-"""The people, groups, projects and repositories of a world's code host, and how much of them there is at each scale."""
+"""The users, groups, projects and repositories of a world's code host, and their numbers at each scale."""
 
 import json
 import re
@@ -14,40 +14,40 @@ from webarena_gym.sites.country.names import invented_word, population
 from webarena_gym.sites.country.texts import read_sizes
 
 Range = tuple[int, int]
-"""At least, and at most."""
+"""Smallest and largest number."""
 
 
 class Sizes(NamedTuple):
-    """The numbers that the code host's generator goes by."""
+    """Sizes of the code host at one scale. A range is the number per project."""
 
     users: int
-    strangers: int
+    strangers: int  # authors of commits without an account
     groups: int
-    first_project_word: int  # the words before it name groups
-    first_token_word: int  # those behind it name access tokens
-    others: int  # projects that are neither mine nor a group's
-    forks: int  # that are not mine
-    popular: int
-    giants: int  # of the popular projects
-    busy_issues: Range  # of popular projects and of mine
-    busy_requests: Range
+    first_project_word: int  # index of the first invented word for projects; smaller ones name groups
+    first_token_word: int  # index before the first invented word for access tokens
+    others: int  # projects of users other than the current one
+    forks: int  # forks of users other than the current one
+    popular: int  # popular projects
+    giants: int  # number of popular projects with many issues, requests, commits and branches
+    busy_issues: Range  # in popular projects and those of the current user
+    busy_requests: Range  # in popular projects
     giant_issues: Range
     giant_requests: Range
     giant_commits: Range
     giant_branches: Range
-    most_notes: int  # of an issue
-    is_composed: bool  # whether texts are composed of facts, and titles told apart in a project only
+    most_notes: int  # largest number of comments on an issue
+    is_composed: bool  # True if texts are composed from facts, and titles are unique in a project instead of in the world
 
 
 SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 
 ROLES = ("Guest", "Reporter", "Developer", "Maintainer", "Owner")
-"""The roles, each of which may do all that the ones before it may."""
+"""The roles of members; each role has all permissions of the roles before it."""
 
 
 def rank(role: str) -> int:
-    """Return how much a role may do, from 1 for a guest to 5 for an owner; 0 for somebody without a role.
+    """Return the rank of a role, from 1 for guests to 5 for owners; 0 for "" or an unknown role.
 
     >>> rank("Developer") > rank("Reporter"), rank("")
     (True, 0)
@@ -60,20 +60,20 @@ _SLOT = re.compile(r"@(\w+)@")
 
 @cache
 def pools() -> Any:
-    """Return pools.json: lists of texts by name. Slots stand between @ signs."""
+    """Return the lists of texts in pools.json by name. Slots are enclosed in @ signs."""
     return json.loads(Path(__file__).with_name("pools.json").read_text(encoding="utf-8"))
 
 
 @cache
 def licenses() -> Any:
-    """Return the texts of licenses by their names; @y@ is the year, @a@ the author."""
+    """Return the texts of licenses by name; @y@ is the slot of the year, @a@ that of the author."""
     return json.loads(Path(__file__).with_name("licenses.json").read_text(encoding="utf-8"))
 
 
 def fill(dice: Dice, text: str, **fixed: str) -> str:
-    """Return a text with its slots filled: those in `fixed` as given, the general ones drawn, each once.
+    """Return a text with the values of its slots. `fixed` are values by slot; the values of general slots are drawn once per text.
 
-    General are @v@ and @V@ (a verb), @o@ (plural noun), @f@ (name of a function), @C@ (name of a class), @T@ (a heading), @n@.
+    General slots are @v@ and @V@ (verb), @o@ (plural noun), @f@ (function name), @C@ (class name), @T@ (heading) and @n@ (number).
     """
     verb, thing = dice.pick(pools()["verbs"]), dice.pick(pools()["objects"])
     values = {
@@ -83,12 +83,13 @@ def fill(dice: Dice, text: str, **fixed: str) -> str:
     return _SLOT.sub(lambda match: values[match[1]], text)
 
 
-PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up person
+PASSWORD = "Password.123"  # noqa: S105  # the password of all users
 ME = 1
+"""Id of the current user of tasks."""
 
 
 class User(NamedTuple):
-    """An account. `user_id` 0 stands for somebody without one, who is only known as an author of commits."""
+    """A user, or, with `user_id` 0, an author of commits without an account."""
 
     user_id: int
     username: str
@@ -98,7 +99,7 @@ class User(NamedTuple):
 
 
 class Membership(NamedTuple):
-    """Somebody's place in a project or group."""
+    """Membership of a user in a project or group."""
 
     role: str
     expires_on: str | None
@@ -118,27 +119,27 @@ class Group(NamedTuple):
 
 
 class Host(NamedTuple):
-    """All that is known of a host before its projects are: its users by id from 1, of whom the first is me, and its groups."""
+    """The users and groups of a code host. A user's id is the index in `users` plus one; the first is the current user."""
 
     seed: int
     scale: Scale
     now: datetime
     users: list[User]
-    strangers: list[User]  # people without an account, whose commits came by mail
+    strangers: list[User]  # authors of commits without an account
     groups: list[Group]
 
     @property
     def sizes(self) -> Sizes:
-        """The numbers that the host goes by."""
+        """Sizes of the host's scale."""
         return SIZES[self.scale]
 
     def members(self, project: "Project") -> dict[int, Membership]:
-        """Return who belongs to a project, also by its group."""
+        """Return the members of a project, including those of its group, by user id."""
         return project.members | (self.groups[project.group_id - 1].members if project.group_id else {})
 
 
 def draw_host(seed: int, now: datetime, scale: Scale = "standard") -> Host:
-    """Return a host without projects."""
+    """Draw the users and groups of a code host."""
     dice, users, strangers = Dice(f"code/users/{seed}"), list[User](), list[User]()
     people, count = population(seed, scale), SIZES[scale].users
     for number, person in enumerate(people[:count], 1):
@@ -146,8 +147,8 @@ def draw_host(seed: int, now: datetime, scale: Scale = "standard") -> Host:
         shapes = [
             f"{first[0]}{last}", f"{first}{last[0]}", f"{first}.{last}", f"{last}{dice.between(2, 99)}", f"{first}-{last}",
         ]  # fmt: skip
-        taken = {user.username for user in users}
-        free = [shape for shape in shapes if shape not in taken]
+        usernames = {user.username for user in users}
+        free = [shape for shape in shapes if shape not in usernames]
         username = dice.pick(free[: max(1, len(free) - 1)])
         born = now - timedelta(days=dice.between(760, 1500), seconds=dice.below(86400))
         users.append(User(number, username, person.name, f"{first}.{last}@example.com", born))
@@ -158,24 +159,24 @@ def draw_host(seed: int, now: datetime, scale: Scale = "standard") -> Host:
 
 
 def _draw_groups(seed: int, now: datetime, users: list[User], scale: Scale) -> list[Group]:
-    """Return the groups: I own the first, maintain the second, develop in the third and fourth and report in the fifth."""
+    """Draw the groups. In the first five, the current user is owner, maintainer, developer, developer and reporter."""
     dice, count = Dice(f"code/groups/{seed}"), SIZES[scale].groups
     kinds, domains = pools()["group_kinds"], dice.some(pools()["domains"], count)
     mine = ("Owner", "Maintainer", "Developer", "Developer", "Reporter")
     groups = []
-    for place, domain in enumerate(domains):
-        ending, title, description = kinds[place % len(kinds)]
-        word = invented_word(seed, place, "work", scale)
+    for index, domain in enumerate(domains):
+        ending, title, description = kinds[index % len(kinds)]
+        word = invented_word(seed, index, "work", scale)
         born = now - timedelta(days=dice.between(730, 1200), seconds=dice.below(86400))
         text = fill(dice, description, w=word, d=domain)
-        visibility = {2: "internal", 3: "private", 6: "internal"}.get(place, "public")
-        group = Group(place + 1, f"{word.lower()}-{ending}", f"{word} {title}", text, visibility, born, {})
+        visibility = {2: "internal", 3: "private", 6: "internal"}.get(index, "public")
+        group = Group(index + 1, f"{word.lower()}-{ending}", f"{word} {title}", text, visibility, born, {})
         roles = ["Owner", "Maintainer", *(dice.pick(("Developer", "Developer", "Reporter", "Guest")) for _ in range(7))]
         people = dice.some(users[1:], dice.between(4, 8))
-        if place < len(mine):
-            group.members[ME] = Membership(mine[place], None, born + timedelta(days=1))
-            if mine[place] in roles[:2]:
-                roles.remove(mine[place])
+        if index < len(mine):
+            group.members[ME] = Membership(mine[index], None, born + timedelta(days=1))
+            if mine[index] in roles[:2]:
+                roles.remove(mine[index])
         for user, role in zip(people, roles, strict=False):
             group.members[user.user_id] = _membership(dice, role, born, now)
         groups.append(group)
@@ -183,19 +184,19 @@ def _draw_groups(seed: int, now: datetime, users: list[User], scale: Scale) -> l
 
 
 def _membership(dice: Dice, role: str, since: datetime, now: datetime) -> Membership:
-    """Return a place in a project or group that was given some time after `since`; one in five ends one day."""
+    """Draw a membership that began between `since` and `now`; one in five, except of owners, has an expiration date."""
     joined = since + timedelta(seconds=dice.below(max(1, int((now - since).total_seconds()))))
     ends = now + timedelta(days=dice.between(15, 330))
     return Membership(role, str(ends.date()) if role != "Owner" and dice.chance(20) else None, joined)
 
 
 MINE = ("website", "dotfiles", "python", "javascript", "guide", "android")
-"""The kinds of my own projects, besides two forks; the fourth is private, the sixth internal."""
+"""Kinds of the current user's projects, in addition to two forks; the fourth is private, the sixth internal."""
 
 
 @dataclass
 class Project:
-    """A project, with its direct members by user id and the ids of those who starred it."""
+    """A project, with its direct members by user id and the ids of the users who starred it."""
 
     project_id: int
     namespace: str
@@ -210,21 +211,21 @@ class Project:
     default_branch: str
     license: str
     created_at: datetime
-    source: "Project | None" = None  # what it was forked from
+    source: "Project | None" = None  # the project that it was forked from
     is_archived: bool = False
     members: dict[int, Membership] = field(default_factory=dict)
     stars: list[int] = field(default_factory=list)
-    commits: int = 0  # how many its default branch is to have
+    commits: int = 0  # number of commits on its default branch
     is_giant: bool = False
 
 
 def draw_projects(host: Host) -> list[Project]:
-    """Return the projects of a host: mine first, then those of the groups, those of others, and the forks."""
+    """Draw the projects of a host: those of the current user, of groups and of other users, and forks."""
     maker, sizes, users = _ProjectMaker(host), host.sizes, host.users
     dice = maker.dice
     kinds = [kind for kind in pools()["kinds"] if kind != "dotfiles"]
-    for place, kind in enumerate(MINE):
-        maker.make(kind, {3: "private", 5: "internal"}.get(place, "public"), users[0])
+    for index, kind in enumerate(MINE):
+        maker.make(kind, {3: "private", 5: "internal"}.get(index, "public"), users[0])
     for group in host.groups:
         for _ in range(dice.between(3, 6)):
             maker.make(dice.pick(kinds), group.visibility, group)
@@ -243,16 +244,16 @@ def draw_projects(host: Host) -> list[Project]:
 
 
 class _ProjectMaker:
-    """Makes one project after the other."""
+    """Draws the projects of a host, one after the other."""
 
     def __init__(self, host: Host) -> None:
         self.host, self.dice = host, Dice(f"code/projects/{host.seed}")
         self.projects: list[Project] = []
         self._domains = share(pools()["domains"], host.seed)
-        self._said: set[str] = set()
+        self._descriptions: set[str] = set()
 
     def make(self, kind: str, visibility: str, owner: User | Group) -> None:
-        """Add a project of somebody or of a group."""
+        """Add a project of a user or group."""
         dice, pool, host = self.dice, pools(), self.host
         shape, number = pool["kinds"][kind], len(self.projects) + 1
         word = invented_word(host.seed, host.sizes.first_project_word + number, "work", host.scale).lower()
@@ -261,10 +262,10 @@ class _ProjectMaker:
         is_site = kind == "website" and user_id == ME
         name = f"{word}.space" if is_site else f"{word}-{dice.pick(shape['nouns'])}"
         text = ""
-        while not text or text in self._said:
+        while not text or text in self._descriptions:
             adjective, does = dice.pick(pool["adjectives"]), dice.pick(pool["does"])
             text = f"{'An' if adjective[0] in 'aeiou' else 'A'} {adjective} {dice.pick(shape['things'])} {does} {domain}"
-        self._said.add(text)
+        self._descriptions.add(text)
         self.projects.append(
             Project(
                 project_id=number,
@@ -284,7 +285,7 @@ class _ProjectMaker:
         )
 
     def invite(self) -> None:
-        """Invite people; I am invited to eight projects of others, to six of them as a developer or more."""
+        """Add members. The current user joins eight projects of other users, in six of them as a developer or maintainer."""
         dice = self.dice
         for project in self.projects:
             if project.owner_id:
@@ -299,7 +300,7 @@ class _ProjectMaker:
             project.members[ME] = Membership(role, None, project.created_at + timedelta(days=2))
 
     def give_stars(self) -> list[Project]:
-        """Give stars and return the popular projects, which all have different numbers of them."""
+        """Add stars, and return the popular projects, all with different numbers of stars."""
         dice, count = self.dice, self.host.sizes.popular
         public = [project for project in self.projects if project.visibility == "public" and project.kind != "dotfiles"]
         mine = [project for project in public if ME in project.members]
@@ -307,9 +308,9 @@ class _ProjectMaker:
         popular = dice.some(popular, len(popular))
         fans = [user.user_id for user in self.host.users[1:]]
         count = len(fans) - dice.below(3)
-        for place, project in enumerate(popular):
+        for index, project in enumerate(popular):
             project.stars = dice.some(fans, count)
-            if place > 4 and dice.chance(30):
+            if index > 4 and dice.chance(30):
                 project.stars[-1] = ME
             count -= dice.between(1, 2)
         for project in self.projects:
@@ -319,13 +320,13 @@ class _ProjectMaker:
         return popular
 
     def fork(self) -> None:
-        """Fork small public projects: two are mine, the others of different people."""
+        """Fork small public projects: twice for the current user, and once for each of several other users."""
         dice, users = self.dice, self.host.users
         public = [p for p in self.projects if p.visibility == "public" and p.owner_id != ME and not p.is_archived]
         targets = [users[0], users[0], *dice.some(users[1:], self.host.sizes.forks)]
         sources = dice.some([project for project in public if project.commits <= 20], 5)
-        for place, owner in enumerate(targets):
-            source = sources[place] if place < 2 else sources[2 + place % 3]
+        for index, owner in enumerate(targets):
+            source = sources[index] if index < 2 else sources[2 + index % 3]
             if source.owner_id == owner.user_id:
                 continue
             born = source.created_at + (self.host.now - source.created_at) * dice.between(70, 95) / 100
@@ -339,27 +340,27 @@ class _ProjectMaker:
 
 
 _NUMBER = re.compile(r"(?<![\w.-])\d{2,3}(?![\w.-])")
-_LONGEST = 1000  # characters of a file that still grows
-_TITLES = ("Home of @d@", "All about @d@", "Notes on @d@", "The world of @d@")  # of websites
+_LONGEST = 1000  # characters of a file above which commits remove parts of it
+_TITLES = ("Home of @d@", "All about @d@", "Notes on @d@", "The world of @d@")  # titles of websites
 
 
 @dataclass
 class File:
-    """A file: what stands first, the parts that come and go, and what stands last."""
+    """A file: its constant beginning and end, and the units between, which commits add, change and remove."""
 
     top: str
     units: list[str] = field(default_factory=list)
     bottom: str = ""
-    commit: int = 0  # the place of the last commit that changed it
+    commit: int = 0  # index of the last commit that changed it
 
     @property
     def content(self) -> str:
-        """The whole text."""
+        """Text of the file."""
         return self.top + "".join(self.units) + self.bottom
 
 
 class Commit(NamedTuple):
-    """A commit; `parent` is the place of another in the repository's list, `changes` are rows of path, kind, before, after."""
+    """A commit. `parent` is the index of its parent in the repository; a change is (path, kind, text before, text after)."""
 
     author: User
     title: str
@@ -371,38 +372,38 @@ class Commit(NamedTuple):
 
 @dataclass
 class Branch:
-    """A branch: the places of its commits, oldest first, and its files by path."""
+    """A branch: the indices of its commits, oldest first, and its files by path."""
 
     name: str
     commits: list[int]
     files: dict[str, File]
-    author: User | None = None  # of the commits that only it has
+    author: User | None = None  # author of the commits that no other branch has
 
     def copy(self) -> "Branch":
-        """Return the branch as it is now, to be changed apart."""
+        """Return a copy with copies of the files."""
         files = {path: replace(file, units=[*file.units]) for path, file in self.files.items()}
         return replace(self, commits=[*self.commits], files=files)
 
 
 def draw_repositories(host: Host, projects: list[Project]) -> list["Repository"]:
-    """Return the repositories, one for each project in their order."""
-    drawn: dict[int, Repository] = {}
+    """Draw the repositories of the projects, in their order."""
+    repositories: dict[int, Repository] = {}
     for project in projects:
-        repository = drawn[project.project_id] = Repository(host, project)
+        repository = repositories[project.project_id] = Repository(host, project)
         dice, members = repository.dice, sorted(host.members(project).items())
         authors = [host.users[user_id - 1] for user_id, place in members if rank(place.role) >= rank("Developer")]
         if project.source:
-            repository.copy(drawn[project.source.project_id])
+            repository.copy(repositories[project.source.project_id])
         else:
             others = [user for user in host.users[1:] if user not in authors] if project.visibility != "private" else []
             authors += dice.some(others, dice.between(1, 3)) + dice.some(host.strangers, dice.below(2))
             authors = authors or [host.users[(project.owner_id or ME) - 1]]
         repository.grow(authors)
-    return list(drawn.values())
+    return list(repositories.values())
 
 
 class Repository:
-    """A project's commits in the order in which they were made, and its branches, the default one first."""
+    """The repository of a project: its commits in order of time within each branch, and its branches, the default branch first."""
 
     def __init__(self, host: Host, project: Project) -> None:
         self.project, self.now, self.sizes = project, host.now, host.sizes
@@ -416,20 +417,20 @@ class Repository:
         self._slots = {"d": project.domain.capitalize(), "m": word, "p": project.name, "t": title}
 
     def copy(self, source: "Repository") -> None:
-        """Take over what a fork's source had when it was forked."""
+        """Copy the default branch of the project that this one was forked from."""
         trunk = source.branches[0].copy()
-        new_place = {old: place for place, old in enumerate(trunk.commits)}
-        for place, old in enumerate(trunk.commits):
-            self.commits.append(source.commits[old]._replace(parent=place - 1 if place else None))
+        new_index = {old: index for index, old in enumerate(trunk.commits)}
+        for index, old in enumerate(trunk.commits):
+            self.commits.append(source.commits[old]._replace(parent=index - 1 if index else None))
         for file in trunk.files.values():
-            file.commit = new_place[file.commit]
-        self.branches = [Branch(trunk.name, list(new_place.values()), trunk.files)]
+            file.commit = new_index[file.commit]
+        self.branches = [Branch(trunk.name, list(new_index.values()), trunk.files)]
 
     def grow(self, authors: list[User]) -> None:
-        """Make the commits of the default branch, then the other branches."""
+        """Draw the commits of the default branch, then the other branches."""
         self.authors, dice = authors, self.dice
         if not self.branches:
-            self._begin(next((user for user in authors if user.user_id == self.project.owner_id), authors[0]))
+            self._initial_commit(next((user for user in authors if user.user_id == self.project.owner_id), authors[0]))
         trunk = self.branches[0]
         snapshots: list[Branch] = []
         for moment, author in self._moments(self.commits[-1].created_at, self.project.commits):
@@ -440,22 +441,22 @@ class Repository:
             self._branch_off(dice.pick([*snapshots[1:], trunk]).copy())
 
     def _moments(self, start: datetime, count: int) -> list[tuple[datetime, User]]:
-        """Return when and by whom commits are made: on some days the same author makes several."""
+        """Draw the times and authors of `count` commits after `start`; an author may make several commits on a day."""
         dice, authors = self.dice, self.authors
-        weights = [max(1, 14 // (place + 1)) for place in range(len(authors))]
-        ranked = dice.some(authors, len(authors))
+        weights = [max(1, 14 // (index + 1)) for index in range(len(authors))]
+        by_activity = dice.some(authors, len(authors))
         morning, days = start.replace(hour=8, minute=0, second=0, microsecond=0), max(1, (self.now - start).days - 1)
-        made: list[tuple[datetime, User]] = []
-        while len(made) < count:
-            author = dice.weigh(ranked, weights)
+        moments: list[tuple[datetime, User]] = []
+        while len(moments) < count:
+            author = dice.weigh(by_activity, weights)
             moment = morning + timedelta(days=1 + dice.below(days), seconds=dice.below(5 * 3600))
-            for _ in range(min(dice.weigh((1, 2, 3, 4), (10, 5, 3, 1)), count - len(made))):
+            for _ in range(min(dice.weigh((1, 2, 3, 4), (10, 5, 3, 1)), count - len(moments))):
                 if moment < self.now:
-                    made.append((moment, author))
+                    moments.append((moment, author))
                 moment += timedelta(seconds=dice.between(300, 7000))
-        return sorted(made, key=lambda entry: (entry[0], entry[1].name))
+        return sorted(moments, key=lambda entry: (entry[0], entry[1].name))
 
-    def _begin(self, author: User) -> None:
+    def _initial_commit(self, author: User) -> None:
         project, dice, shape = self.project, self.dice, self._shape
         features = "".join(f"- {fill(dice, text)}\n" for text in dice.some(pools()["features"], 3))
         usage = f"\n## Installation\n\n```\n{self._fill(shape['install'])}\n```\n\n## Usage\n\n```\n{self._fill(shape['usage'])}\n```\n"
@@ -478,7 +479,7 @@ class Repository:
         return File(top, [self._fill(self.dice.pick(language["units"]))], mark + bottom)
 
     def _commit(self, branch: Branch, author: User, moment: datetime) -> None:
-        """Change one file of a branch, sometimes the README as well."""
+        """Commit a change of one file to a branch: a new file, a new, changed or removed unit, or a line of the README."""
         dice, pool = self.dice, pools()
         absent = [path for path in map(self._fill, self._shape["extra"]) if path not in branch.files]
         sources = [path for path in sorted(branch.files) if path not in ("README.md", "LICENSE")]
@@ -494,8 +495,8 @@ class Repository:
             kind = "new"
             branch.files[path] = file = self._new_file(path)
         elif kind == "tweak" and numbered:
-            place = dice.pick(numbered)
-            file.units[place] = _NUMBER.sub(str(dice.between(500, 999)), file.units[place], count=1)
+            index = dice.pick(numbered)
+            file.units[index] = _NUMBER.sub(str(dice.between(500, 999)), file.units[index], count=1)
         elif len(file.units) > 1 and (kind == "remove" or len(file.content) > _LONGEST):
             kind = "remove"
             file.units.pop(0)
@@ -510,7 +511,7 @@ class Repository:
         branch.commits.append(file.commit)
 
     def _branch_off(self, base: Branch) -> None:
-        """Add a branch that starts from a late state of the default one and is a few commits ahead."""
+        """Add a branch that starts at `base` and has a few commits of its own."""
         dice, name = self.dice, fill(self.dice, self.dice.pick(pools()["branch_words"]))
         if name in [branch.name for branch in self.branches]:
             return
