@@ -1,4 +1,4 @@
-"""Points, distances and their units, and the parts of an address."""
+"""Points, distances, formats of distances and times, and parsing of coordinates and addresses."""
 
 import re
 from math import atan2, cos, degrees, hypot, radians
@@ -8,36 +8,36 @@ from webarena_gym.sites.country.geography import KM_PER_DEGREE
 
 
 class Point(NamedTuple):
-    """A place on earth, in degrees north and east."""
+    """A position in degrees north and east."""
 
     latitude: float
     longitude: float
 
 
-def moved(origin: Point, east_km: float, north_km: float) -> Point:
-    """Return the point that many kilometres away, to five decimals (a metre)."""
+def shift_point(origin: Point, east_km: float, north_km: float) -> Point:
+    """Return the point at an offset in kilometres, rounded to five decimals of a degree (about a metre)."""
     longitude = origin.longitude + east_km / (KM_PER_DEGREE * cos(radians(origin.latitude)))
     return Point(round(origin.latitude + north_km / KM_PER_DEGREE, 5), round(longitude, 5))
 
 
 def offset(origin: Point, point: Point) -> tuple[float, float]:
-    """Return how many kilometres a point lies to the east and to the north of another one."""
+    """Return the offset of `point` from `origin` to the east and to the north, in kilometres."""
     east = (point.longitude - origin.longitude) * cos(radians((origin.latitude + point.latitude) / 2))
     return KM_PER_DEGREE * east, KM_PER_DEGREE * (point.latitude - origin.latitude)
 
 
 def metres_between(a: Point, b: Point) -> float:
-    """Return the straight distance of two points."""
+    """Return the straight-line distance of two points in metres."""
     return 1000 * hypot(*offset(a, b))
 
 
 def along(a: Point, b: Point, fraction: float) -> Point:
-    """Return the point at a fraction of the way from one point to another."""
+    """Return the point on the line from a to b at a fraction of its length."""
     return Point(a.latitude + (b.latitude - a.latitude) * fraction, a.longitude + (b.longitude - a.longitude) * fraction)
 
 
 def nearest_fraction(a: Point, b: Point, point: Point) -> float:
-    """Return at which fraction of the way from a to b one is nearest to a point."""
+    """Return the fraction of the line from a to b at which it is nearest to a point, from 0 to 1."""
     (ab_x, ab_y), (ap_x, ap_y) = offset(a, b), offset(a, point)
     square = ab_x * ab_x + ab_y * ab_y
     return min(1.0, max(0.0, (ab_x * ap_x + ab_y * ap_y) / square)) if square else 0.0
@@ -57,7 +57,7 @@ _COORDINATES = re.compile(rf"\(?\s*{_DEGREES}(?:\s*+[,;]\s*+|\s++){_DEGREES}\s*\
 
 
 def distance(metres: float) -> str:
-    """Write a distance in whole metres below a kilometre, else in kilometres with one decimal.
+    """Return a distance as text, in whole metres below a kilometre, else in kilometres with one decimal.
 
     >>> distance(653.4), distance(1449), distance(999.7)
     ('653 m', '1.4 km', '1.0 km')
@@ -76,7 +76,7 @@ def minutes(seconds: float) -> int:
 
 
 def duration(whole_minutes: int) -> str:
-    """Write a number of minutes.
+    """Return a number of minutes as text.
 
     >>> duration(12), duration(83), duration(120)
     ('12 min', '1h 23min', '2h 0min')
@@ -86,7 +86,7 @@ def duration(whole_minutes: int) -> str:
 
 
 def coordinates(latitude: float, longitude: float) -> str:
-    """Write a point in decimal degrees, north and east.
+    """Return a point as text in decimal degrees, north and east.
 
     >>> coordinates(41.5, -29.543214)
     '41.50000, -29.54321'
@@ -95,7 +95,7 @@ def coordinates(latitude: float, longitude: float) -> str:
 
 
 def read_coordinates(text: str) -> tuple[float, float] | None:
-    """Return the point that a text consists of, or None; the world ends at 90 degrees north and 180 east.
+    """Return the coordinates that a text consists of; None for other texts and for coordinates above 90 or 180 degrees.
 
     >>> read_coordinates("41.5, -29.54"), read_coordinates("95, 3"), read_coordinates("12 Oak Street")
     ((41.5, -29.54), None, None)
@@ -108,6 +108,7 @@ def read_coordinates(text: str) -> tuple[float, float] | None:
 
 
 NUMBERS = 2400
+"""House numbers of a street, at equal distances from 1 to this number."""
 
 _ADDRESS = re.compile(r"#?(\d{1,6})\s+(.+)")
 
@@ -123,12 +124,12 @@ def read_address(text: str) -> tuple[int, str] | None:
 
 
 def metres_of(number: int, length: int) -> int:
-    """Return how far along a street of that length a house number is."""
+    """Return the distance in metres of a house number from the beginning of a street of `length` metres."""
     return number * length // NUMBERS
 
 
 def number_at(metres: int, length: int) -> int:
-    """Return the house number that far along a street of that length.
+    """Return the house number at a distance in metres from the beginning of a street of `length` metres.
 
     >>> number_at(450, 900), number_at(0, 900), number_at(900, 900)
     (1200, 1, 2400)

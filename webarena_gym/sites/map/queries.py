@@ -60,20 +60,20 @@ def country(db: sqlite3.Connection) -> str:
 
 
 class Category(NamedTuple):
-    """A kind of place: its name, many of it, and other words for it."""
+    """A category of places: its name, the plural, and synonyms for searches."""
 
     name: str
     plural: str
     synonyms: tuple[str, ...] = ()
 
 
-CATEGORIES = tuple(Category(*each) for each in read_data(Path(__file__).parent / "categories.toml")["categories"])
-_KNOWN = {word: each.name for each in CATEGORIES for word in (each.name, each.plural, *each.synonyms)}
-PLURALS = {each.name: each.plural for each in CATEGORIES}
+CATEGORIES = tuple(Category(*category) for category in read_data(Path(__file__).parent / "categories.toml")["categories"])
+_KNOWN = {word: category.name for category in CATEGORIES for word in (category.name, category.plural, *category.synonyms)}
+PLURALS = {category.name: category.plural for category in CATEGORIES}
 
 
 def category_of(words: str) -> str | None:
-    """Return the kind of place that the words ask for, if they are a kind's name.
+    """Return the category whose name, plural or synonym the words are, or None.
 
     >>> category_of(" Coffee  shops"), category_of("the moon")
     ('cafe', None)
@@ -81,18 +81,18 @@ def category_of(words: str) -> str | None:
     return _KNOWN.get(" ".join(words.lower().split()).removeprefix("the ").removeprefix("a "))
 
 
-LONGEST = 200  # characters of a search that count
-MOST_WORDS = 12
-MOST_ALIKE = 40  # near misses that a search shows
+LONGEST = 200  # characters after which the text of a search is cut
+MOST_WORDS = 12  # words of a search
+MOST_ALIKE = 40  # approximate matches that a search shows
 _EXACT, _BEGINNING, _NAMED, _OTHER = range(4)
 _AREA = re.compile(r"(.+?) (near|nearby|around|close to|next to|in|within) (.+)", re.IGNORECASE | re.DOTALL)
 _ORDER = ("state", "town", "place", "street", "address")
 
 
 class SearchHit(NamedTuple):
-    """Something on the map. Its label finds it again; `spot` is where routes lead, and None for what is too large for one."""
+    """A result of a search. Searching for its label finds it again. `spot` is its position on a street, None for states."""
 
-    table: str  # one of _ORDER, or point
+    table: str  # one of _ORDER, or "point"
     label: str
     kind: str
     address: str
@@ -100,7 +100,7 @@ class SearchHit(NamedTuple):
     point: Point
     spot: Spot | None
     rank: int = _EXACT
-    metres: float | None = None  # from where it was looked for
+    metres: float | None = None  # distance from the centre of the search
 
     @property
     def is_exact(self) -> bool:
@@ -109,9 +109,9 @@ class SearchHit(NamedTuple):
 
 
 def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[SearchHit]]:
-    """Return the subject of a search in words, such as "cafes near Old Museum", and what it finds.
+    """Return the title of a search, such as "cafes near Old Museum", and its results.
 
-    That is things by name, or a kind of places by their distance, and where there is an index near misses.
+    Results are matches by name, or places of a category by distance, and in worlds with an index also approximate matches.
     """
     text = " ".join(text[:LONGEST].split())
     hits = find(db, text)
@@ -124,7 +124,7 @@ def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[SearchHit]]
     centres = find(db, area[3]) if area else []
     if area is None or not centres:
         return text, [*hits, *_alike(db, text, hits)]
-    query, centre = area[1], centres[0]  # a kind of places, a chain or words, around something
+    query, centre = area[1], centres[0]  # a category, a chain or words, and the centre of the search
     is_inside = area[2].lower() in ("in", "within") and centre.table in ("town", "state")
     if category := category_of(query):
         rows = fetch(db, of_kind, category)
@@ -139,7 +139,7 @@ def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[SearchHit]]
 
 
 def _alike(db: sqlite3.Connection, text: str, hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
-    """Yield the towns and then the places that nearly fit a text and were not found, by relevance; none where there is no index."""
+    """Yield towns and then places that match a text approximately, by relevance, except `hits`. None in worlds without an index."""
     if not ranking.has_index(db):
         return
     known = {item.url for item in hits}
@@ -153,55 +153,55 @@ def _alike(db: sqlite3.Connection, text: str, hits: Iterable[SearchHit]) -> Iter
 
 
 def near(db: sqlite3.Connection, category: str, centre: SearchHit) -> list[SearchHit]:
-    """Return the places of a kind, the nearest to something first, without itself."""
+    """Return the places of a category by their distance from `centre`, which is not among them."""
     rows = fetch(db, "SELECT * FROM places WHERE category = ?", category)
     return by_distance(roads(db), [of_place(row) for row in rows if row["label"] != centre.label], centre)
 
 
 def by_distance(roads: Roads, hits: Iterable[SearchHit], centre: SearchHit) -> list[SearchHit]:
-    """Return what was found, sorted by its straight distance from something, from door to door as routes are."""
+    """Return the results with their straight-line distance from `centre`, sorted by it. Distances are between doors, as for routes."""
     middle = _door(roads, centre)
     measured = [item._replace(metres=metres_between(_door(roads, item), middle)) for item in hits]
-    return sorted(measured, key=lambda one: (one.metres, one.label))
+    return sorted(measured, key=lambda hit: (hit.metres, hit.label))
 
 
-def _door(roads: Roads, one: SearchHit) -> Point:
-    return one.point if one.spot is None or one.table == "point" else roads.point(one.spot)
+def _door(roads: Roads, hit: SearchHit) -> Point:
+    return hit.point if hit.spot is None or hit.table == "point" else roads.point(hit.spot)
 
 
 def find(db: sqlite3.Connection, text: str) -> list[SearchHit]:
-    """Return what is called like the text, the best match first: the very name, then beginnings, then all words."""
+    """Return the matches of a text by name: exact matches, then prefixes, then names that contain all words."""
     text = " ".join(text[:LONGEST].split()).strip(" ,")
     point = read_coordinates(text)
     if point is not None:
         return [at_point(roads(db), Point(*point))]
     if not re.search(r"\w", text):
         return []
-    return sorted(_matches(db, text), key=lambda one: (one.rank, _ORDER.index(one.table), one.label))
+    return sorted(_matches(db, text), key=lambda hit: (hit.rank, _ORDER.index(hit.table), hit.label))
 
 
 def best(db: sqlite3.Connection, text: str) -> list[SearchHit]:
-    """Return what is called exactly like the text, or else all that is called like it."""
+    """Return the exact matches of a text, or all matches if there is no exact one."""
     hits = find(db, text)
     return [item for item in hits if item.is_exact] or hits
 
 
 def at_point(roads: Roads, point: Point) -> SearchHit:
-    """Return a point of the map that has no name."""
+    """Return a point without a name as a search result."""
     label = coordinates(*point)
     url = f"/query?lat={point.latitude:.5f}&lon={point.longitude:.5f}"
     return SearchHit("point", label, "coordinates", "", url, point, roads.nearest(point))
 
 
 def of_place(row: sqlite3.Row, rank: int = _EXACT) -> SearchHit:
-    """Return a place as something found."""
+    """Return a place as a search result."""
     spot = Spot(row["edge_id"], row["metres"])
     point = Point(row["latitude"], row["longitude"])
     return SearchHit("place", row["label"], row["category"], row["address"], f"/place/{row['place_id']}", point, spot, rank)
 
 
 def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> SearchHit:
-    """Return a town as something found; its routes lead to the crossing in its middle."""
+    """Return a town as a search result. Routes lead to the crossing in its middle."""
     spot = roads(db).crossing(row["node_id"])
     point = Point(row["latitude"], row["longitude"])
     return SearchHit("town", row["name"], row["kind"], row["address"], f"/town/{row['town_id']}", point, spot, rank)
@@ -210,7 +210,7 @@ def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> Sea
 def of_street(
     db: sqlite3.Connection, row: sqlite3.Row, number: int, rank: int = _EXACT, *, is_whole: bool = False
 ) -> SearchHit:
-    """Return a house number of a street as something found, or the whole street, which is found in its middle."""
+    """Return a house number of a street as a search result, or with `is_whole` the street, with its middle as position."""
     metres = metres_of(number, row["length"])
     query = "SELECT edge_id, start, length FROM edge WHERE street_id = ? AND start <= ? ORDER BY start DESC"
     edge = one(db, query, (row["street_id"], metres))
@@ -225,12 +225,12 @@ def of_street(
 
 
 def nearest_address(db: sqlite3.Connection, point: Point) -> SearchHit:
-    """Return the address that is nearest to a point; in the open country it is far away."""
+    """Return the address nearest to a point, or the nearest road between towns, with the distance in `metres`."""
     spots = roads(db)
     spot = spots.nearest(point)
     edge = spots.edges[spot.edge_id]
     street = first(db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (edge.street_id,))
-    if street is None:  # a road between towns: nobody lives there
+    if street is None:  # a road between towns, which has no addresses
         here = at_point(spots, point)
         return here._replace(table="street", label=edge.name, kind="road", metres=metres_between(point, spots.point(spot)))
     address = of_street(db, street, number_at(edge.start + spot.metres, street["length"]))
@@ -238,13 +238,13 @@ def nearest_address(db: sqlite3.Connection, point: Point) -> SearchHit:
 
 
 def _all_words(column: str, text: str) -> tuple[str, list[str]]:
-    """Return an SQL condition, and its values, for texts that hold all words."""
+    """Return an SQL condition, with its parameters, for texts that contain all words."""
     words = list(dict.fromkeys(text.lower().replace(",", " ").split()))[:MOST_WORDS]
     return " AND ".join([f"instr(lower({column}), ?)"] * len(words)) or "0", words
 
 
 def _rank(name: str, text: str) -> int:
-    """Return how well a name that has all words of a text somewhere around it fits the text."""
+    """Return the rank of a match, from _EXACT to _OTHER; the name and its address contain all words of the text."""
     name, text = name.lower(), text.lower()
     if text == name or text.startswith(f"{name},"):
         return _EXACT
@@ -254,7 +254,7 @@ def _rank(name: str, text: str) -> int:
 
 
 def _matches(db: sqlite3.Connection, text: str) -> Iterator[SearchHit]:
-    """Yield what is called like a text, and the addresses that one such as '12 Oak Street, Townville' means in any town."""
+    """Yield the matches of a text by name, and, for a text such as '12 Oak Street, Townville', the addresses in all towns."""
     named, words = _all_words("name", text)
     for row in db.execute(f"SELECT * FROM state WHERE {named}", words).fetchall():
         point, rank = Point(row["latitude"], row["longitude"]), _rank(row["name"], text)
@@ -262,7 +262,7 @@ def _matches(db: sqlite3.Connection, text: str) -> Iterator[SearchHit]:
     where = _all_words("name || ' ' || address || ' ' || kind", text)[0]
     for row in fetch(db, f"SELECT * FROM towns WHERE {where}", *words):
         rank = _rank(row["name"], text)
-        if rank != _OTHER:  # a state's name finds the state, not all of its towns
+        if rank != _OTHER:  # a search for a state must not return all of its towns
             yield of_town(db, row, rank)
     where = _all_words("name || ' ' || alias || ' ' || category || ' ' || address", text)[0]
     rows = fetch(db, f"SELECT * FROM places WHERE {where}", *words)

@@ -1,4 +1,4 @@
-"""The generator of the map's database: roads, towns, places and notes from one integer."""
+"""The generator of the map's database: draws roads, towns, places and notes, and writes them into the tables."""
 
 import hashlib
 import json
@@ -18,31 +18,40 @@ from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Count
 from webarena_gym.sites.country.names import Person, invented_word, population
 from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
 from webarena_gym.sites.country.texts import read_sizes
-from webarena_gym.sites.map.geometry import NUMBERS, Point, along, metres_between, metres_of, moved, nearest_fraction, offset
+from webarena_gym.sites.map.geometry import (
+    NUMBERS,
+    Point,
+    along,
+    metres_between,
+    metres_of,
+    nearest_fraction,
+    offset,
+    shift_point,
+)
 
 
 class Sizes(NamedTuple):
-    """The numbers that the map's generator goes by."""
+    """Sizes of the map at one scale."""
 
-    mappers: int
+    mappers: int  # users
     notes: int
-    phones: int
-    first_chain: int  # brand words below it belong to the shop
-    percents: tuple[int, int, int]  # of the usual number of places in a city, a town and a village
-    bare_percent: int  # branches that are called like their chain and nothing else; others say their street
-    is_unique: bool  # whether a name is given once in the country, or once in a town
-    alias_percent: int  # landmarks that people also call by another name
-    settings: tuple[tuple[str, str], ...] = ()  # further rows of the table `world`
+    phones: int  # number of telephone numbers
+    first_chain: int  # index of the first invented brand of a chain; the shop uses the brands below it
+    percents: tuple[int, int, int]  # number of places in a city, town and village, relative to `counts` in pool.json
+    bare_percent: int  # percentage of branches named like their chain; the names of the others contain the street
+    is_unique: bool  # True if names of places are unique in the country, False if they are unique in a town
+    alias_percent: int  # percentage of landmarks with a second name
+    settings: tuple[tuple[str, str], ...] = ()  # additional rows of the table `world`
 
 
 SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 SINGLE = ("tax office", "town hall", "police station", "bus station")
-"""The kinds of places of which a town has no more in a large world than in others."""
+"""Kinds of places of which a town has as many in a large world as in a standard one."""
 
 
 class Piece(NamedTuple):
-    """A street's part between two neighbouring crossings; `start` is how far along the street it begins, in metres."""
+    """The part of a street between two adjacent crossings. `start` is the distance from the street's beginning; lengths are metres."""
 
     edge_id: int
     street_id: int
@@ -53,7 +62,7 @@ class Piece(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A street: where its name and its addresses belong, and its pieces from end to end."""
+    """A street with its pieces from one end to the other. Roads between towns have no town."""
 
     street_id: int
     town_id: int | None
@@ -68,7 +77,7 @@ class Line(NamedTuple):
         return sum(piece.length for piece in self.pieces)
 
     def at(self, metres: int) -> tuple[Piece, int]:
-        """Return the piece that lies that far along the street, and how far along the piece that is."""
+        """Return the piece at a distance from the street's beginning, and the distance from the piece's beginning."""
         for piece in self.pieces:
             if metres <= piece.start + piece.length:
                 return piece, max(0, metres - piece.start)
@@ -86,20 +95,20 @@ class Board:
         self._pieces = count(1)
 
     def point(self, node_id: int) -> Point:
-        """Return where a crossing is."""
+        """Return the position of a crossing."""
         return self.nodes[node_id - 1]
 
     def add_node(self, point: Point) -> int:
-        """Put down a crossing and return its number."""
+        """Add a crossing and return its id."""
         self.nodes.append(point)
         return len(self.nodes)
 
     def add_line(self, nodes: list[int], name: str, kind: str, town_id: int | None = None, postcode: str = "") -> Line:
-        """Draw a street through crossings that no other street joins, and return it."""
+        """Add a street through crossings and return it. Raises ValueError if a street already connects two adjacent ones."""
         street_id, pieces, start = len(self.lines) + 1, [], 0
         for a, b in pairwise(nodes):
             if (a, b) in self._joined:
-                raise ValueError(f"the crossings {a} and {b} are joined twice")
+                raise ValueError(f"a street already connects the crossings {a} and {b}")
             self._joined |= {(a, b), (b, a)}
             length = max(1, round(metres_between(self.point(a), self.point(b))))
             pieces.append(Piece(next(self._pieces), street_id, start, a, b, length))
@@ -109,23 +118,23 @@ class Board:
 
 
 TOWN_SIZES = {34: ("city", 0.24, 14), 16: ("town", 0.19, 5), 7: ("village", 0.17, 1)}
-"""By the number of streets: what such a town is called, the width of a block in kilometres, and its footpaths."""
+"""Kind of a town, width of its blocks in kilometres and number of its footpaths, by its number of streets."""
 OUTLYING = {"airport": "Airport Road", "national park": "{} Park Road"}
-"""The kinds of landmarks outside of town, and the roads that lead there."""
+"""Kinds of landmarks outside towns, and the names of the roads to them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A town that is laid out: its streets, those of an airport too, and the crossing in its middle."""
+    """A town with its streets."""
 
     town_id: int
     town: Town
     kind: str
-    centre: int
-    edge_nodes: tuple[int, ...]
-    lines: tuple[Line, ...]
-    outlying: dict[str, Line]  # by landmark
-    terminal: Line | None
+    centre: int  # crossing in the middle
+    edge_nodes: tuple[int, ...]  # ends of its streets
+    lines: tuple[Line, ...]  # its streets, including the one at an airport
+    outlying: dict[str, Line]  # roads to landmarks outside the town, by name of the landmark
+    terminal: Line | None  # the street at an airport
 
     @property
     def point(self) -> Point:
@@ -134,7 +143,7 @@ class Plan:
 
 
 def lay_out(board: Board, town_id: int, town: Town, landmarks: list[Landmark]) -> Plan:
-    """Draw a town's streets and the roads to what lies around it."""
+    """Draw the streets of a town and the roads to the landmarks outside it."""
     dice, (kind, block, paths) = board.dice, TOWN_SIZES[len(town.streets)]
     columns = len(town.streets) // 2
     rows = len(town.streets) - columns
@@ -149,7 +158,7 @@ def lay_out(board: Board, town_id: int, town: Town, landmarks: list[Landmark]) -
         used.update(cells)
         nodes, postcode = [crossings[cell] for cell in cells], f"{town.postcode}{10 + dice.below(90)}"
         lines.append(board.add_line(nodes, name, "main" if is_main else "street", town_id, postcode))
-    for column, row in dice.some(sorted(used), paths):  # across some blocks, from corner to corner
+    for column, row in dice.some(sorted(used), paths):  # footpaths cross blocks diagonally
         if (column + 1, row + 1) in used:
             board.add_line([crossings[column, row], crossings[column + 1, row + 1]], "Footpath", "path", town_id)
     ends = tuple(node for line in lines for node in (line.pieces[0].node_a, line.pieces[-1].node_b))
@@ -161,29 +170,29 @@ def lay_out(board: Board, town_id: int, town: Town, landmarks: list[Landmark]) -
         nodes = [toward(board, ends, Point(town.latitude, town.longitude), target)]
         for fraction in (0.35, 0.7, 0.88):
             point = along(board.point(nodes[0]), target, fraction)
-            nodes.append(board.add_node(moved(point, (dice.below(401) - 200) / 1500, (dice.below(401) - 200) / 1500)))
+            nodes.append(board.add_node(shift_point(point, (dice.below(401) - 200) / 1500, (dice.below(401) - 200) / 1500)))
         nodes.append(board.add_node(target))
         name, postcode = OUTLYING[landmark.kind].format(landmark.name.split()[0]), f"{town.postcode}{10 + dice.below(90)}"
         outlying[landmark.name] = board.add_line(nodes, name, "road", town_id, postcode)
-        if landmark.kind == "airport":  # the street across its road on which its hotels stand
+        if landmark.kind == "airport":  # a street with the airport's hotels, across the road
             middle = board.point(nodes[-2])
             east, north = offset(middle, target)
             stretch = 0.6 / max(0.1, (east * east + north * north) ** 0.5)
-            a, b = (board.add_node(moved(middle, side * north * stretch, -side * east * stretch)) for side in (-1, 1))
+            a, b = (board.add_node(shift_point(middle, side * north * stretch, -side * east * stretch)) for side in (-1, 1))
             terminal = board.add_line([a, nodes[-2], b], "Terminal Drive", "street", town_id, town.postcode + "99")
             lines.append(terminal)
     return Plan(town_id, town, kind, crossings[columns // 2, rows // 2], ends, tuple(lines), outlying, terminal)
 
 
 def toward(board: Board, nodes: tuple[int, ...], origin: Point, target: Point) -> int:
-    """Return the crossing that lies farthest into the direction of a target."""
+    """Return the crossing that is farthest from `origin` in the direction of `target`."""
     east, north = offset(origin, target)
     away = {node: offset(origin, board.point(node)) for node in nodes}
     return max(nodes, key=lambda node: away[node][0] * east + away[node][1] * north)
 
 
 def _crossings(board: Board, town: Town, columns: int, rows: int, block: float) -> dict[tuple[int, int], int]:
-    """Put down the crossings of a grid, by column and row."""
+    """Add the crossings of an irregular grid and return their ids by column and row."""
     dice, origin = board.dice, Point(town.latitude, town.longitude)
     angle = radians(dice.below(90) - 45)
 
@@ -191,24 +200,24 @@ def _crossings(board: Board, town: Town, columns: int, rows: int, block: float) 
         return (dice.below(2001) / 1000 - 1) * share * block
 
     xs, ys = ([(i - (n - 1) / 2) * block + jitter(0.2) for i in range(n)] for n in (columns, rows))
-    found = {}
+    crossings = {}
     for column, x in enumerate(xs):
         for row, y in enumerate(ys):
             bent_x, bent_y = x + jitter(0.11) + 0.15 * block * sin(y * 1.7), y + jitter(0.11) + 0.2 * block * sin(x * 2.1)
             east, north = bent_x * cos(angle) - bent_y * sin(angle), bent_x * sin(angle) + bent_y * cos(angle)
-            found[column, row] = board.add_node(moved(origin, east, north))
-    return found
+            crossings[column, row] = board.add_node(shift_point(origin, east, north))
+    return crossings
 
 
 _BENDS = (0.22, 0.5, 0.78)
 
 
 def connect(board: Board, plans: list[Plan]) -> None:
-    """Draw the roads between towns, and motorways between larger ones, first the shortest net of them.
+    """Draw the roads between neighbouring towns, and the motorways between towns and cities.
 
-    On country roads alone one can get from every town to every other.
+    The roads alone connect all towns. The motorways are a minimum spanning tree, and connections of neighbouring cities.
     """
-    numbers = [*range(999, 99, -1), *board.dice.some(range(2, 99), 99)]  # those of three digits come last
+    numbers = [*range(999, 99, -1), *board.dice.some(range(2, 99), 99)]  # numbers of three digits are used last
     for a, b in _neighbours(plans):
         _draw(board, a, b, f"Route {numbers.pop()}", "road", 0.03)
     inside, *outside = [plan for plan in plans if plan.kind != "village"]
@@ -223,24 +232,24 @@ def connect(board: Board, plans: list[Plan]) -> None:
 
 
 def _neighbours(plans: list[Plan]) -> list[tuple[Plan, Plan]]:
-    """Return the pairs of towns that have no third one in the circle between them, a graph that is always connected."""
-    found = []
+    """Return the Gabriel graph of the towns: the pairs without a third town in the circle between them. It is connected."""
+    pairs = []
     for a, b in combinations(plans, 2):
         middle, radius = along(a.point, b.point, 0.5), metres_between(a.point, b.point) / 2
         if all(plan in (a, b) or metres_between(middle, plan.point) > radius for plan in plans):
-            found.append((a, b))
-    return found
+            pairs.append((a, b))
+    return pairs
 
 
 def _draw(board: Board, a: Plan, b: Plan, name: str, kind: str, swing: float) -> None:
-    """Draw a road that bends to one side, from the edge of one town to that of another."""
+    """Draw a road between the edges of two towns. It bends to one side by the fraction `swing` of the distance."""
     start, end = toward(board, a.edge_nodes, a.point, b.point), toward(board, b.edge_nodes, b.point, a.point)
     east, north = offset(board.point(start), board.point(end))
     nodes = [start]
     for fraction in _BENDS:
         aside = swing * (0.6 + board.dice.below(1000) / 1000) * (1.4 if fraction == _BENDS[1] else 1)
         point = along(board.point(start), board.point(end), fraction)
-        nodes.append(board.add_node(moved(point, -north * aside, east * aside)))
+        nodes.append(board.add_node(shift_point(point, -north * aside, east * aside)))
     board.add_line([*nodes, end], name, kind)
 
 
@@ -249,12 +258,12 @@ _KINDS = ("city", "town", "village")
 
 @cache
 def pool() -> Any:
-    """Return the words that places are made of."""
+    """Return the words and percentages from which places are drawn."""
     return json.loads(Path(__file__).with_name("pool.json").read_text(encoding="utf-8"))
 
 
 class Place(NamedTuple):
-    """A place on the map; `edge_id` and `metres` are where its door is."""
+    """A place on the map. Its door is on the piece `edge_id`, `metres` from the piece's beginning."""
 
     name: str
     category: str
@@ -266,12 +275,12 @@ class Place(NamedTuple):
     metres: int
     phone: str
     website: str
-    hours: tuple[str, str, str]  # on weekdays, Saturday, Sunday
+    hours: tuple[str, str, str]  # opening hours on weekdays, Saturday and Sunday
     details: dict[str, str]
 
 
 class Draftsman:
-    """Draws the places of one world, and sees to it that addresses and telephones are different, and names where they must be."""
+    """Draws the places of one world, with unique addresses and telephone numbers, and names that are unique as the scale requires."""
 
     def __init__(self, seed: int, board: Board, scale: Scale = "standard") -> None:
         self._sizes = sizes = SIZES[scale]
@@ -289,14 +298,14 @@ class Draftsman:
         }
 
     def draw(self, plans: list[Plan], country: Country) -> list[Place]:
-        """Draw all places: the landmarks first, then town by town."""
+        """Draw all places: the landmarks, then the places of each town."""
         by_name = {plan.town.name: plan for plan in plans}
         for group in (country.landmarks, country.towns, country.states):
-            self._names.update(each.name for each in group)
+            self._names.update(item.name for item in group)
         places = [self._landmark(by_name[landmark.town], landmark) for landmark in country.landmarks]
         for plan in plans:
             for category, counts in pool()["counts"].items():
-                usual, percent = (each[_KINDS.index(plan.kind)] for each in (counts, self._sizes.percents))
+                usual, percent = (by_kind[_KINDS.index(plan.kind)] for by_kind in (counts, self._sizes.percents))
                 for index in range(usual if category in SINGLE else usual * percent // 100):
                     places.append(self._ordinary(plan, category, index, plan.lines))
             if plan.terminal is not None:
@@ -304,7 +313,7 @@ class Draftsman:
         return places
 
     def _landmark(self, plan: Plan, landmark: Landmark) -> Place:
-        """Give a landmark the address on the nearest street of its town, or at the end of its own road."""
+        """Return the place of a landmark, with an address on the nearest street of its town, or at the end of the road to it."""
         point = Point(landmark.latitude, landmark.longitude)
         best, line, number = float("inf"), plan.lines[0], 1
         for other in plan.lines:
@@ -326,9 +335,9 @@ class Draftsman:
         return self._place(plan, (landmark.name, landmark.kind, ""), line, number, point, details)
 
     def _ordinary(self, plan: Plan, category: str, index: int, lines: tuple[Line, ...]) -> Place:
-        """Draw a place on one of the streets."""
+        """Draw a place of a category on one of the streets. `index` is its index among the town's places of the category."""
         dice = self._dice
-        name, brand, line = self._named(plan, category, index, lines)
+        name, brand, line = self._unique_name(plan, category, index, lines)
         number = 1 + (dice.below(NUMBERS) + dice.below(NUMBERS)) // 2
         while (line.street_id, number) in self._taken:
             number = number % NUMBERS + 1
@@ -341,13 +350,13 @@ class Draftsman:
             details["Wheelchair access"] = dice.pick(("yes", "no", "limited"))
         piece, metres = line.at(metres_of(number, line.length))
         a, b = self._board.point(piece.node_a), self._board.point(piece.node_b)
-        east, north = offset(a, b)  # it stands some metres off the street, odd numbers on its left
+        east, north = offset(a, b)  # houses are some metres off the street, odd numbers on its left
         away = (-1 if number % 2 else 1) * dice.between(11, 17) / 1000 / max(0.001, hypot(east, north))
-        point = moved(along(a, b, metres / piece.length), north * away, -east * away)
+        point = shift_point(along(a, b, metres / piece.length), north * away, -east * away)
         return self._place(plan, (name, category, brand), line, number, point, details)
 
-    def _named(self, plan: Plan, category: str, index: int, lines: tuple[Line, ...]) -> tuple[str, str, Line]:
-        """Return a name that no other place has, at least in town, its chain, and the street that goes with it."""
+    def _unique_name(self, plan: Plan, category: str, index: int, lines: tuple[Line, ...]) -> tuple[str, str, Line]:
+        """Return a name that no other place has, or none in the town, with its chain ("": none) and its street."""
         while True:
             line, brand = self._dice.pick(lines), ""
             if self._dice.chance(pool()["chain_percent"].get(category, 0)):
@@ -361,7 +370,7 @@ class Draftsman:
                 return name, brand, line
 
     def _name(self, plan: Plan, category: str, brand: str, index: int, line: Line) -> str:
-        """Return a name; no name is the beginning of another one, so branches on streets of a name say their town first."""
+        """Return a name. Branches on streets whose name occurs twice name the town first, so that no name is a prefix of another."""
         town = plan.town.name
         if brand:
             return f"{brand} {line.name}" if self._streets.count(line.name) == 1 else f"{brand} {town} {line.name}"
@@ -374,7 +383,7 @@ class Draftsman:
     def _place(
         self, plan: Plan, named: tuple[str, str, str], line: Line, number: int, point: Point, details: dict[str, str]
     ) -> Place:
-        """Return a place with a name, a category and a brand. A few have no telephone, or no website, nor one that can be guessed."""
+        """Return a place with a name, category and brand. Some places have no telephone or website, and websites are not predictable."""
         self._taken.add((line.street_id, number))
         piece, metres = line.at(metres_of(number, line.length))
         hours, (name, category, _), town = pool()["hours"], named, plan.town
@@ -388,11 +397,11 @@ class Draftsman:
         return Place(*named, line.street_id, number, point, piece.edge_id, metres, phone, website, opened, details)
 
 
-PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up mapper
+PASSWORD = "Password.123"  # noqa: S105  # the password of all users
 
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
-    """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
+    """Fill the empty tables of schema.sql with the world of a seed and scale, and commit."""
     land, now, board = country(seed, scale), moment(seed), Board(Dice(f"map/{seed}"))
     plans = [
         lay_out(board, index, town, [landmark for landmark in land.landmarks if landmark.town == town.name])
@@ -410,7 +419,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     insert(db, "place_detail", [(i, *detail) for i, place in enumerate(places, 1) for detail in sorted(place.details.items())])
     _insert_people(db, board.dice, population(seed, scale), now, places, SIZES[scale])
     roads = [board.nodes, [[line.town_id, line.name, line.kind, line.pieces] for line in board.lines]]
-    digest = hashlib.sha256(json.dumps(roads).encode()).hexdigest()[:16]  # by which a process finds these roads again
+    digest = hashlib.sha256(json.dumps(roads).encode()).hexdigest()[:16]  # key of the routing graph in a process's cache
     keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": digest}
     insert(db, "world", [*sorted(keys.items()), *settings(scale), *SIZES[scale].settings])
     sign_in(db, site="map", user_id=1)
@@ -419,7 +428,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
 
 
 def _insert_country(db: sqlite3.Connection, land: Country, plans: list[Plan]) -> None:
-    """Write states, which are the country's four quarters, and towns."""
+    """Write the states, which are the four quarters of the country, and the towns."""
     half_height, half_width = (NORTH - SOUTH) / 4, (EAST - WEST) / 4
     states, state_ids = [], {}
     for index, state in enumerate(land.states):
@@ -440,7 +449,7 @@ def _insert_country(db: sqlite3.Connection, land: Country, plans: list[Plan]) ->
 def _insert_people(
     db: sqlite3.Connection, dice: Dice, people: Sequence[Person], now: datetime, places: list[Place], sizes: Sizes
 ) -> None:
-    """Write the mappers, of whom the first is the user, what they have saved, and their notes with the comments below them."""
+    """Write the users, of whom the first is the current one, their saved places, and their notes with comments."""
 
     def ago(least: int, most: int) -> datetime:
         return now - timedelta(days=dice.between(least, most), seconds=dice.below(80_000))
@@ -455,14 +464,14 @@ def _insert_people(
             when = ago(2, 90)
             saved.append((user_id, place_id, dice.pick(pool()["reminders"]), when))
     moments = sorted(ago(1, 98) for _ in range(sizes.notes))
-    for place, written in zip(dice.some(places, sizes.notes), moments, strict=True):
+    for place, created_at in zip(dice.some(places, sizes.notes), moments, strict=True):
         texts = dice.some(pool()["replies"], dice.weigh((0, 1, 2), (5, 3, 2)))
         for index, (user_id, text) in enumerate([(dice.between(2, sizes.mappers), text) for text in texts], 1):
-            when = min(written + timedelta(hours=5 * index), now - timedelta(minutes=9 - index))
+            when = min(created_at + timedelta(hours=5 * index), now - timedelta(minutes=9 - index))
             comments.append((len(comments) + 1, len(notes) + 1, user_id, text, when))
         text = dice.pick(pool()["faults"]).format(name=place.name)
-        point = moved(place.point, (dice.below(21) - 10) / 1000, (dice.below(21) - 10) / 1000)
+        point = shift_point(place.point, (dice.below(21) - 10) / 1000, (dice.below(21) - 10) / 1000)
         status = "resolved" if texts and dice.chance(50) else "open"
-        notes.append((len(notes) + 1, dice.between(1, sizes.mappers), *point, text, status, written))
+        notes.append((len(notes) + 1, dice.between(1, sizes.mappers), *point, text, status, created_at))
     for table, rows in (("saved_place", saved), ("map_note", notes), ("note_comment", comments)):
         insert(db, table, rows)

@@ -1,4 +1,4 @@
-"""The generator of the forum's database, with the whole threads of large worlds, composed of facts."""
+"""The generator of the forum's database, and the threads of large worlds, which are composed from facts."""
 
 import sqlite3
 from dataclasses import replace
@@ -25,25 +25,25 @@ from webarena_gym.sites.reddit.world_posts import (
     Tone,
     User,
     Voice,
+    comment_count,
     draw_comments,
     draw_forums,
     draw_people,
     draw_submissions,
     later,
     moments,
-    numbered,
+    number_comments,
     pool,
     slug,
     submit,
-    wanted_comments,
 )
 
-_TRIAL = timedelta(days=2)  # of a remedy, before it is called a success or a failure, or half of the time that is left
-_TRIES = 8  # of a thread, before its title is told apart from the one that has it
+_TRIAL = timedelta(days=2)  # from a proposed remedy to the report of its result, or half of the time until now if that is less
+_TRIES = 8  # draws of a thread before a suffix makes its title unique
 
 
 class Threads(NamedTuple):
-    """All that is said, the oldest first, and in large worlds the facts of the texts by the ids of posts and comments."""
+    """Posts and comments, oldest first; in large worlds also the facts of their texts, by the ids of posts and comments."""
 
     submissions: list[Submission]
     comments: list[Comment]
@@ -76,8 +76,8 @@ class _Drawer:
             forum = own_forums[mine.index(index)] if is_mine else dice.pick(self.forums)
             if not is_mine and index < sizes.dealt:
                 forum = self.forums[index % len(self.forums)]
-            thread, title, body = self._thread(forum, wanted_comments(dice, sizes, self.now - posted))
-            others = [said.author for said in thread.comments if said.author != thread.author]
+            thread, title, body = self._thread(forum, comment_count(dice, sizes, self.now - posted))
+            others = [comment.author for comment in thread.comments if comment.author != thread.author]
             if is_mine:
                 thread = self._as_mine(thread, thread.author)
             elif index in answered and others and own_comments < OWN_COMMENTS:
@@ -87,21 +87,21 @@ class _Drawer:
             submissions.append(submit(dice, sticky, number, forum, title, posted, is_mine=is_mine, author=author, body=body))
             posts[number] = thread.post
             first = len(drafts)
-            last: dict[str, datetime] = {}  # when each last wrote: nobody takes back what he has not said yet
-            for said in thread.comments:
-                parent = None if said.parent is None else first + said.parent
-                since = max(posted, posted if parent is None else drafts[parent].created_at, last.get(said.author, posted))
-                if isinstance(said.facts, threads_prose.Thanks):
+            last: dict[str, datetime] = {}  # time of the latest comment of each user, whose comments are in order
+            for comment in thread.comments:
+                parent = None if comment.parent is None else first + comment.parent
+                since = max(posted, posted if parent is None else drafts[parent].created_at, last.get(comment.author, posted))
+                if isinstance(comment.facts, threads_prose.Thanks):
                     since += min(_TRIAL, (self.now - since) / 2)
-                remark = threads_prose.compose_comment(said.facts, dice, is_held_out=self.is_held_out)
-                last[said.author] = moment = later(dice, since, self.now)
-                drafts.append(Comment(0, number, parent, self.by_name[said.author], remark, _tone(said.facts), moment))
-                facts.append(said.facts)
-        comments, order = numbered(drafts)
-        return Threads(submissions, comments, posts, {number: facts[place] for number, place in enumerate(order, 1)})
+                remark = threads_prose.compose_comment(comment.facts, dice, is_held_out=self.is_held_out)
+                last[comment.author] = moment = later(dice, since, self.now)
+                drafts.append(Comment(0, number, parent, self.by_name[comment.author], remark, _tone(comment.facts), moment))
+                facts.append(comment.facts)
+        comments, order = number_comments(drafts)
+        return Threads(submissions, comments, posts, {number: facts[index] for number, index in enumerate(order, 1)})
 
     def _thread(self, forum: Forum, count: int) -> tuple[Discussion, str, str]:
-        """Return a thread whose title nobody has used, and the title and the text of its post."""
+        """Draw a thread with `count` comments, and return it with the unique title and the text of its post."""
         dice = self.dice
         crowd = [self.authors.draw(dice).username for _ in range(count + 4)]
         places = [forum.town] if forum.town else self.towns
@@ -121,19 +121,19 @@ class _Drawer:
                 return thread, title, body
 
     def _as_mine(self, thread: Discussion, name: str) -> Discussion:
-        """Return a thread in which somebody is me."""
+        """Return the thread with a user replaced by the current user."""
         me = self.users[ME - 1].username
         comments = []
-        for said in thread.comments:
-            facts = said.facts
+        for comment in thread.comments:
+            facts = comment.facts
             if isinstance(facts, threads_prose.Thanks | threads_prose.Position) and facts.user == name:
-                facts = replace(facts, user=me)  # who was addressed by that name is addressed by mine
-            comments.append(replace(said, author=me if said.author == name else said.author, facts=facts))
+                facts = replace(facts, user=me)  # comments that mention the user mention the current user
+            comments.append(replace(comment, author=me if comment.author == name else comment.author, facts=facts))
         return replace(thread, author=me if thread.author == name else thread.author, comments=tuple(comments))
 
 
 def _tone(facts: threads_prose.Comment) -> Tone:
-    """Return how a comment is liked by those who vote."""
+    """Return the tone of a comment, which determines its votes."""
     match facts:
         case (
             threads_prose.Answer(kind="worked")
@@ -148,7 +148,7 @@ def _tone(facts: threads_prose.Comment) -> Tone:
 
 
 def post_row(facts: threads_prose.Post) -> tuple[str, str, str, str, str, int, int]:
-    """Return what `submission_fact` holds of a post, but its id."""
+    """Return the columns of a post's row in `submission_fact` after its id."""
     first_hand = int(not (facts.asked_for if isinstance(facts, threads_prose.Question) else facts.heard_from))
     match facts:
         case threads_prose.Question():
@@ -161,7 +161,10 @@ def post_row(facts: threads_prose.Post) -> tuple[str, str, str, str, str, int, i
 
 
 def remark_row(facts: threads_prose.Comment) -> tuple[str, str, str, str, str, str, int | None]:
-    """Return what `comment_fact` holds of a comment, but its id: kind, stance, subject, reason, whom it names, time, verdict."""
+    """Return the columns of a comment's row in `comment_fact` after its id.
+
+    They are its kind, stance, subject, reason, the person that it names, the duration and the verdict.
+    """
     match facts:
         case threads_prose.Answer():
             verdict = {"worked": 1, "failed": 0}.get(facts.kind)
@@ -185,21 +188,21 @@ def _span(span: tuple[int, str] | None) -> str:
 
 
 OWN_SUBSCRIPTIONS = 9
-CORRESPONDENTS = 4  # people with whom I have exchanged messages
+CORRESPONDENTS = 4  # users who have exchanged messages with the current user
 _UP_PERCENT = {"good": 92, "neutral": 72, "bad": 22}
 
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
-    """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
+    """Fill the empty tables of schema.sql with the world of a seed and scale, and commit."""
     dice = Dice(f"forum/{seed}")
     now = moment(seed)
     users = draw_people(seed, now, scale)
     places = draw_forums(seed, now, scale)
     if scale == "large":
-        said = _Drawer(seed, now, places, users, scale).draw()
-        insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in said.posts.items()])
+        threads = _Drawer(seed, now, places, users, scale).draw()
+        insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in threads.posts.items()])
         points: list[tuple[str, str, int | None]] = []
-        for number, facts in said.posts.items():
+        for number, facts in threads.posts.items():
             match facts:
                 case threads_prose.Question():
                     points = [("tried", remedy.name, 0) for remedy in facts.tried]
@@ -208,50 +211,51 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
                 case threads_prose.Report():
                     points = [("aspect", aspect, int(is_good)) for aspect, is_good in facts.opinions]
             insert(db, "submission_point", [(number, position, *point) for position, point in enumerate(points, 1)])
-        insert(db, "comment_fact", [(number, *remark_row(facts)) for number, facts in said.remarks.items()])
+        insert(db, "comment_fact", [(number, *remark_row(facts)) for number, facts in threads.remarks.items()])
     else:
         submissions = draw_submissions(seed, now, places, users)
-        said = Threads(submissions, draw_comments(seed, now, submissions, users), {}, {})
+        threads = Threads(submissions, draw_comments(seed, now, submissions, users), {}, {})
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     voice, sizes = Voice(seed, dice, scale), SIZES[scale]
     rows = []
     for user in users:
         has_biography = user.user_id == ME or dice.chance(60 if user.writes else 20)
-        biography = voice.say("biographies", dice.pick(places)) if has_biography else ""
+        biography = voice.sentence("biographies", dice.pick(places)) if has_biography else ""
         rows.append((user.user_id, user.username, user.email, user.password, biography, "auto", "subscribed", user.created_at))
     insert(db, "user", rows)
     _insert_forums(db, dice, users, places, sizes)
-    _insert_posts(db, said)
-    _insert_votes(db, dice, now, users, said, sizes)
-    _insert_own(db, voice, now, users, places, said, sizes)
+    _insert_posts(db, threads)
+    _insert_votes(db, dice, now, users, threads, sizes)
+    _insert_own(db, voice, now, users, places, threads, sizes)
     fill_words(db)
     sign_in(db, site="reddit", user_id=ME)
     db.commit()
 
 
 def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places: list[Forum], sizes: Sizes) -> None:
-    """Write forums with their moderators and subscribers. I moderate one of them."""
+    """Write forums with their moderators and subscribers. The current user moderates one forum."""
     insert(db, "forum", [(f.forum_id, f.name, f.title, f.description, f.sidebar, f.created_at) for f in places])
     insert(db, "forum_tag", sorted((forum.forum_id, tag) for forum in places for tag in forum.tags))
-    own = dice.below(len(places))
+    my_forum = dice.below(len(places))
     moderators = []
     for index, forum in enumerate(places):
         chosen = dice.some(users[1 : sizes.writers], dice.between(1, 3))
-        if index == own:
+        if index == my_forum:
             chosen = [users[ME - 1], *chosen[:1]]
         moderators += [
             (forum.forum_id, user.user_id, forum.created_at + timedelta(days=30 * place)) for place, user in enumerate(chosen)
         ]
     insert(db, "moderator", moderators)
-    mine = [places[own], *dice.some([forum for forum in places if forum is not places[own]], OWN_SUBSCRIPTIONS - 1)]
+    rest = [forum for forum in places if forum is not places[my_forum]]
+    mine = [places[my_forum], *dice.some(rest, OWN_SUBSCRIPTIONS - 1)]
     subscriptions = [(forum.forum_id, ME) for forum in mine]
     for forum in places:
         subscriptions += [(forum.forum_id, user.user_id) for user in users[1:] if dice.chance(forum.popularity)]
     insert(db, "subscription", sorted(subscriptions))
 
 
-def _insert_posts(db: sqlite3.Connection, said: Threads) -> None:
-    submissions, comments = said.submissions, said.comments
+def _insert_posts(db: sqlite3.Connection, threads: Threads) -> None:
+    submissions, comments = threads.submissions, threads.comments
     images = [submission for submission in submissions if submission.image]
     number = {submission.submission_id: image_id for image_id, submission in enumerate(images, 1)}
     insert(db, "image", [(number[submission.submission_id], submission.image) for submission in images])
@@ -269,10 +273,10 @@ def _insert_posts(db: sqlite3.Connection, said: Threads) -> None:
     insert(db, "comment", remarks, "(comment_id, submission_id, parent_id, user_id, body, created_at)")
 
 
-def _insert_votes(db: sqlite3.Connection, dice: Dice, now: datetime, users: list[User], said: Threads, sizes: Sizes) -> None:
-    """Write who voted for what. Everybody is for what they wrote; I vote now and then."""
+def _insert_votes(db: sqlite3.Connection, dice: Dice, now: datetime, users: list[User], threads: Threads, sizes: Sizes) -> None:
+    """Write votes. Authors vote for their own posts and comments; the current user votes rarely."""
     for_submissions = []
-    for submission in said.submissions:
+    for submission in threads.submissions:
         age_days = (now - submission.created_at).total_seconds() / 86400
         reach = (4 + dice.below(70) * dice.below(100) / 100) * min(1.0, 0.2 + age_days / 2)
         liking = dice.weigh((96, 85, 65, 40), (6, 5, 3, 1))
@@ -283,7 +287,7 @@ def _insert_votes(db: sqlite3.Connection, dice: Dice, now: datetime, users: list
                 for_submissions.append((submission.submission_id, user.user_id, 1 if dice.chance(liking) else -1))
     insert(db, "submission_vote", for_submissions)
     for_comments = []
-    for comment in said.comments:
+    for comment in threads.comments:
         reach = dice.pick((0, 1, 1, 2, 4, 7))
         for user in _voters(dice, users, comment.user, sizes.comment_voters):
             if user is comment.user:
@@ -294,7 +298,7 @@ def _insert_votes(db: sqlite3.Connection, dice: Dice, now: datetime, users: list
 
 
 def _voters(dice: Dice, users: list[User], author: User, count: int) -> list[User]:
-    """Return who may vote for something: everybody, or where there are many, me, the author, and some who were born in a row."""
+    """Return possible voters: all users, or if there are more than `count`, that many consecutive ones, the current one and the author."""
     if count >= len(users):
         return users
     start = dice.below(len(users) - count)
@@ -303,28 +307,28 @@ def _voters(dice: Dice, users: list[User], author: User, count: int) -> list[Use
 
 
 def _insert_own(
-    db: sqlite3.Connection, voice: Voice, now: datetime, users: list[User], places: list[Forum], said: Threads, sizes: Sizes
+    db: sqlite3.Connection, voice: Voice, now: datetime, users: list[User], places: list[Forum], threads: Threads, sizes: Sizes
 ) -> None:
-    """Write whom I have blocked, what I have hidden, and the messages that I got and sent."""
+    """Write the blocked users, hidden posts and messages of the current user."""
     dice = voice.dice
-    # Only people who write nothing are blocked, so that what others see is what I see.
+    # Only users without posts and comments are blocked, so blocking hides nothing.
     blocked = dice.some(users[sizes.writers :], 3)
     insert(db, "user_block", sorted((ME, user.user_id, now - timedelta(days=dice.between(2, 300))) for user in blocked))
-    others = [s for s in said.submissions if s.user.user_id != ME and not s.is_removed]
+    others = [s for s in threads.submissions if s.user.user_id != ME and not s.is_removed]
     insert(db, "hidden_submission", sorted((ME, submission.submission_id) for submission in dice.some(others, 3)))
-    threads: list[tuple[datetime, int, int, list[tuple[int, str]]]] = []
-    for place, other in enumerate(dice.some(users[1 : sizes.writers], CORRESPONDENTS)):
+    conversations: list[tuple[datetime, int, int, list[tuple[int, str]]]] = []
+    for index, other in enumerate(dice.some(users[1 : sizes.writers], CORRESPONDENTS)):
         forum = dice.pick(places)
-        sides = (ME, other.user_id) if place % 2 else (other.user_id, ME)
-        letters = [(sides[0], voice.say("messages", forum)), (sides[1], voice.say("replies", forum))]
-        # The latest message is from somebody else, and still to be read.
-        start = now - timedelta(days=40 * place + dice.between(1, 30), minutes=dice.below(600))
-        threads.append((start, *sides, letters[: 1 + (place > 0 and dice.chance(70))]))
-    threads.sort()
-    insert(db, "message_thread", [(number, *thread[1:3]) for number, thread in enumerate(threads, 1)])
+        sides = (ME, other.user_id) if index % 2 else (other.user_id, ME)
+        letters = [(sides[0], voice.sentence("messages", forum)), (sides[1], voice.sentence("replies", forum))]
+        # The latest message is from another user and unread.
+        start = now - timedelta(days=40 * index + dice.between(1, 30), minutes=dice.below(600))
+        conversations.append((start, *sides, letters[: 1 + (index > 0 and dice.chance(70))]))
+    conversations.sort()
+    insert(db, "message_thread", [(number, *thread[1:3]) for number, thread in enumerate(conversations, 1)])
     messages: list[tuple[Any, ...]] = []
-    for number, (start, _, _, letters) in enumerate(threads, 1):
+    for number, (start, _, _, letters) in enumerate(conversations, 1):
         for turn, (sender_id, body) in enumerate(letters):
-            is_read = int(number < len(threads))
+            is_read = int(number < len(conversations))
             messages.append((len(messages) + 1, number, sender_id, body, start + timedelta(minutes=37 * turn), is_read))
     insert(db, "message", messages)

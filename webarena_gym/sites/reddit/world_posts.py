@@ -1,4 +1,4 @@
-"""The people, forums, submissions and comments of a world's forum, and how many there are at each scale."""
+"""The users, forums, submissions and comments of a world's forum, and their numbers at each scale."""
 
 import json
 from bisect import bisect_right
@@ -20,7 +20,7 @@ _LONGEST_SLUG = 60
 
 
 def slug(title: str) -> str:
-    """Return the part of an address that tells a submission's title; letters that are not ASCII are left out.
+    """Return a submission's title in the form used in URL paths, without characters other than ASCII letters and digits.
 
     >>> slug("Is it any good? A guide"), slug("???")
     ('is-it-any-good-a-guide', '-')
@@ -29,7 +29,7 @@ def slug(title: str) -> str:
 
 
 def ago(value: str, now: datetime) -> str:
-    """Return how long before `now` a moment was, in its largest unit.
+    """Return the time from a moment to `now` as text, in its largest unit.
 
     >>> ago("2023-05-01 10:00:00", datetime(2023, 5, 1, 13, 5)), ago("2023-05-01 10:00:00", datetime(2023, 5, 1, 10, 0, 30))
     ('3 hours ago', 'just now')
@@ -40,48 +40,48 @@ def ago(value: str, now: datetime) -> str:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The numbers that the forum's generator goes by."""
+    """Sizes of the forum at one scale."""
 
-    people: int
-    writers: int
-    towns: int  # that have a forum of their own
-    works: int  # invented names that a forum talks about
+    people: int  # users
+    writers: int  # users who post and comment
+    towns: int  # towns with a forum
+    works: int  # invented names of works and products that a forum mentions
     submissions: int
-    dealt: int  # submissions that are dealt to the forums in turn, before others are drawn
-    comments: tuple[tuple[tuple[int, int], int], ...]  # how many at least and at most, and how often
-    voters: int  # of the people, who may vote for a submission
-    comment_voters: int  # and for a comment
+    dealt: int  # number of submissions that are assigned to the forums in turn; the forums of the others are drawn
+    comments: tuple[tuple[tuple[int, int], int], ...]  # ((smallest, largest number of comments of a thread), weight)
+    voters: int  # users who may vote for a submission
+    comment_voters: int  # users who may vote for a comment
 
 
 SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
-ME = 1  # the id of the user whom tasks speak of as "me"
+ME = 1  # id of the current user of tasks
 
 
 @dataclass(frozen=True)
 class User:
-    """Somebody with an account."""
+    """A user."""
 
     user_id: int
     username: str
     email: str
     password: str
     created_at: datetime
-    activity: int  # how much they write, compared with others
-    is_grumpy: bool
-    writes: bool  # whether they post and comment at all
+    activity: int  # weight of the user among the authors
+    is_grumpy: bool  # the user's comments are mostly negative
+    writes: bool  # the user posts and comments
 
 
 def draw_people(seed: int, now: datetime, scale: Scale = "standard") -> list[User]:
-    """Return everybody, in the order of the population."""
+    """Draw the users, in the order of the population."""
     dice, sizes = Dice(f"forum/people/{seed}"), SIZES[scale]
-    taken: set[str] = set()
+    usernames: set[str] = set()
     users = []
     for user_id, person in enumerate(population(seed, scale)[: sizes.people], 1):
         name = _username(dice, person, seed)
-        while name.lower() in taken:
+        while name.lower() in usernames:
             name = _username(dice, person, seed)
-        taken.add(name.lower())
+        usernames.add(name.lower())
         users.append(
             User(
                 user_id=user_id,
@@ -98,7 +98,7 @@ def draw_people(seed: int, now: datetime, scale: Scale = "standard") -> list[Use
 
 
 def _username(dice: Dice, person: Person, seed: int) -> str:
-    """Return a name made of a person's. What leaves out a part of theirs has a number, which training never shares."""
+    """Draw a username from a person's name. Those without the full name have a number, which training and held-out worlds do not share."""
     first, last = person
     number = dice.pick(share(range(10, 100), seed))
     return dice.pick((
@@ -107,12 +107,12 @@ def _username(dice: Dice, person: Person, seed: int) -> str:
     ))  # fmt: skip
 
 
-LONGEST_TITLE = 60  # characters; labels of buttons hold the whole title
+LONGEST_TITLE = 60  # characters; labels of buttons contain the title
 
 
 @dataclass(frozen=True)
 class Forum:
-    """One forum. `works` are the invented names that its people talk about; `town` is empty where it is about no town."""
+    """A forum. `works` are invented names that its texts mention; `town` is "" unless the forum is about a town."""
 
     forum_id: int
     name: str
@@ -132,13 +132,13 @@ class Forum:
 
 @cache
 def pool() -> dict[str, Any]:
-    """Return the pools of sentences."""
+    """Return the forums, and lists of sentences by kind."""
     content: dict[str, Any] = json.loads((Path(__file__).parent / "forums.json").read_text(encoding="utf-8"))
     return content
 
 
 def draw_forums(seed: int, now: datetime, scale: Scale = "standard") -> list[Forum]:
-    """Return the forums, the oldest first."""
+    """Draw the forums, oldest first."""
     dice = Dice(f"forum/forums/{seed}")
     land, sizes = country(seed, scale), SIZES[scale]
     towns = [
@@ -159,7 +159,7 @@ def _forum(dice: Dice, seed: int, scale: Scale, index: int, kind: dict[str, Any]
         name=kind["name"],
         title=kind["title"],
         description=kind["description"].format(town=town),
-        sidebar="Rules\n" + "\n".join(f"{place}. {rule}" for place, rule in enumerate(rules, 1)),
+        sidebar="Rules\n" + "\n".join(f"{number}. {rule}" for number, rule in enumerate(rules, 1)),
         tags=tuple(kind["tags"]),
         created_at=created_at + timedelta(seconds=dice.below(86400)),
         popularity=dice.between(5, 60),
@@ -168,28 +168,28 @@ def _forum(dice: Dice, seed: int, scale: Scale, index: int, kind: dict[str, Any]
         titles=tuple(kind["titles"]),
         lines=tuple(kind["lines"]),
         works=tuple(
-            dice.pick(names).format(w=invented_word(seed, index * works + place, "title", scale)) for place in range(works)
+            dice.pick(names).format(w=invented_word(seed, index * works + number, "title", scale)) for number in range(works)
         ),
         town=town,
     )
 
 
 class Voice:
-    """Fills the blanks of sentences with things of the world and of a forum."""
+    """Fills the slots of sentences with names of the world and topics of a forum."""
 
     def __init__(self, seed: int, dice: Dice, scale: Scale = "standard") -> None:
         self.dice, sizes = dice, SIZES[scale]
         self._country: Country = country(seed, scale)
         self._people: tuple[Person, ...] = population(seed, scale)
-        # The words that no forum has taken are the books that everybody mentions.
-        taken = sizes.works * (len(pool()["forums"]) + sizes.towns)
+        # Words that no forum uses for its works name the books that all forums mention.
+        first_book = sizes.works * (len(pool()["forums"]) + sizes.towns)
         self._books = [
             pool()["names"]["book"][index % 6].format(w=invented_word(seed, index, "title", scale))
-            for index in range(taken, WORDS[scale])
+            for index in range(first_book, WORDS[scale])
         ]
 
     def fill(self, sentence: str, forum: Forum, thing: str = "") -> str:
-        """Return the sentence with its blanks filled; a forum about a town speaks of that town. `thing` may be given."""
+        """Return the sentence with values for its slots; in a forum about a town, the town is that one. `thing` is drawn if it is ""."""
         dice = self.dice
         town = self._country.town(forum.town) if forum.town else dice.pick(self._country.towns)
         landmarks = [mark for mark in self._country.landmarks if mark.town == forum.town] or self._country.landmarks
@@ -206,22 +206,22 @@ class Voice:
             person=dice.pick(self._people).first,
         )
 
-    def say(self, kind: str, forum: Forum) -> str:
-        """Return a sentence of a kind that all forums share."""
+    def sentence(self, kind: str, forum: Forum) -> str:
+        """Draw a sentence of a kind that all forums use."""
         return capitalize(self.fill(self.dice.pick(pool()[kind]), forum))
 
 
 OWN_SUBMISSIONS = 6
 OWN_COMMENTS = 14
 _DAYS = 1095  # three years
-_TRIES = 60  # of a title, before it is told apart from the one that has it
+_TRIES = 60  # draws of a title before a suffix makes it unique
 
 Tone = Literal["good", "neutral", "bad"]
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One post; it has a URL, or an image with a description, or neither."""
+    """A post. It has a URL, or an image, of which `image` is the description, or neither."""
 
     submission_id: int
     forum: Forum
@@ -262,9 +262,20 @@ def submit(
     author: Callable[[], User],
     body: str | Callable[[bool], str],
 ) -> Submission:
-    """Draw what all submissions have, whoever writes their texts; at most one of a forum is `sticky`.
+    """Draw a submission with a given title and text.
 
-    A `body` that is to be written is told whether there is a link or a picture, of the `thing` or of any.
+    Args:
+        dice: Stream of random draws.
+        sticky: Names of the forums with a sticky submission, to which the forum of a new one is added.
+        number: Id of the submission.
+        forum: Its forum.
+        title: Its title.
+        moment: Its time.
+        is_mine: True if the current user wrote it.
+        thing: Subject of its image; "": any topic of the forum.
+        author: Returns the author.
+        body: Its text, or a function that returns the text and whose argument is True if the submission has a link or an image.
+
     """
     is_image = not is_mine and dice.chance(forum.image_percent)
     is_link = not (is_image or is_mine) and dice.chance(30)
@@ -287,7 +298,7 @@ def submit(
 
 
 def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[User]) -> list[Submission]:
-    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
+    """Draw the submissions of a standard world, oldest first. Titles are unique, and all are at least 15 minutes old."""
     dice, sizes, titles = Dice(f"forum/submissions/{seed}"), SIZES["standard"], set[str]()
     voice, sticky, authors = Voice(seed, dice), set[str](), Authors(users)
     times = moments(dice, now, sizes)
@@ -311,7 +322,7 @@ def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[
 
 
 def moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
-    """Return different moments of three years, most of them near the end."""
+    """Draw the times of all submissions, in order, within the three years before `now`; most are recent."""
     seconds: set[int] = set()
     while len(seconds) < sizes.submissions:
         share = dice.below(1_000_000) / 1_000_000
@@ -319,79 +330,81 @@ def moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
     return sorted(now - timedelta(seconds=second) for second in seconds)
 
 
-def _title(voice: Voice, forum: Forum, thing: str, taken: set[str]) -> str:
+def _title(voice: Voice, forum: Forum, thing: str, titles: set[str]) -> str:
     for tries in count():
         title = capitalize(voice.fill(voice.dice.pick(forum.titles), forum, thing))
         if tries > _TRIES:
             title = f"{title.rstrip('.?!')}: {voice.dice.pick(pool()['twists'])}"
-        if len(title) <= LONGEST_TITLE and title not in taken:
-            taken.add(title)
+        if len(title) <= LONGEST_TITLE and title not in titles:
+            titles.add(title)
             return title
     raise AssertionError("counting has an end")
 
 
 class Authors:
-    """Those who write, but me."""
+    """The users who post and comment, except the current user."""
 
     def __init__(self, users: list[User]) -> None:
         self._writers = [user for user in users if user.writes and user.user_id != ME]
         self._ends = list(accumulate(user.activity for user in self._writers))
 
     def draw(self, dice: Dice) -> User:
-        """Return one of them, as `Dice.weigh` does, each as often as they are active."""
+        """Draw a user, weighted by activity; like `Dice.weigh`, in logarithmic time."""
         return self._writers[bisect_right(self._ends, dice.below(self._ends[-1]))]
 
 
 def _body(voice: Voice, forum: Forum, is_short: bool) -> str:
-    """Return the body of a submission; a short one has a link or a picture besides."""
+    """Draw the text of a submission; `is_short` for submissions with a link or an image."""
     dice = voice.dice
     if is_short:
         return dice.pick(forum.lines) if dice.chance(35) else ""
-    first = [voice.say("openers", forum)] if dice.chance(60) else []
+    first = [voice.sentence("openers", forum)] if dice.chance(60) else []
     lines = dice.some(forum.lines, dice.between(1, 3))
-    last = [voice.say("mentions", forum)] if dice.chance(75) else []
-    last += [voice.say("closers", forum)] if dice.chance(70) else []
+    last = [voice.sentence("mentions", forum)] if dice.chance(75) else []
+    last += [voice.sentence("closers", forum)] if dice.chance(70) else []
     return "\n\n".join(" ".join(part) for part in ([*first, *lines], last) if part)
 
 
-def numbered(drafts: list[Comment]) -> tuple[list[Comment], list[int]]:
-    """Return the comments, the oldest first, numbered, and their places among the drafts, which `parent_id` of a draft is."""
-    order = sorted(range(len(drafts)), key=lambda place: (drafts[place].created_at, place))
-    ids: dict[int | None, int] = {place: comment_id for comment_id, place in enumerate(order, 1)}
-    return [replace(drafts[place], comment_id=ids[place], parent_id=ids.get(drafts[place].parent_id)) for place in order], order
+def number_comments(drafts: list[Comment]) -> tuple[list[Comment], list[int]]:
+    """Return the comments with ids, oldest first, and their indices in `drafts`. `parent_id` of a draft is such an index."""
+    order = sorted(range(len(drafts)), key=lambda index: (drafts[index].created_at, index))
+    ids: dict[int | None, int] = {index: comment_id for comment_id, index in enumerate(order, 1)}
+    return [replace(drafts[index], comment_id=ids[index], parent_id=ids.get(drafts[index].parent_id)) for index in order], order
 
 
-def wanted_comments(dice: Dice, sizes: Sizes, age: timedelta) -> int:
-    """Return how many comments a thread gets; one that is new has few."""
+def comment_count(dice: Dice, sizes: Sizes, age: timedelta) -> int:
+    """Draw the number of comments of a thread. Threads younger than three hours have a third of it."""
     lengths, weights = zip(*sizes.comments, strict=True)
-    wanted = dice.between(*dice.weigh(lengths, weights))
-    return wanted // 3 if age < timedelta(hours=3) else wanted
+    number = dice.between(*dice.weigh(lengths, weights))
+    return number // 3 if age < timedelta(hours=3) else number
 
 
 def draw_comments(seed: int, now: datetime, submissions: list[Submission], users: list[User]) -> list[Comment]:
-    """Return the comments, the oldest first; a comment is younger than what it answers."""
+    """Draw the comments of a standard world, oldest first; each is later than the post or comment that it answers."""
     dice = Dice(f"forum/comments/{seed}")
     voice, authors, drafts = Voice(seed, dice), Authors(users), list[Comment]()
     for submission in submissions:
         first = len(drafts)
-        for _ in range(wanted_comments(dice, SIZES["standard"], now - submission.created_at)):
+        for _ in range(comment_count(dice, SIZES["standard"], now - submission.created_at)):
             parent = dice.between(first, len(drafts) - 1) if len(drafts) > first and dice.chance(55) else None
             user = authors.draw(dice)
             tone: Tone = dice.weigh(("good", "neutral", "bad"), (20, 25, 55) if user.is_grumpy else (45, 45, 10))
             since = submission.created_at if parent is None else drafts[parent].created_at
-            parts = [voice.say(tone, submission.forum), voice.say("reasons", submission.forum)]
+            parts = [voice.sentence(tone, submission.forum), voice.sentence("reasons", submission.forum)]
             parts += [
-                voice.say(kind, submission.forum) for kind, percent in (("reasons", 30), ("tails", 35)) if dice.chance(percent)
+                voice.sentence(kind, submission.forum)
+                for kind, percent in (("reasons", 30), ("tails", 35))
+                if dice.chance(percent)
             ]
             body = " ".join(dict.fromkeys(parts))
             drafts.append(Comment(0, submission.submission_id, parent, user, body, tone, later(dice, since, now)))
     for index in dice.some(range(len(drafts) // 3, len(drafts)), OWN_COMMENTS):
         drafts[index] = replace(drafts[index], user=users[ME - 1], tone=dice.pick(("good", "neutral")))
-    return numbered(drafts)[0]
+    return number_comments(drafts)[0]
 
 
 def later(dice: Dice, since: datetime, now: datetime) -> datetime:
-    """Return a moment after `since`, soon after in most cases, and before `now`."""
+    """Draw a time between `since` and `now`, at most three days after `since` and mostly soon after it."""
     room = max(0.0, min((now - since).total_seconds() - 60, 3 * 86400))
     share = (dice.below(10_000) + 1) / 10_000
     return since + timedelta(seconds=int(room * share**2) + 1)
