@@ -1,4 +1,4 @@
-"""The generator of the start page's database."""
+"""The generator of the start page's database: the name of the current user."""
 
 import sqlite3
 
@@ -8,7 +8,7 @@ from webarena_gym.sites.country.seeding import insert, sign_in
 
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
-    """Fill the tables of schema.sql, empty so far, with the world of that integer; the scratchpad is blank."""
+    """Fill the empty tables of schema.sql with the world of a seed and scale; the scratchpad stays empty."""
     me = population(seed, scale)[0]
     insert(db, "world", [("seed", str(seed)), ("now", str(moment(seed)))])
     insert(db, "owner", [(me.name, f"{me.first}.{me.last}@example.com".lower())])

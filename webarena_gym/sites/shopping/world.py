@@ -1,4 +1,4 @@
-"""The generator of the shop's database: a whole world of goods, people, trade and talk from one integer."""
+"""The generator of the shop's database: writes the store, products, customers, orders and reviews into the tables."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ ADMIN = ("admin", "admin1234")
 
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
-    """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
+    """Fill the empty tables of schema.sql with the world of a seed and scale, and commit."""
     dice = Dice(f"shopping/{seed}")
     now = moment(seed)
     shop = draw_store(seed, now, scale)
@@ -34,7 +34,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     customers, guests = draw_people(seed, now, scale)
     sold = draw_orders(seed, now, catalogue.products, customers, guests, shop, SIZES[scale])
     write = composer(is_held_out=is_held_out(seed)) if scale == "large" else combiner()
-    said = draw_reviews(seed, now, catalogue.products, sold, guests, SIZES[scale], write)
+    reviews = draw_reviews(seed, now, catalogue.products, sold, guests, SIZES[scale], write)
 
     insert(db, "world", [("seed", str(seed)), ("now", str(now)), *settings(scale)])
     _insert_store(db, dice, seed, now, shop, catalogue, customers)
@@ -43,7 +43,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     _insert_lists(db, dice, now, customers, catalogue)
     _insert_orders(db, sold, shop)
     _insert_documents(db, sold)
-    _insert_reviews(db, said)
+    _insert_reviews(db, reviews)
     fill_words(db)
     sign_in(db, site="shopping", customer_id=1)
     sign_in(db, site="shopping_admin", admin_id=1)
@@ -53,7 +53,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
 def _insert_store(
     db: sqlite3.Connection, dice: Dice, seed: int, now: datetime, shop: Store, catalogue: Catalogue, customers: list[Customer]
 ) -> None:
-    """Write what the store's people look after: settings, texts, themes, searches, messages, subscriptions."""
+    """Write the store's settings, administrator, text pages, themes, search terms, contact messages and newsletter subscribers."""
     insert(db, "store_config", sorted(config(shop)))
     first, last = shop.admin
     insert(db, "admin_user", [(1, *ADMIN, first, last, f"{first}.{last}@example.com".lower())])
@@ -120,7 +120,7 @@ def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None
 
 
 def _insert_lists(db: sqlite3.Connection, dice: Dice, now: datetime, customers: list[Customer], catalogue: Catalogue) -> None:
-    """Write wish lists, and a few carts that were left standing; the first customer's cart is empty."""
+    """Write wish lists, and abandoned carts of a few customers; the cart of the first customer is empty."""
     goods = [product for product in catalogue.products if product.is_enabled]
     plain = [product for product in goods if not product.options and product.quantity > 5]
     wishes = [
@@ -140,7 +140,7 @@ def _insert_lists(db: sqlite3.Connection, dice: Dice, now: datetime, customers: 
 
 
 def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> None:
-    """Write orders with their addresses, items and comments, and the coupons that they used."""
+    """Write orders with their addresses, items and comments, and the cart price rules with the number of their uses."""
     sales_order = [
         (
             i, f"{i:09d}", o.customer.customer_id if o.customer else None, o.email, o.name, o.status, o.created_at,
@@ -158,13 +158,13 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
     insert(db, "order_address", order_address)
     items = []
     for i, order in enumerate(sold, 1):
-        for place, line in enumerate(order.lines):
+        for index, line in enumerate(order.lines):
             items.append((
                 i, line.product.product_id, line.product.sku_of(line.options), line.product.name, json.dumps(line.options), line.price_cents,
                 line.quantity,
                 line.quantity if order.invoiced_at else 0,
-                order.shipment.quantities[place] if order.shipment else 0,
-                order.refund.quantities[place] if order.refund else 0,
+                order.shipment.quantities[index] if order.shipment else 0,
+                order.refund.quantities[index] if order.refund else 0,
                 line.quantity if order.status == "canceled" else 0,
             ))  # fmt: skip
     insert(db, "order_item", [(i, *row) for i, row in enumerate(items, 1)])
@@ -186,7 +186,7 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
 
 
 def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
-    """Write invoices, shipments and refunds, each numbered in the order of time."""
+    """Write invoices, shipments and refunds, numbered by time."""
     invoices = sorted((order.invoiced_at, i, order.total_cents) for i, order in enumerate(sold, 1) if order.invoiced_at)
     insert(db, "invoice", [(n, f"{n:09d}", i, total, moment) for n, (moment, i, total) in enumerate(invoices, 1)])
     parcels = sorted(
@@ -202,19 +202,19 @@ def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
     insert(db, "creditmemo", creditmemo)
 
 
-def _insert_reviews(db: sqlite3.Connection, said: list[Review]) -> None:
+def _insert_reviews(db: sqlite3.Connection, reviews: list[Review]) -> None:
     review = [
         (i, r.product.product_id, r.customer_id, r.nickname, r.title, r.detail, r.rating, r.status, r.created_at)
-        for i, r in enumerate(said, 1)
+        for i, r in enumerate(reviews, 1)
     ]
     insert(db, "review", review)
-    known = [(i, facts) for i, review in enumerate(said, 1) if (facts := review.facts)]
+    all_facts = [(i, facts) for i, review in enumerate(reviews, 1) if (facts := review.facts)]
     review_fact = [
         (
             i, int(f.is_first_hand), f.user, f.use, _span(f.used_for), f.outcome, f.because, _span(f.edited_after),
             int(f.is_verified), f.register, f.length,
         )
-        for i, f in known
+        for i, f in all_facts
     ]  # fmt: skip
     insert(db, "review_fact", review_fact)
     review_opinion = [
@@ -222,12 +222,12 @@ def _insert_reviews(db: sqlite3.Connection, said: list[Review]) -> None:
             i, o.aspect, names()[f.thing.families[o.aspect]], None if o.verdict is None else int(o.verdict), int(o.is_good),
             o.strength, o.voice, o.who, int(o.agrees), o.compared_with, int(o.is_retracted),
         )
-        for i, f in known
+        for i, f in all_facts
         for o in sorted(f.opinions, key=lambda opinion: opinion.aspect)
     ]  # fmt: skip
     insert(db, "review_opinion", review_opinion)
 
 
 def _span(span: tuple[int, str] | None) -> str:
-    """Return a length of time as it stands in the tables: "3 week"."""
+    """Return a duration in the form of the tables, such as "3 week"; "" for None."""
     return f"{span[0]} {span[1]}" if span else ""

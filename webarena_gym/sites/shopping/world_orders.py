@@ -1,4 +1,4 @@
-"""The orders of a world's shop, with what follows from them, and the reviews of its products."""
+"""The orders of a world's shop with their invoices, shipments and refunds, and the reviews of its products."""
 
 import json
 from bisect import bisect_right
@@ -15,17 +15,17 @@ from webarena_gym.sites.prose.things import Thing
 from webarena_gym.sites.shopping.world_products import TEXTS, Product, Sizes
 from webarena_gym.sites.shopping.world_store import Address, Customer, Guest, Rule, Store
 
-DAYS = 425
-REGULARS = (17, 15, 13, 11, 9)  # orders of the most faithful customers after the first one
-USUAL = 5  # nobody else has more
-IN_SEASON = (260, 190, 130, 90, 60)  # what a month adds to the weights of a few products
+DAYS = 425  # age of the oldest orders
+REGULARS = (17, 15, 13, 11, 9)  # number of orders of the most frequent customers after the first one
+USUAL = 5  # largest number of orders of other customers
+IN_SEASON = (260, 190, 130, 90, 60)  # additional weights of the favorite products of a month
 STATUSES = ("pending", "processing", "complete", "canceled", "closed", "holded")
 CARRIERS = ("DHL", "Federal Express", "United Parcel Service", "United States Postal Service")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One item of an order; `price_cents` is the price of one."""
+    """A line of an order. `options` are labels by title; `price_cents` is the price of one piece."""
 
     product: Product
     options: dict[str, str]
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Shipment:
-    """A parcel: how many of each line are in it, and its track, if it has one."""
+    """A shipment. `quantities` are pieces by line of the order; without a carrier it has no tracking."""
 
     created_at: datetime
     quantities: list[int]
@@ -45,7 +45,7 @@ class Shipment:
 
 @dataclass(frozen=True)
 class Refund:
-    """A creditmemo: how many of each line were taken back."""
+    """A refund (credit memo). `quantities` are pieces by line of the order."""
 
     created_at: datetime
     quantities: list[int]
@@ -55,7 +55,7 @@ class Refund:
 
 @dataclass(frozen=True)
 class Order:
-    """An order with all that came of it. A guest's has no customer."""
+    """An order with its invoice, shipment, refund and comments. Orders of guests have no customer."""
 
     created_at: datetime
     customer: Customer | None
@@ -77,18 +77,18 @@ class Order:
 
     @property
     def subtotal_cents(self) -> int:
-        """The sum of the lines."""
+        """Sum of the lines."""
         return sum(line.price_cents * line.quantity for line in self.lines)
 
     @property
     def total_cents(self) -> int:
-        """Sums that are to be paid."""
+        """Subtotal minus the discount plus shipping."""
         return self.subtotal_cents - self.discount_cents + self.shipping_cents
 
 
 @dataclass(frozen=True)
 class Sale:
-    """An order before its sums: who bought what and when, and what has become of it."""
+    """A draft of an order, from which `_order` draws the rest."""
 
     moment: datetime
     buyer: Customer | Guest
@@ -105,7 +105,7 @@ def draw_orders(
     store: Store,
     sizes: Sizes,
 ) -> list[Order]:
-    """Draw all orders, the oldest first."""
+    """Draw all orders, oldest first."""
     dice = Dice(f"shopping/{seed}/orders")
     buyers = _buyers(dice, customers, guests, sizes)
     moments = _moments(dice, now, len(buyers))
@@ -116,7 +116,7 @@ def draw_orders(
 
 
 def _buyers(dice: Dice, customers: list[Customer], guests: list[Guest], sizes: Sizes) -> list[Customer | Guest]:
-    """Return one buyer for each order: the first customer most often, then the regulars, then the others."""
+    """Draw the buyers of all orders: the first customer has most orders, then REGULARS, other customers and guests."""
     others = dice.some(customers[1:], len(customers))
     buyers: list[Customer | Guest] = [customers[0]] * dice.between(27, 38)
     for customer, count in zip(others, REGULARS, strict=False):
@@ -127,19 +127,19 @@ def _buyers(dice: Dice, customers: list[Customer], guests: list[Guest], sizes: S
 
 
 def _moments(dice: Dice, now: datetime, count: int) -> list[datetime]:
-    """Return as many different times over the last fourteen months, rising, a little denser towards the end."""
-    found: dict[datetime, None] = {}
-    while len(found) < count:
+    """Draw `count` different times in the last DAYS days, in order; 15 % of them are in the last 30 days."""
+    moments: dict[datetime, None] = {}
+    while len(moments) < count:
         days = dice.below(DAYS) if dice.chance(85) else dice.below(30)
         day = datetime(now.year, now.month, now.day) - timedelta(days=days)
         moment = day + timedelta(seconds=dice.between(7 * 3600, 23 * 3600))
         if moment < now - timedelta(hours=1):
-            found[moment] = None
-    return sorted(found)
+            moments[moment] = None
+    return sorted(moments)
 
 
 def _seat(dice: Dice, buyers: list[Customer | Guest], moments: list[datetime]) -> list[Customer | Guest]:
-    """Deal the buyers to the times so that nobody buys before joining: the newest customers choose first, from the end."""
+    """Return a buyer for each time. No customer buys before registering, so the newest customers are assigned first."""
     free = list(range(len(moments)))
     seats: dict[int, Customer | Guest] = {}
 
@@ -155,7 +155,7 @@ def _seat(dice: Dice, buyers: list[Customer | Guest], moments: list[datetime]) -
 
 
 def _statuses(dice: Dice, now: datetime, moments: list[datetime], buyers: list[Customer | Guest]) -> list[str]:
-    """Draw a status for each order from its age; the first customer has at least one order of each status."""
+    """Draw the status of each order, by its age. The first customer has an order of each status."""
     statuses = []
     for moment in moments:
         days = (now - moment).days
@@ -163,30 +163,30 @@ def _statuses(dice: Dice, now: datetime, moments: list[datetime], buyers: list[C
         statuses.append(dice.weigh(STATUSES, weights if days < 60 else (0, 0, 83, 10, 7, 0)))
     mine = [index for index, buyer in enumerate(buyers) if isinstance(buyer, Customer) and buyer.customer_id == 1]
     places = {"pending": 1, "processing": 2, "holded": 4, "canceled": 7, "closed": 11, "complete": 5}
-    wanted = {mine[-place]: status for status, place in places.items()}
-    return [wanted.get(index, status) for index, status in enumerate(statuses)]
+    status_by_index = {mine[-place]: status for status, place in places.items()}
+    return [status_by_index.get(index, status) for index, status in enumerate(statuses)]
 
 
 def _sales(
     dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], statuses: list[str], products: list[Product],
     sizes: Sizes,
 ) -> list[Sale]:  # fmt: skip
-    """Draw what each buyer bought: mostly what is popular or in season, sometimes what was bought before."""
-    ranked = dice.some([product for product in products if product.is_enabled], len(products))
-    ranked = ranked[: len(ranked) * 9 // 10]
-    usual = [1000 * sizes.popularity // (rank + 7) for rank in range(len(ranked))]
+    """Draw the products of each order, by their popularity and season; 12 % are products that the buyer has bought before."""
+    by_popularity = dice.some([product for product in products if product.is_enabled], len(products))
+    by_popularity = by_popularity[: len(by_popularity) * 9 // 10]
+    usual = [1000 * sizes.popularity // (rank + 7) for rank in range(len(by_popularity))]
     season: dict[str, list[int]] = {}
     bought: dict[str, list[Product]] = {}
     sales = []
     for moment, buyer, status in zip(moments, buyers, statuses, strict=True):
         month = f"{moment:%Y-%m}"
         if month not in season:
-            favorites = dict(zip(dice.some(range(len(ranked)), len(IN_SEASON)), IN_SEASON, strict=True))
+            favorites = dict(zip(dice.some(range(len(by_popularity)), len(IN_SEASON)), IN_SEASON, strict=True))
             season[month] = [weight + sizes.popularity * favorites.get(rank, 0) for rank, weight in enumerate(usual)]
         before = bought.setdefault(buyer.email, [])
         chosen: dict[int, Product] = {}
         for _ in range(dice.weigh((1, 2, 3, 4, 5), (33, 31, 20, 11, 5))):
-            product = dice.pick(before) if before and dice.chance(12) else dice.weigh(ranked, season[month])
+            product = dice.pick(before) if before and dice.chance(12) else dice.weigh(by_popularity, season[month])
             chosen[product.product_id] = product
         before += chosen.values()
         sales.append(Sale(moment, buyer, status, [_line(dice, product, moment) for product in chosen.values()]))
@@ -194,14 +194,14 @@ def _sales(
 
 
 def _line(dice: Dice, product: Product, moment: datetime) -> Line:
-    """Choose the options and the quantity of one product."""
+    """Draw the options and quantity of a product that is bought at a time."""
     chosen = {title: dice.pick(values) for title, values in product.options}
     price = product.price_at(moment) + sum(delta for _, delta in chosen.values())
     return Line(product, {title: label for title, (label, _) in chosen.items()}, price, dice.weigh((1, 2, 3), (84, 12, 4)))
 
 
 def _windows(sales: list[Sale], now: datetime) -> list[list[int]]:
-    """Return the sales of every period that somebody may ask the best sellers of, with and without canceled orders."""
+    """Return the indices of the sales in each period for which bestsellers may be requested, with and without canceled orders."""
     periods: dict[str, list[int]] = {}
     for index, sale in enumerate(sales):
         moment = sale.moment
@@ -210,46 +210,47 @@ def _windows(sales: list[Sale], now: datetime) -> list[list[int]]:
         for name in names:
             periods.setdefault(name, []).append(index)
             if sale.status != "canceled":
-                periods.setdefault(f"{name}, kept", []).append(index)
+                periods.setdefault(f"{name}, not canceled", []).append(index)
     return list(periods.values())
 
 
 def _without_ties(dice: Dice, now: datetime, sales: list[Sale], products: list[Product]) -> list[Sale]:
-    """Sell a little more here and there until the five best sellers of every period are beyond doubt.
+    """Increase quantities until the five bestsellers of every period sell different numbers of pieces.
 
-    Of products that share a place, the one with the most orders in all is raised. That is one order of rank for all periods, so
-    it ends: the lowest product is never raised, and each other one only until it has passed those below it.
+    Of products with the same number, the one with the most orders in all periods gets one more piece. This terminates: the product
+    with the fewest orders is never increased, and every other one only until it exceeds those with fewer orders.
     """
     pieces = [{line.product.product_id: line.quantity for line in sale.lines} for sale in sales]
     orders_of: dict[int, int] = {}
-    for found in pieces:
-        for key in found:
+    for quantities in pieces:
+        for key in quantities:
             orders_of[key] = orders_of.get(key, 0) + 1
     windows = _windows(sales, now)
     is_settled = False
     while not is_settled:
         is_settled = True
         for window in windows:
-            kept = [index for index in window if sales[index].status != "canceled"] or window
-            while tied := _tied(pieces, window):
+            not_canceled = [index for index in window if sales[index].status != "canceled"] or window
+            while tied := _tied_products(pieces, window):
                 raised = max(tied, key=lambda key: (orders_of[key], key))
                 # One or two pieces become one more; beyond that, a small order gets it as a new line.
-                index = min(kept, key=lambda i: (pieces[i].get(raised, 2), raised not in pieces[i], len(pieces[i]), -i))
+                index = min(not_canceled, key=lambda i: (pieces[i].get(raised, 2), raised not in pieces[i], len(pieces[i]), -i))
                 pieces[index][raised] = pieces[index].get(raised, 0) + 1
                 is_settled = False
     by_id = {product.product_id: product for product in products}
     settled = []
-    for sale, found in zip(sales, pieces, strict=True):
+    for sale, quantities in zip(sales, pieces, strict=True):
         before = {line.product.product_id: line for line in sale.lines}
         lines = [
-            replace(before.get(key) or _line(dice, by_id[key], sale.moment), quantity=count) for key, count in found.items()
+            replace(before.get(key) or _line(dice, by_id[key], sale.moment), quantity=count)
+            for key, count in quantities.items()
         ]
         settled.append(replace(sale, lines=lines))
     return settled
 
 
-def _tied(pieces: list[dict[int, int]], window: list[int]) -> list[int]:
-    """Return the products that share one of the first five places among the best sellers of a period."""
+def _tied_products(pieces: list[dict[int, int]], window: list[int]) -> list[int]:
+    """Return the ids of products that sell the same number of pieces in a period, if this number is one of the five largest."""
     sold: dict[int, int] = {}
     for index in window:
         for product_id, quantity in pieces[index].items():
@@ -260,7 +261,7 @@ def _tied(pieces: list[dict[int, int]], window: list[int]) -> list[int]:
 
 
 def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
-    """Complete an order: its sums, its addresses and the papers that its status calls for."""
+    """Draw the order of a sale: discount, shipping and addresses, and the documents that its status requires."""
     buyer, lines, status = sale.buyer, sale.lines, sale.status
     subtotal = sum(line.price_cents * line.quantity for line in lines)
     rules = [rule for rule in store.rules if rule.covers(sale.moment)]
@@ -294,7 +295,7 @@ def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
         invoiced_at=invoiced,
         shipment=shipment,
         refund=_refund(dice, now, last, status, lines, discount, shipping, paid),
-        comments=(  # the remark that some orders carry; those that went wrong more often
+        comments=(  # canceled, closed and held orders have a comment more often
             [(_later(dice, max(sale.moment, last), 5, 600, now), *dice.pick(TEXTS["comments"][status]))]
             if dice.chance(60 if status in {"canceled", "closed", "holded"} else 12)
             else []
@@ -303,15 +304,15 @@ def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
 
 
 def _later(dice: Dice, moment: datetime, least: int, most: int, now: datetime) -> datetime:
-    """Return a time some minutes after `moment`, but before now."""
+    """Draw a time that is `least` to `most` minutes after `moment`, or less if that would not be before `now`."""
     minutes = dice.between(least, most)
-    left = int((now - moment).total_seconds())
-    seconds = min(minutes * 60, left * dice.between(30, 70) // 100)
-    return moment + timedelta(seconds=max(1, seconds + dice.below(60) if seconds + 60 < left else seconds))
+    rest = int((now - moment).total_seconds())
+    seconds = min(minutes * 60, rest * dice.between(30, 70) // 100)
+    return moment + timedelta(seconds=max(1, seconds + dice.below(60) if seconds + 60 < rest else seconds))
 
 
 def _shipment(dice: Dice, now: datetime, invoiced: datetime, lines: list[Line], *, is_whole: bool) -> Shipment | None:
-    """Pack a parcel. Of an order in processing, nothing was sent, or the first of several lines."""
+    """Draw the shipment of an order, or None. If not `is_whole`, it contains only the first of several lines."""
     if not is_whole and (len(lines) == 1 or dice.chance(55)):
         return None
     quantities = [line.quantity if is_whole or index == 0 else 0 for index, line in enumerate(lines)]
@@ -324,7 +325,7 @@ def _shipment(dice: Dice, now: datetime, invoiced: datetime, lines: list[Line], 
 def _refund(
     dice: Dice, now: datetime, last: datetime, status: str, lines: list[Line], discount: int, shipping: int, paid: int
 ) -> Refund | None:
-    """Pay back the whole of a closed order, and one line of a few complete ones without a discount."""
+    """Draw the refund of an order, or None: closed orders are refunded, and a line of a few complete ones without a discount."""
     moment = _later(dice, last, 6000, 25000, now)
     if status == "closed":
         refunded = shipping if dice.chance(70) else 0
@@ -336,13 +337,13 @@ def _refund(
 
 STARS = (1, 2, 3, 4, 5)
 QUALITIES = ((2, 3, 8, 30, 57), (4, 6, 15, 40, 35), (15, 15, 25, 25, 20), (40, 25, 18, 10, 7))
-"""Weights of 1 to 5 stars for the goods of one quality."""
+"""Weights of 1 to 5 stars for products of each quality."""
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
 @dataclass(frozen=True)
 class Review:
-    """One review; a guest's has no customer. `facts` are what it says, where it is composed of facts."""
+    """A review. Reviews of guests have no customer; `facts` are those of a composed review."""
 
     product: Product
     customer_id: int | None
@@ -357,7 +358,7 @@ class Review:
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody who is about to write a review, and since when they may have the product."""
+    """A draft of a review: its time, product and author, and the earliest time at which the author may have the product."""
 
     moment: datetime
     product: Product
@@ -366,16 +367,16 @@ class Visit:
     since: datetime
 
 
-Written = tuple[str, str, ReviewFacts | None]
-"""Text of a review: title, text, and its facts where they are known."""
-Writer = Callable[[Dice, Visit, list[str], int], Written]
-"""Writes a review of a visitor, of the aspects of the product with its strong ones first, and of the stars."""
+ReviewText = tuple[str, str, ReviewFacts | None]
+"""Title and text of a review, and its facts if it is composed from facts."""
+Writer = Callable[[Dice, Visit, list[str], int], ReviewText]
+"""A function that writes a review from a visit, the aspects of the product with its strong ones first, and the stars."""
 
 
 def draw_reviews(
     seed: int, now: datetime, products: list[Product], orders: list[Order], guests: list[Guest], sizes: Sizes, write: Writer,
 ) -> list[Review]:  # fmt: skip
-    """Draw all reviews, the oldest first. `write` writes the texts."""
+    """Draw all reviews, oldest first. `write` writes their texts."""
     dice = Dice(f"shopping/{seed}/reviews")
     qualities = {product.product_id: dice.weigh(QUALITIES, (35, 38, 17, 10)) for product in products}
     aspects = {product.product_id: dice.some(product.aspects, 4) for product in products}
@@ -396,7 +397,7 @@ def draw_reviews(
 
 
 def _reviewers(dice: Dice, now: datetime, orders: list[Order]) -> list[Visit]:
-    """Return the visits of customers who got what they bought; nobody reviews a product twice."""
+    """Draw the visits of customers who received their order. Nobody reviews a product twice."""
     visits: dict[tuple[int, int], Visit] = {}
     for order in orders:
         if order.customer is None or order.status not in {"complete", "closed"} or order.shipment is None:
@@ -412,7 +413,7 @@ def _reviewers(dice: Dice, now: datetime, orders: list[Order]) -> list[Visit]:
 def _guests(
     dice: Dice, now: datetime, products: list[Product], orders: list[Order], guests: list[Guest], sizes: Sizes
 ) -> list[Visit]:
-    """Return visits of people without an account, most of them to what sells well."""
+    """Draw the visits of guests, weighted by the sales of the products; an eighth of the products has none."""
     sold: dict[int, int] = {}
     for order in orders:
         for line in order.lines:
@@ -428,18 +429,18 @@ def _guests(
 
 
 def composer(*, is_held_out: bool) -> Writer:
-    """Return a writer that draws the facts of a review and composes it of them."""
+    """Return a writer that draws the facts of a review and composes its text from them."""
 
-    def write(dice: Dice, visit: Visit, _: list[str], rating: int) -> Written:
+    def write(dice: Dice, visit: Visit, _: list[str], rating: int) -> ReviewText:
         product = visit.product
         thing = Thing(product.noun, brand=product.brand, attributes=tuple(product.attributes))
-        drawn = draw_review(dice, thing, rating)
+        facts = draw_review(dice, thing, rating)
         days = (visit.moment - visit.since).days
         facts = replace(
-            drawn,
+            facts,
             is_verified=visit.customer_id is not None,
-            used_for=_within(dice, drawn.used_for, days),
-            edited_after=_within(dice, drawn.edited_after, days),
+            used_for=_within(dice, facts.used_for, days),
+            edited_after=_within(dice, facts.edited_after, days),
         )
         return *compose_review(facts, dice, is_held_out=is_held_out), facts
 
@@ -447,22 +448,22 @@ def composer(*, is_held_out: bool) -> Writer:
 
 
 def _within(dice: Dice, span: tuple[int, str] | None, days: int) -> tuple[int, str] | None:
-    """Return a span, or a shorter one where it is longer than so many days, or none if all are."""
+    """Return a duration of at most `days` days: the given one, else a random shorter one, or None if all are longer."""
     if span is None or span[0] * _DAYS[span[1]] <= days:
         return span
-    shorter = [each for each in SPANS if each[0] * _DAYS[each[1]] <= days]
+    shorter = [other for other in SPANS if other[0] * _DAYS[other[1]] <= days]
     return dice.pick(shorter) if shorter else None
 
 
 def combiner() -> Writer:
-    """Return a writer that combines the sentences of `opinions.json`, no text twice if possible."""
+    """Return a writer that combines sentences of `opinions.json`, and repeats texts only if it has to."""
     pool: dict[str, Any] = json.loads((Path(__file__).parent / "opinions.json").read_text())
-    seen: dict[str, None] = {}
-    return lambda dice, _, aspects, rating: _text(dice, pool, aspects, rating, seen)
+    texts: dict[str, None] = {}
+    return lambda dice, _, aspects, rating: _text(dice, pool, aspects, rating, texts)
 
 
-def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, seen: dict[str, None]) -> Written:
-    """Write title and text. Praise speaks of a product's first aspects, complaints of its last, so that voices agree."""
+def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, texts: dict[str, None]) -> ReviewText:
+    """Draw title and text. Praise is about the first aspects of a product and complaints about the last, so reviews agree."""
     title = detail = ""
     for _ in range(20):
         praised, criticized = _mentions(dice, aspects, rating)
@@ -476,14 +477,14 @@ def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, see
         title = dice.pick(pool["titles"][str(rating)])
         if rating != 3 and dice.chance(45):
             title = dice.pick(pool["aspects"][(praised or criticized)[0]]["praised" if rating > 3 else "criticized"])
-        if detail not in seen:
+        if detail not in texts:
             break
-    seen[detail] = None
+    texts[detail] = None
     return title, detail, None
 
 
 def _mentions(dice: Dice, aspects: list[str], rating: int) -> tuple[list[str], list[str]]:
-    """Choose the aspects that a review praises and those it criticizes."""
+    """Draw the aspects that a review praises, and those that it criticizes."""
     middle = max(1, len(aspects) // 2)
     strong, weak = aspects[:middle], aspects[middle:] or aspects[:1]
     if rating >= 4:

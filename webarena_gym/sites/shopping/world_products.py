@@ -1,4 +1,4 @@
-"""The products of a world's shop, and how much the shop has at each scale."""
+"""The categories and products of a world's shop, and the sizes of the shop at each scale."""
 
 import json
 from collections.abc import Mapping
@@ -15,32 +15,32 @@ from webarena_gym.sites.country.texts import read_data, read_sizes, slug
 
 @dataclass(frozen=True)
 class Sizes:
-    """The numbers that the shop's generator goes by."""
+    """Sizes of the shop at one scale."""
 
     customers: int
     guests: int
-    idle: int  # customers who buy nothing
+    idle: int  # customers without orders
     guest_orders: int
     guest_reviews: int
-    departments: tuple[int, ...]  # how many top categories there may be
-    leaves: int  # categories below those, at most
-    is_deep: bool  # whether each kind of product has a category of its own, below the others
-    shelf: tuple[int, int]  # products of a category, at least and at most
+    departments: tuple[int, ...]  # possible numbers of top categories
+    leaves: int  # largest number of categories below the top ones
+    is_deep: bool  # True if each kind of product has its own category on a third level
+    shelf: tuple[int, int]  # smallest and largest number of products of a category
     brands: int
-    series_percent: int  # products with the name of a series behind that of their brand
-    hidden: int  # products that are switched off
-    popularity: int  # how much more the first product sells than the last
-    option_percent: int  # products with a choice, where their kind may have one
-    has_variants: bool  # whether each choice has a stock and a SKU of its own
-    phones: int
+    series_percent: int  # percentage of products with a series in their name
+    hidden: int  # disabled products
+    popularity: int  # factor of the sales of popular products
+    option_percent: int  # percentage of products with options, if their kind has any
+    has_variants: bool  # True if each combination of options has its own stock and SKU
+    phones: int  # number of telephone numbers
 
 
 SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 
 TEXTS = read_data(Path(__file__).parent / "texts.toml")
-BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # percent of a kind's usual price
-WORN = ("Size", "Shoe Size")  # options that nothing of their kind is without
+BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # price levels of brands, in percent of a kind's usual price
+WORN = ("Size", "Shoe Size")  # options that every product of a kind has, if the kind has them
 FACT_SENTENCES = {
     "Battery Life": "Runs for {} on one charge.", "Capacity": "Holds {}.", "Warranty": "Comes with a warranty of {}.",
     "Made In": "Made in {}.", "Weight": "Weighs {}.", "Dishwasher Safe": "Dishwasher safe: {}.", "Holds": "Carries up to {}.",
@@ -50,7 +50,7 @@ FACT_SENTENCES = {
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of thing that a leaf category sells."""
+    """A kind of product of a leaf category. Styles, variants, facts and options are names with their possible values."""
 
     noun: str
     style: tuple[str, list[str]]
@@ -72,12 +72,12 @@ class Category:
 
 
 Option = tuple[str, list[tuple[str, int]]]
-"""An option of a product, with its values: labels, and what each adds to the price."""
+"""An option of a product: its title and its values, each a label and the surcharge in cents."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product; `sale_since` is when its special price began, `old_price_cents` what it cost before `repriced_at`."""
+    """A product. Its special price is valid since `sale_since`; its price was `old_price_cents` before `repriced_at`."""
 
     product_id: int
     sku: str
@@ -104,12 +104,12 @@ class Product:
     ]  # SKU and stock of each choice, by the choice as JSON; none where choices share one stock
 
     def sku_of(self, choice: dict[str, str]) -> str:
-        """Return the SKU of what is sold as that choice of options."""
+        """Return the SKU of a combination of options, which is the product's own if it has no variants."""
         sku, _ = self.variants.get(json.dumps(choice), (self.sku, 0))
         return sku
 
     def price_at(self, moment: datetime) -> int:
-        """Return what one cost at that time, in cents, without options."""
+        """Return the price of one piece at a time, in cents, without surcharges of options."""
         if self.special_price_cents is not None and moment >= self.sale_since:
             return self.special_price_cents
         return self.price_cents if moment >= self.repriced_at else self.old_price_cents
@@ -117,7 +117,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All categories and products of a world."""
+    """The categories, products and brands of a world's shop."""
 
     categories: list[Category]
     products: list[Product]
@@ -125,12 +125,12 @@ class Catalogue:
 
 
 def pretty_price(dice: Dice, cents: int) -> int:
-    """Return a price near `cents` that ends as prices do."""
+    """Draw a price near `cents` with a usual ending, such as .99 or .50."""
     return max(1, round(cents / 100)) * 100 - dice.weigh((1, 5, 50, 0, 25), (55, 15, 15, 10, 5))
 
 
 def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalogue:
-    """Draw the categories and products of a world."""
+    """Draw the categories and products of a world's shop."""
     dice, sizes = Dice(f"shopping/{seed}/products"), SIZES[scale]
     pool = json.loads((Path(__file__).parent / "catalogue.json").read_text())
     brands = [invented_word(seed, index, "brand", scale) for index in range(sizes.brands)]
@@ -146,21 +146,21 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
     drafts: list[dict[str, Any]] = []
     for top in tops:
         words = top.replace("&", " ").split()
-        prefix = (words[0][0] + words[-1][0] if len(words) > 1 else top[:2]).upper()  # of the SKUs
+        prefix = (words[0][0] + words[-1][0] if len(words) > 1 else top[:2]).upper()  # prefix of SKUs
         parent = Category(len(categories) + 1, None, top, slug(top))
         categories.append(parent)
         for leaf in leaves[top]:
             category = Category(len(categories) + 1, parent.category_id, leaf, f"{parent.url_path}/{slug(leaf)}")
             categories.append(category)
             purposes, aspects, kinds = pool["categories"][top][leaf]
-            read = [_kind(raw, aspects, pool) for raw in kinds]
-            shelves = [(category, read)]
+            parsed = [_kind(raw, aspects, pool) for raw in kinds]
+            shelves = [(category, parsed)]
             if sizes.is_deep:
                 above, path = category.category_id, category.url_path
-                names = [(kind, _plural(kind.noun)) for kind in read]
+                names = [(kind, _plural(kind.noun)) for kind in parsed]
                 shelves = [
-                    (Category(place, above, name, f"{path}/{slug(name)}"), [kind])
-                    for place, (kind, name) in enumerate(names, len(categories) + 1)
+                    (Category(category_id, above, name, f"{path}/{slug(name)}"), [kind])
+                    for category_id, (kind, name) in enumerate(names, len(categories) + 1)
                 ]
                 categories += [below for below, _ in shelves]
             for home, sold in shelves:
@@ -175,8 +175,8 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
     hidden = dict.fromkeys(dice.some(range(len(drafts)), sizes.hidden))
     numbers = dice.some(range(1000, 10000), len(drafts))
     products = [
-        _product(dice, draft, place + 1, numbers[place], now, sizes, created_at=moments[place], is_enabled=place not in hidden)
-        for place, draft in enumerate(drafts)
+        _product(dice, draft, index + 1, numbers[index], now, sizes, created_at=moments[index], is_enabled=index not in hidden)
+        for index, draft in enumerate(drafts)
     ]
     return Catalogue(categories, products, brands)
 
@@ -188,7 +188,7 @@ _UNCOUNTABLE = (
 
 
 def _plural(noun: str) -> str:
-    """Return what a category of such things is called.
+    """Return the plural of a noun, for the name of a category.
 
     >>> _plural("Chef Knife"), _plural("Bookshelf"), _plural("Tool Box"), _plural("Olive Oil"), _plural("Gel Pens")
     ('Chef Knives', 'Bookshelves', 'Tool Boxes', 'Olive Oil', 'Gel Pens')
@@ -202,13 +202,13 @@ def _plural(noun: str) -> str:
 
 
 def _values(text: str, shared: dict[str, str]) -> tuple[str, list[str]]:
-    """Read 'name: value, value', or a bare name whose values are shared."""
+    """Parse "name: value, value", or a name whose values are in `shared`."""
     name, colon, values = text.strip().partition(": ")
     return name, (values if colon else shared.get(name, "")).split(", ")
 
 
 def _kind(raw: list[Any], aspects: str, pool: dict[str, Any]) -> Kind:
-    """Read one kind from its list in the file."""
+    """Parse a kind from its list in catalogue.json."""
     noun, style, variant, price, facts, options = raw[:6]
     judged = raw[6] if len(raw) > 6 else aspects
     low, high = price.split("-")
@@ -219,14 +219,12 @@ def _kind(raw: list[Any], aspects: str, pool: dict[str, Any]) -> Kind:
         price_range=(int(low), int(high)),
         facts=[_values(fact, pool["shared facts"]) for fact in facts.split(";")],
         options=[_values(option, pool["shared options"]) for option in options.split(";") if option],
-        aspects=[
-            name for name in judged.split() if name != "battery" or "Battery" in facts
-        ],  # what has a battery is judged by it
+        aspects=[name for name in judged.split() if name != "battery" or "Battery" in facts],
     )
 
 
 def _brand_homes(dice: Dice, brands: list[str], tops: list[str]) -> dict[str, list[str]]:
-    """Give each brand one to three top categories, so that no category is without."""
+    """Return the brands of each top category. A brand is in one to three categories, and each category has one."""
     homes: dict[str, list[str]] = {top: [] for top in tops}
     for index, name in enumerate(brands):
         first = tops[index % len(tops)]
@@ -237,19 +235,19 @@ def _brand_homes(dice: Dice, brands: list[str], tops: list[str]) -> dict[str, li
 
 
 def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, int], count: int) -> list[dict[str, Any]]:
-    """Draw `count` products of one leaf as families: one brand, one style, one to three variants."""
+    """Draw `count` products of a category, in families of one to three variants with the same brand and style."""
     shelf: list[dict[str, Any]] = []
-    seen: dict[tuple[str, str, str], None] = {}
+    drawn_styles: dict[tuple[str, str, str], None] = {}
     while len(shelf) < count:
         kind, name = dice.pick(kinds), dice.pick(brands)
         style = dice.pick(kind.style[1])
-        if (kind.noun, name, style) in seen:
+        if (kind.noun, name, style) in drawn_styles:
             continue
-        seen[kind.noun, name, style] = None
+        drawn_styles[kind.noun, name, style] = None
         variants = dice.some(range(len(kind.variant[1])), dice.weigh((1, 2, 3), (45, 35, 20)))
         low, high = kind.price_range
         base = (low + dice.below(1000) * (high - low) / 1600) * levels[name]
-        step = 0 if kind.variant[0] == "Color" else 3  # tenths of the price that each variant adds
+        step = 0 if kind.variant[0] == "Color" else 3  # price difference of successive variants, in tenths of the base price
         facts = dice.some(kind.facts, dice.between(1, 3))
         for variant in sorted(variants)[: count - len(shelf)]:
             cents = round(base * (10 + step * variant) / 10)
@@ -260,7 +258,7 @@ def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, i
 
 
 def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[Option]:
-    """Draw what a buyer must choose. What is worn always has its size; other things rarely have a choice."""
+    """Draw the options of a product. Options of WORN are always there, others with a probability of `percent` / 100."""
     chosen: list[Option] = []
     for title, values in kind.options:
         if title not in WORN and not dice.chance(percent):
@@ -285,7 +283,7 @@ def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[Opt
 def _product(
     dice: Dice, draft: dict[str, Any], product_id: int, number: int, now: datetime, sizes: Sizes, **more: Any
 ) -> Product:
-    """Turn a draft into a product."""
+    """Return the product of a draft."""
     kind: Kind = draft["kind"]
     title = draft["title"]
     name = f"{draft['brand']} {title}" + (f", {draft['variant']}" if draft["variant"] else "")
@@ -328,14 +326,14 @@ def _product(
 
 
 def _variants(dice: Dice, sku: str, options: list[Option], stock: int) -> dict[str, tuple[str, int]]:
-    """Return a variant for each choice of the options, by the choice as JSON; one in six is sold out."""
+    """Draw the SKU and stock of each combination of options, by the combination as JSON. One in six is sold out."""
     variants: dict[str, tuple[str, int]] = {}
     used: dict[str, None] = {}
     if not options:
         return variants
     for labels in combinations_of(*([label for label, _ in values] for _, values in options)):
         choice = {title: label for (title, _), label in zip(options, labels, strict=True)}
-        code = base = "-".join([sku, *map(_abbreviated, labels)])
+        code = base = "-".join([sku, *map(_abbreviate, labels)])
         while code in used:
             code = f"{base}{len(used)}"
         used[code] = None
@@ -344,10 +342,10 @@ def _variants(dice: Dice, sku: str, options: list[Option], stock: int) -> dict[s
     return variants
 
 
-def _abbreviated(label: str) -> str:
-    """Return a label as it stands in a SKU.
+def _abbreviate(label: str) -> str:
+    """Return the abbreviation of a label in SKUs.
 
-    >>> _abbreviated("Forest Green"), _abbreviated("Pack of 3"), _abbreviated("XL"), _abbreviated("Navy")
+    >>> _abbreviate("Forest Green"), _abbreviate("Pack of 3"), _abbreviate("XL"), _abbreviate("Navy")
     ('FG', 'PO3', 'XL', 'NAV')
     """
     words = label.replace("-", " ").split()
@@ -355,7 +353,7 @@ def _abbreviated(label: str) -> str:
 
 
 def _description(dice: Dice, draft: dict[str, Any], attributes: list[tuple[str, str]]) -> str:
-    """Write a short description that states the product's facts."""
+    """Draw a short description that states the product's attributes."""
     openings = (
         "Made {purpose}.", "Designed with care {purpose}.", "A dependable choice {purpose}.", "{brand} makes this {purpose}.",
         "From {brand}, {purpose}.",

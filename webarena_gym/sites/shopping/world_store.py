@@ -1,4 +1,4 @@
-"""The customers of a world's shop with their address books, and the store itself: settings, texts, rules, search terms."""
+"""The customers and guests of a world's shop, and the store: settings, text pages, cart price rules and search terms."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +12,11 @@ from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.shopping.world_products import SIZES, TEXTS, Catalogue
 
 COMPANIES = ("Northgate Dental", "Bluebird Studio", "Harper and Sons", "Granite Works", "Lakeside School", "Pioneer Freight")
-PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up customer
+PASSWORD = "Password.123"  # noqa: S105  # the password of all customers
 
 
 class Address(NamedTuple):
-    """A postal address with its telephone number: the columns that an address has in every table."""
+    """A postal address with a telephone number. The fields are the columns of addresses in all tables."""
 
     firstname: str
     lastname: str
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True)
 class Customer:
-    """A registered customer. The first address is the default one when `has_default`; `other_address` is in no book."""
+    """A registered customer. With `has_default`, the first address is the default; `other_address` is not in the address book."""
 
     customer_id: int
     firstname: str
@@ -46,13 +46,13 @@ class Customer:
 
     @property
     def home(self) -> Address:
-        """Usual addresses of orders."""
+        """Billing address, and usual shipping address, of the customer's orders."""
         return self.addresses[0] if self.addresses else self.other_address
 
 
 @dataclass(frozen=True)
 class Guest:
-    """Somebody without an account who buys or writes a review."""
+    """A person without an account who orders or writes reviews."""
 
     firstname: str
     lastname: str
@@ -62,7 +62,7 @@ class Guest:
 
 
 def draw_people(seed: int, now: datetime, scale: Scale = "standard") -> tuple[list[Customer], list[Guest]]:
-    """Draw the customers, in the order in which they joined, and the guests."""
+    """Draw the customers, in the order of their registration, and the guests."""
     dice, sizes = Dice(f"shopping/{seed}/people"), SIZES[scale]
     everyone, land = population(seed, scale)[: sizes.customers + sizes.guests], country(seed, scale)
     nicknames, phones = _nicknames(dice, everyone), _line_numbers(dice, sizes.phones)
@@ -88,7 +88,7 @@ def draw_people(seed: int, now: datetime, scale: Scale = "standard") -> tuple[li
                 other_address=_address(dice, land, first, last, next(phones)),
             )
         )
-    moments = sorted(customer.created_at for customer in customers)  # so that they rise with the ids
+    moments = sorted(customer.created_at for customer in customers)  # times increase with ids
     customers = [replace(customer, created_at=born) for customer, born in zip(customers, moments, strict=True)]
     guests = [
         Guest(first, last, _email(first, last, dice.below(4)), nickname, _address(dice, land, first, last, next(phones)))
@@ -98,13 +98,13 @@ def draw_people(seed: int, now: datetime, scale: Scale = "standard") -> tuple[li
 
 
 def _email(first: str, last: str, style: int) -> str:
-    """Write an address of one of four styles; different names never give the same one."""
+    """Return an email address in one of four styles. Different names have different addresses."""
     pattern = ("{}.{}@example.com", "{}_{}@example.com", "{}.{}@mail.example.com", "{}{}@example.org")[style]
     return pattern.format(first.lower(), last.lower())
 
 
 def _nicknames(dice: Dice, names: Sequence[Person]) -> list[str]:
-    """Choose for everybody a different name to sign reviews with."""
+    """Draw a unique nickname for each person, which signs reviews."""
     used: dict[str, None] = {}
     for first, last in names:
         styles = [
@@ -117,7 +117,7 @@ def _nicknames(dice: Dice, names: Sequence[Person]) -> list[str]:
 
 
 def _line_numbers(dice: Dice, count: int) -> Iterator[str]:
-    """Yield the last seven digits of telephone numbers, all different; they are drawn with the first one."""
+    """Yield the last seven digits of up to `count` unique telephone numbers, all drawn when the first one is requested."""
     yield from (f"555-{number:04d}" for number in dice.some(range(100, 10000), count))
 
 
@@ -135,7 +135,7 @@ BASE_THEME = "Plain Canvas"
 
 @dataclass(frozen=True)
 class Rule:
-    """A cart price rule; `amount` is percent or cents, as the action says."""
+    """A cart price rule. `amount` is a percentage for the action "by_percent", else cents."""
 
     name: str
     description: str
@@ -147,19 +147,19 @@ class Rule:
     to_date: datetime | None
 
     def discount(self, subtotal_cents: int) -> int:
-        """Return what it takes off, in cents."""
+        """Return the discount on a subtotal, in cents."""
         percent = (subtotal_cents * self.amount + 50) // 100
         return min(percent if self.action == "by_percent" else self.amount, subtotal_cents)
 
     def covers(self, moment: datetime) -> bool:
-        """Tell whether the coupon could be used at that time."""
+        """Return True if the coupon was valid at a time."""
         ends = self.to_date or moment
         return self.coupon_code is not None and self.from_date.date() <= moment.date() <= ends.date()
 
 
 @dataclass(frozen=True)
 class Store:
-    """The facts about the store that its settings and its texts share."""
+    """The facts of a store that its settings and text pages contain."""
 
     name: str
     phone: str
@@ -182,7 +182,7 @@ class Store:
 
 
 def draw_store(seed: int, now: datetime, scale: Scale = "standard") -> Store:
-    """Draw the facts about the store."""
+    """Draw the facts of a store."""
     dice = Dice(f"shopping/{seed}/store")
     name = f"{dice.pick(TEXTS['store_first'])} {dice.pick(TEXTS['store_second'])}"
     land = country(seed, scale)
@@ -210,7 +210,7 @@ def draw_store(seed: int, now: datetime, scale: Scale = "standard") -> Store:
 
 
 def config(store: Store) -> list[tuple[str, str, str]]:
-    """Return the settings: path, label, value."""
+    """Return the settings of a store as (path, label, value)."""
     information = {
         "name": "Store Name", "phone": "Store Phone Number", "hours": "Store Hours of Operation", "street": "Street Address",
         "city": "City", "region": "Region/State", "postcode": "ZIP/Postal Code", "country": "Country",
@@ -227,7 +227,7 @@ def config(store: Store) -> list[tuple[str, str, str]]:
 
 
 def texts(store: Store) -> list[tuple[str, ...]]:
-    """Return the pages of text of a store."""
+    """Return the text pages of a store, as rows of the table `cms_page`."""
     facts = vars(store) | {
         "threshold": _dollars(store.free_threshold_cents).removesuffix(".00"),
         "reach": f"Call us at {store.phone} or write to {store.email}.",
@@ -240,7 +240,7 @@ def texts(store: Store) -> list[tuple[str, ...]]:
 
 
 def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[str, int, int, datetime]]:
-    """Return what people searched for, by falling number of uses: text, results, uses, last time."""
+    """Draw search terms by decreasing number of uses, as (text, number of results, number of uses, time of the last use)."""
     dice = Dice(f"shopping/{seed}/search")
     pages = [
         f"{p.name} {p.sku} {p.brand} {p.short_description} {p.description}".lower() for p in catalogue.products if p.is_enabled
@@ -253,14 +253,14 @@ def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[s
     uses = dice.between(120, 180)
     terms = []
     for query in queries:
-        found = sum(all(word in page for word in query.split()) for page in pages)
-        terms.append((query, found, uses, now - timedelta(minutes=dice.between(30, 90000))))
+        results = sum(all(word in page for word in query.split()) for page in pages)
+        terms.append((query, results, uses, now - timedelta(minutes=dice.between(30, 90000))))
         uses -= dice.between(1, max(1, min(uses // 6, uses // 2)))
     return terms
 
 
 def contact_messages(seed: int, now: datetime, customers: list[Customer]) -> list[tuple[str, str, str, str, datetime]]:
-    """Return older messages from the contact form, the oldest first."""
+    """Draw messages of the contact form, oldest first."""
     dice = Dice(f"shopping/{seed}/messages")
     writers, comments = dice.some(customers[1:], 5), dice.some(TEXTS["messages"], 5)
     moments = sorted(now - timedelta(minutes=dice.between(3000, 200000)) for _ in writers)
@@ -275,7 +275,7 @@ def _dollars(cents: int) -> str:
 
 
 def _rules(dice: Dice, now: datetime) -> list[Rule]:
-    """Draw coupons, some long over, some in force, one without a coupon that is switched off."""
+    """Draw the rules: four valid coupons, three expired ones, and an inactive rule without a coupon."""
     rules = []
     percents, dollars = dice.some((5, 10, 15, 20, 25), 5), dice.some((6, 8, 12, 18), 2)
     for index, word in enumerate(dice.some(TEXTS["coupons"], 7)):

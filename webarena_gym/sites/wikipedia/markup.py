@@ -1,7 +1,7 @@
-"""The markup of articles: sections, paragraphs, lists, tables and links, read and written as HTML.
+"""The markup of articles: sections, paragraphs, lists, tables and links, and its conversion to HTML and plain text.
 
-`== Heading ==` on a line of its own begins a section. A blank line ends a paragraph. Lines that begin with `* ` are a list,
-with `! ` and `| ` the head and the rows of a table. `[[Title]]` and `[[Title|other words]]` are links; nothing else is special.
+A line `== Heading ==` begins a section. A blank line ends a paragraph. Lines that begin with `* ` are items of a list, with `! ` the
+header of a table and with `| ` its rows. `[[Title]]` and `[[Title|other words]]` are links. All other text is literal.
 """
 
 import re
@@ -24,7 +24,7 @@ class Section(NamedTuple):
 
 
 def path(title: str) -> str:
-    """Return the address of an article.
+    """Return the URL path of an article.
 
     >>> path("Battle of Dorim"), path("What is it?")
     ('/wiki/Battle_of_Dorim', '/wiki/What_is_it%3F')
@@ -42,7 +42,7 @@ def anchor(heading: str, number: int) -> str:
 
 
 def sections(text: str) -> list[Section]:
-    r"""Return the sections of a text, the lead first, though it may be empty.
+    r"""Return the sections of a text; the first is the lead, which may be empty.
 
     >>> sections("One.\n\n== More ==\nTwo.")
     [Section(heading='', body='One.'), Section(heading='More', body='Two.')]
@@ -53,12 +53,12 @@ def sections(text: str) -> list[Section]:
 
 
 def whole(parts: list[Section]) -> str:
-    """Return the text of which these are the sections; undoes `sections`."""
+    """Return the text of sections, the inverse of `sections`."""
     return "\n\n".join(f"== {part.heading} ==\n\n{part.body}" if part.heading else part.body for part in parts).strip()
 
 
 def links(text: str) -> list[str]:
-    """Return the titles that a text links to, each once, in order.
+    """Return the titles that a text links to, in order and without repetitions.
 
     >>> links("From [[Dorim]] to [[Salem|the sea]] and [[Dorim]]")
     ['Dorim', 'Salem']
@@ -77,13 +77,13 @@ def plain(text: str) -> str:
 
 
 def html(body: str, exists: Callable[[str], bool]) -> Markup:
-    """Return the HTML of a section's body; links to what does not exist are marked."""
+    """Return the HTML of a section's body. Links to articles that do not exist have the class "missing"."""
     blocks = [block for block in re.split(r"\n\s*\n", body) if block.strip()]
     return Markup("\n").join(_block(block.strip().split("\n"), exists) for block in blocks)
 
 
 def inline(text: str, exists: Callable[[str], bool]) -> Markup:
-    """Return the HTML of a line."""
+    """Return the HTML of a line, with links as in `html`."""
     written, end = Markup(), 0
     for match in LINK.finditer(text):
         title = " ".join(match[1].split())

@@ -1,4 +1,4 @@
-"""The generator of the encyclopedia's database: articles, lists, disambiguation pages and histories from one integer."""
+"""The generator of the encyclopedia's database: writes users, articles, lists, disambiguation pages and revisions into the tables."""
 
 import sqlite3
 from collections import Counter, defaultdict
@@ -18,19 +18,19 @@ _PEOPLE = ("Born", "Died", "Birthplace", "Field", "Genre", "Sport", "Alma mater"
 
 
 def draw_articles(seed: int, today: date, scale: Scale = "standard") -> list[Article]:
-    """Return all articles of a world, no two with the same title.
+    """Draw all articles of a world, with unique titles.
 
-    Behind those of things come their lists, and a page for each last name that several people have.
+    After the articles of `world_articles` come lists, and a disambiguation page for each last name that several people have.
     """
     lore = Lore(seed, today, scale)
     articles, country = world_articles.draw_articles(lore), lore.country.name
     of_kind: dict[str, list[Article]] = defaultdict(list)
     for article in sorted(articles, key=lambda article: article.title):
         of_kind[article.kind].append(article)
-    for kind, known in pool()["landmarks"].items():  # what is comparable among those of a kind
+    for kind, entry in pool()["landmarks"].items():  # lists have columns for places and for facts with numbers
         facts = of_kind[kind][0].facts
         columns = [fact.label for fact in facts if fact.label in ("Town", "Nearest town", "State") or fact.number is not None]
-        articles.append(_list(country, known["plural"].lower(), of_kind[kind], columns))
+        articles.append(_list(country, entry["plural"].lower(), of_kind[kind], columns))
     articles += [_list(country, name, of_kind[kind], columns) for kind, (name, *columns) in pool()["lists"].items()]
     articles += [_list(country, f"{calling}s", of_kind[calling], _PEOPLE) for calling in lore.sizes.callings]
     of_name: dict[str, list[Article]] = defaultdict(list)
@@ -45,7 +45,7 @@ def draw_articles(seed: int, today: date, scale: Scale = "standard") -> list[Art
 
 
 def _list(country: str, name: str, members: list[Article], columns: Sequence[str]) -> Article:
-    """Return a table of members with those columns that any of them has."""
+    """Return a list article: a table of the members, without columns that are empty for all of them."""
     texts = [{fact.label: fact.text for fact in reversed(member.facts)} for member in members]
     used = [label for label in columns if any(label in row for row in texts)]
     rows = [
@@ -57,16 +57,16 @@ def _list(country: str, name: str, members: list[Article], columns: Sequence[str
     return Article(f"List of {name} in {country}", "list", text, (category,), aliases=(f"{name.capitalize()} in {country}",))
 
 
-PASSWORD = "lexandria1"  # noqa: S105  # the one password of every made-up user
+PASSWORD = "lexandria1"  # noqa: S105  # the password of all users
 _SUMMARIES = ("Created the article", "Wrote more", "Added a section", "Added what was missing", "Finished the article")
-_WATCHED = 3  # articles that the first user watches from the start
+_WATCHED = 3  # number of articles on the watchlist of the current user
 
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
-    """Fill the tables of schema.sql, empty so far, with the world of that integer."""
+    """Fill the empty tables of schema.sql with the world of a seed and scale."""
     dice, now = Dice(f"wikipedia/{seed}"), moment(seed)
     articles = list(enumerate(draw_articles(seed, now.date(), scale), 1))
-    editors = population(seed, scale)[: SIZES[scale].editors]  # the user of the tasks first
+    editors = population(seed, scale)[: SIZES[scale].editors]  # the current user of tasks is the first
     rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
     rows["world"] = [("seed", str(seed)), ("now", str(now))]
     for index, person in enumerate(editors):
@@ -77,19 +77,19 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     revisions = []
     for article_id, article in articles:
         rows["article"].append((article_id, article.title, article.kind, 0))
-        rows["alias"] += [(alias, article_id) for alias in article.aliases if names[alias] == 1]  # others lead nowhere
+        rows["alias"] += [(alias, article_id) for alias in article.aliases if names[alias] == 1]  # no ambiguous ones
         facts = [(fact.label, fact.text, fact.target, fact.number) for fact in article.facts]
-        rows["fact"] += [(article_id, place, *fact) for place, fact in enumerate(facts)]
+        rows["fact"] += [(article_id, index, *fact) for index, fact in enumerate(facts)]
         rows["category"] += [(article_id, name) for name in sorted(article.categories)]
         targets = [*links(article.text), *(fact.target for fact in article.facts if fact.target)]
         rows["link"] += [(article_id, target) for target in dict.fromkeys(targets)]
-        parts = sections(article.text)  # an article grew by whole sections, until it was what it is
+        parts = sections(article.text)  # earlier revisions lack the last sections
         cuts = [*sorted(dice.some(range(1, len(parts)), dice.weigh((0, 1, 2), (6, 3, 1)))), len(parts)]
-        for place, cut in enumerate(cuts):
-            days = 600 * (len(cuts) - place - 1)
-            made = now - timedelta(days=dice.between(30 + days, 600 + days), seconds=dice.below(86_400))
-            summary = dice.pick(_SUMMARIES[1:]) if place else _SUMMARIES[0]
-            revisions.append((made, article_id, dice.between(2, len(editors)), whole(parts[:cut]), summary))
+        for index, cut in enumerate(cuts):
+            days = 600 * (len(cuts) - index - 1)
+            time = now - timedelta(days=dice.between(30 + days, 600 + days), seconds=dice.below(86_400))
+            summary = dice.pick(_SUMMARIES[1:]) if index else _SUMMARIES[0]
+            revisions.append((time, article_id, dice.between(2, len(editors)), whole(parts[:cut]), summary))
     for name, content in rows.items():
         insert(db, name, content)
     revisions.sort(key=lambda row: row[:2])

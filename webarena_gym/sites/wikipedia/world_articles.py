@@ -1,4 +1,4 @@
-"""The articles of a world's encyclopedia, written from its facts by the outlines and sentences of prose.json."""
+"""The articles of a world's encyclopedia, written from its facts with the outlines and sentences of prose.json."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -11,13 +11,14 @@ from webarena_gym.sites.country.texts import long_date
 from webarena_gym.sites.wikipedia.markup import Section, links, whole
 from webarena_gym.sites.wikipedia.world_lore import Event, Lore, Person, Prize, Work, pool
 
-_PARAGRAPH = 4  # sentences at most
+_PARAGRAPH = 4  # largest number of sentences
 
 
 class Prose:
-    """Writes the paragraphs of one article; equal dice write equal ones.
+    """Writes the paragraphs of one article.
 
-    Indexed by the name of a gap, it gives a fact, one of a list of facts, or else a chance word, each but once if possible.
+    Indexing returns the value of a slot: a fact, a random one of a list of facts, or else a random word, which is not repeated unless
+    all have been used.
     """
 
     def __init__(self, dice: Dice, facts: Mapping[str, object]) -> None:
@@ -33,13 +34,13 @@ class Prose:
         return self._used[-1]
 
     def passage(self, topic: str, most: int) -> str:
-        """Return up to `most` sentences on a topic, in the order of the pool, a few to a paragraph.
+        """Draw up to `most` sentences on a topic, and return them in the order of the pool, in paragraphs of at most four.
 
-        Sentences that need a fact which is not given are left out.
+        Sentences with slots for facts that the article does not have are left out.
         """
-        known = {*self._facts, *pool()["words"]}
+        slots = {*self._facts, *pool()["words"]}
         fitting = [
-            line for line in pool()["sentences"][topic] if all(part.partition("}")[0] in known for part in line.split("{")[1:])
+            line for line in pool()["sentences"][topic] if all(part.partition("}")[0] in slots for part in line.split("{")[1:])
         ]
         chosen = self._dice.some(fitting, most)
         lines = [line.format_map(self) for line in fitting if line in chosen]
@@ -49,7 +50,7 @@ class Prose:
 
 
 class Fact(NamedTuple):
-    """A line of an infobox; `number` is what the text counts, measures or dates."""
+    """A line of an infobox. `number` is the number, measure or year in the text, if it has one."""
 
     label: str
     text: str
@@ -57,12 +58,12 @@ class Fact(NamedTuple):
 
     @property
     def target(self) -> str | None:
-        """The title of the article that the line links to first."""
+        """Title of the first article that the line links to."""
         return next(iter(links(self.text)), None)
 
 
 class Article(NamedTuple):
-    """All that one page shows; `text` is its markup."""
+    """An article. `text` is markup, `facts` are the lines of the infobox, `aliases` other titles that lead to it."""
 
     title: str
     kind: str
@@ -73,27 +74,36 @@ class Article(NamedTuple):
 
 
 def document(lead: str, sections: Mapping[str, str]) -> str:
-    """Return a text in markup; sections without a body are left out."""
+    """Return markup with a lead and sections, given as bodies by heading. Sections with an empty body are left out."""
     return whole([Section("", lead), *(Section(heading, body) for heading, body in sections.items() if body)])
 
 
 def _text(
     kind: str, dice: Dice, facts: Mapping[str, object], lists: Mapping[str, Sequence[str] | str] | None = None, more: str = ""
 ) -> str:
-    """Return the text of an article by the outline of its kind: so many sentences of each topic, and lists or tables."""
+    """Return the text of an article.
+
+    Args:
+        kind: Kind of article. Its outline in prose.json contains the sections, with the number of sentences, 0 for sections of `lists`.
+        dice: Stream of random draws.
+        facts: Values of slots.
+        lists: Items, or tables in markup, by section.
+        more: Sentences at the end of the lead.
+
+    """
     prose, outline = Prose(dice, facts), pool()["outlines"][kind]
     lead = f"{prose.passage(f'{kind}.opening', 1)} {prose.passage(f'{kind}.lead', outline['lead'])}{more}"
     sections = {}
     for heading, most in outline.items():
         if heading != "lead":
-            given = (lists or {}).get(heading, "")
-            text = given if isinstance(given, str) else bullets(given)
+            items = (lists or {}).get(heading, "")
+            text = items if isinstance(items, str) else bullets(items)
             sections[heading] = prose.passage(f"{kind}.{heading.lower()}", most) if most else text
     return document(lead, sections)
 
 
 def count(label: str, number: int, unit: str = "") -> Fact:
-    """Return a fact that is a number, written with thousands separators.
+    """Return a fact with a number, formatted with thousands separators.
 
     >>> count("Area", 12345, "sq km")
     Fact(label='Area', text='12,345 sq km', number=12345)
@@ -102,17 +112,17 @@ def count(label: str, number: int, unit: str = "") -> Fact:
 
 
 def year(label: str, number: int) -> Fact:
-    """Return a fact that is a year."""
+    """Return a fact with a year."""
     return Fact(label, str(number), number)
 
 
 def link(label: str, title: str) -> Fact:
-    """Return a fact that is an article."""
+    """Return a fact with a link to an article."""
     return Fact(label, f"[[{title}]]")
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a table in markup."""
+    """Return a table with a header row in markup."""
     return "\n".join([f"! {' | '.join(head)}", *(f"| {' | '.join(row)}" for row in rows)])
 
 
@@ -121,30 +131,30 @@ def bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"* {line}" for line in lines)
 
 
-JOINED = range(1816, 1872)  # the years in which states may have joined the country
-FOUNDED = range(1641, 1816)  # of towns, before any of their landmarks
-AREAS = range(14, 420)  # of towns, in square kilometers
-ELEVATIONS = range(3, 610)  # of towns, in meters
+JOINED = range(1816, 1872)  # years in which states joined the country
+FOUNDED = range(1641, 1816)  # years in which towns were founded, before all landmarks
+AREAS = range(14, 420)  # areas of towns in square kilometers
+ELEVATIONS = range(3, 610)  # elevations of towns in meters
 
 
 def draw_articles(lore: Lore) -> list[Article]:
-    """Return an article for all that a world has, but for the lists of them."""
+    """Draw the articles of a world on places, people, works, companies, events, prizes and teams."""
     seed, land = lore.seed, lore.country
     dice = Dice(f"wikipedia/geography/{seed}")
     joined = dice.some(JOINED, len(land.states))
-    measures = [dice.some(values, len(land.towns)) for values in (FOUNDED, AREAS, ELEVATIONS)]
+    town_columns = [dice.some(values, len(land.towns)) for values in (FOUNDED, AREAS, ELEVATIONS)]
     articles = [
         _country(lore, min(joined)),
         *(_state(lore, state, when) for state, when in zip(land.states, joined, strict=True)),
-        *(_town(lore, town, *row) for town, *row in zip(land.towns, *measures, strict=True)),
+        *(_town(lore, town, *row) for town, *row in zip(land.towns, *town_columns, strict=True)),
     ]
     dice = Dice(f"wikipedia/landmarks/{seed}")
-    for kind, known in pool()["landmarks"].items():
+    for kind, entry in pool()["landmarks"].items():
         landmarks = [landmark for landmark in land.landmarks if landmark.kind == kind]
-        columns = [dice.some(range(*limits), len(landmarks)) for _, *limits, _ in known["measures"]]  # no two are equal
+        columns = [dice.some(range(*limits), len(landmarks)) for _, *limits, _ in entry["measures"]]  # all values differ
         for landmark, *values in zip(landmarks, *columns, strict=True):
-            measured = [count(row[0], value, row[-1]) for row, value in zip(known["measures"], values, strict=True)]
-            articles.append(_landmark(lore, landmark, measured))
+            measures = [count(row[0], value, row[-1]) for row, value in zip(entry["measures"], values, strict=True)]
+            articles.append(_landmark(lore, landmark, measures))
     articles += [_biography(lore, person) for person in lore.people]
     articles += [_creation(lore, work) for work in lore.works]
     articles += [_filmography(lore, person) for person in lore.people if person.calling == "film director"]
@@ -161,7 +171,7 @@ def _dice(lore: Lore, title: str) -> Dice:
 
 
 def _leader(lore: Lore, label: str, place: str) -> list[Fact]:
-    """Return the line with the one who governs a place, if anybody does."""
+    """Return the line with the person who governs a place, if there is one."""
     return [link(label, lore.offices[place].name)] if place in lore.offices else []
 
 
@@ -191,7 +201,9 @@ def _state(lore: Lore, state: State, joined: int) -> Article:
     }  # fmt: skip
     lists = {
         "Towns": [f"[[{name}]]" for name in sorted(town.name for town in towns)],
-        "Places of interest": [f"[[{each.name}]], {each.kind}" for each in land.landmarks if each.state == state.name],
+        "Places of interest": [
+            f"[[{landmark.name}]], {landmark.kind}" for landmark in land.landmarks if landmark.state == state.name
+        ],
     }
     box = (
         link("Capital", state.capital), Fact("Abbreviation", state.abbreviation), *_leader(lore, "Governor", state.name),
@@ -209,7 +221,9 @@ def _town(lore: Lore, town: Town, founded: int, area: int, height: int) -> Artic
         "founded": founded, "elevation": height, "railway": 1846 + founded % 37, "rebuilt": 1903 + area % 91,
     }  # fmt: skip
     lists = {
-        "Places of interest": [f"[[{each.name}]], {each.kind}" for each in land.landmarks if each.town == town.name],
+        "Places of interest": [
+            f"[[{landmark.name}]], {landmark.kind}" for landmark in land.landmarks if landmark.town == town.name
+        ],
         "Events": [f"[[{event.title}]]" for event in lore.events if event.town is town],
         "Notable people": [f"[[{person.name}]], {person.calling}" for person in lore.people if person.birthplace is town],
     }
@@ -227,38 +241,38 @@ def _town(lore: Lore, town: Town, founded: int, area: int, height: int) -> Artic
 _LATEST = 2015
 
 
-def _landmark(lore: Lore, landmark: Landmark, measured: list[Fact]) -> Article:
-    dice, kind, known = _dice(lore, landmark.name), landmark.kind, pool()["landmarks"][landmark.kind]
+def _landmark(lore: Lore, landmark: Landmark, measures: list[Fact]) -> Article:
+    dice, kind, entry = _dice(lore, landmark.name), landmark.kind, pool()["landmarks"][landmark.kind]
     special, lists = _specials(lore, landmark, dice)
     facts = {
         "title": landmark.name, "town": landmark.town, "state": landmark.state, "opened": landmark.opened,
         "soon": landmark.opened + dice.between(3, 24),
         "later": list(range(landmark.opened + 5, _LATEST)),
-        **{fact.label.lower(): f"{fact.number:,}" for fact in measured},
+        **{fact.label.lower(): f"{fact.number:,}" for fact in measures},
         "form": next((fact.text for fact in special if fact.label == "Type"), ""),
     }  # fmt: skip
     for heading, made in (("Films shot here", "film"), ("Albums recorded here", "album")):
         works = [work for work in lore.works if (work.kind, work.place) == (made, landmark.name)]
         lists[heading] = [f"[[{work.title}]] ({work.year})" for work in works]
-    lists["See also"] = [f"[[List of {known['plural'].lower()} in {lore.country.name}]]"]
+    lists["See also"] = [f"[[List of {entry['plural'].lower()} in {lore.country.name}]]"]
     century = f"{(landmark.opened - 1) // 100 + 1}th"
     box = (
         link("Nearest town" if kind == "national park" else "Town", landmark.town), link("State", landmark.state),
-        year(known.get("opened", "Opened"), landmark.opened), *measured, *special,
+        year(entry.get("opened", "Opened"), landmark.opened), *measures, *special,
     )  # fmt: skip
-    categories = (known["plural"], f"Places in {landmark.state}", f"{century}-century establishments")
+    categories = (entry["plural"], f"Places in {landmark.state}", f"{century}-century establishments")
     aliases = (f"{landmark.town} Airport",) if kind == "airport" else ()
     return Article(landmark.name, kind, _text(kind, dice, facts, lists), categories, box, aliases)
 
 
 def _specials(lore: Lore, landmark: Landmark, dice: Dice) -> tuple[list[Fact], dict[str, list[str]]]:
-    """Return the facts and lists that only one kind of landmark has."""
+    """Return the facts, and the lists by section, that only landmarks of one kind have."""
     match landmark.kind:
         case "university":
             alumni = [person for person in lore.people if person.university == landmark.name]
             winners = sum(bool(person.prizes) for person in alumni)
-            told = [Fact("Prize winners", str(winners), winners)] if lore.sizes.counts_winners else []
-            return told, {"Alumni": [f"[[{person.name}]], {person.calling}" for person in alumni]}
+            count_of_winners = [Fact("Prize winners", str(winners), winners)] if lore.sizes.counts_winners else []
+            return count_of_winners, {"Alumni": [f"[[{person.name}]], {person.calling}" for person in alumni]}
         case "stadium":
             teams = [team.name for team in lore.country.teams if team.stadium == landmark.name]
             homes = [(team, *home) for team, homes in lore.homes.items() for home in homes]
@@ -319,7 +333,11 @@ def _biography(lore: Lore, person: Person) -> Article:
 
 
 _FORMS = ("{} Company", "{} Works", "{} Brothers", "{} Industries", "{} Manufacturing")
-_FOUNDED, _EMPLOYEES, _REVENUES = range(1834, 1996), range(140, 21_000, 10), range(12, 980)  # no two companies share one
+_FOUNDED, _EMPLOYEES, _REVENUES = (
+    range(1834, 1996),
+    range(140, 21_000, 10),
+    range(12, 980),
+)  # values of companies, which all differ
 
 
 def _company(lore: Lore, index: int, founded: int, employees: int, revenue: int) -> Article:
@@ -344,7 +362,7 @@ LABELS = {
     "novel": ("Author", "Published", "Pages", "", "Set in"),
     "album": ("Artist", "Released", "Length", "min", "Recorded in"),
 }
-"""The labels of maker, year and length, the unit of the length, and the label of the place, by kind of work."""
+"""By kind of work: the labels of maker, year and length, the unit of the length, and the label of the place."""
 
 
 def _creation(lore: Lore, work: Work) -> Article:

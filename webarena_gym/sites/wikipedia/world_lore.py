@@ -1,4 +1,4 @@
-"""The facts of a world's encyclopedia, people, events and works, and how many there are at each scale."""
+"""The facts of a world's encyclopedia: people, events, prizes and works, and their numbers at each scale."""
 
 import json
 from collections.abc import Mapping
@@ -18,17 +18,19 @@ from webarena_gym.sites.country.texts import read_sizes
 
 
 class Sizes(NamedTuple):
-    """The numbers that the encyclopedia's generator goes by."""
+    """Sizes of the encyclopedia at one scale."""
 
-    editors: int
-    callings: Mapping[str, int]  # what people are, and how many of each there are
+    editors: int  # users
+    callings: Mapping[str, int]  # number of people by occupation
     companies: int
     events: int
-    prize_rounds: int  # how often each kind of prize is there
-    prize_words: int  # the first word of prizes; works have those before it
-    makers: Mapping[str, tuple[str, int, int]]  # who makes a kind of work, and how many at least and at most
-    counts_winners: bool  # whether the article on a university says how many of its alumni have won a prize
-    namesakes: int  # people of one last name, from which on it has a page of its own
+    prize_rounds: int  # number of prizes of each kind
+    prize_words: int  # index of the first invented word for prizes; smaller ones are for works
+    makers: Mapping[
+        str, tuple[str, int, int]
+    ]  # by kind of work: occupation of its makers, their smallest and largest number of works
+    counts_winners: bool  # True if articles on universities contain the number of alumni who have won a prize
+    namesakes: int  # smallest number of people with a last name that has a disambiguation page
 
 
 SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
@@ -42,12 +44,12 @@ def pool() -> Any:
 
 @dataclass
 class Person:
-    """Somebody with an article."""
+    """A person with an article."""
 
     first: str
     last: str
     calling: str
-    field: str  # a science, a genre, a sport; empty for actors and politicians
+    field: str  # a science, genre or sport; "" for actors and politicians
     born: date
     died: date | None
     birthplace: Town
@@ -56,16 +58,16 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The whole name, which is the title of the article."""
+        """The full name, which is the title of the article."""
         return f"{self.first} {self.last}"
 
     def has_age(self, least: int, most: int, year: int) -> bool:
-        """Say whether somebody lived through a year and was of that age."""
+        """Return True if the person was alive to the end of a year and between `least` and `most` years old."""
         return least <= year - self.born.year <= most and (self.died is None or self.died.year > year)
 
 
 class Prize(NamedTuple):
-    """A prize, given once a year at most."""
+    """A prize, with its winners by year; it is given at most once a year."""
 
     name: str
     calling: str
@@ -73,7 +75,7 @@ class Prize(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that happened, or that happens every year since `day`."""
+    """An event on `day`, or a festival that has taken place every year since."""
 
     title: str
     kind: str
@@ -90,7 +92,7 @@ _LENGTHS = {"film": (78, 171), "novel": (140, 690), "album": (31, 74)}
 
 @dataclass
 class Work:
-    """A film, a novel or an album. `place` is where it was shot, where it is set, or where it was recorded."""
+    """A film, novel or album. `place` is the landmark or town where it was shot, is set, or was recorded."""
 
     title: str
     kind: str
@@ -99,12 +101,12 @@ class Work:
     length: int  # minutes or pages
     place: str
     cast: list[Person]
-    awards: list[tuple[str, int]]  # a prize of the maker's, or a festival; and the year
+    awards: list[tuple[str, int]]  # name of the prize or festival, and the year
     source: "Work | None" = None  # the novel that a film is based on
 
 
 class Lore:
-    """The facts of one world."""
+    """The facts of one world's encyclopedia."""
 
     def __init__(self, seed: int, today: date, scale: Scale = "standard") -> None:
         self.seed, self.scale, self.sizes, self.country = seed, scale, SIZES[scale], country(seed, scale)
@@ -117,19 +119,19 @@ class Lore:
         governed = [land.name, *(state.name for state in land.states), *(town.name for town in land.towns)]
         living = [person for person in self.people if person.calling == "politician" and person.died is None]
         self.offices = dict(zip(governed, living, strict=False))
-        """By the title of the article of a country, state or town, as far as there are living politicians."""
+        """Governing politicians by country, state or town; towns may have none."""
         self.homes = {team.name: self._homes(Dice(f"wikipedia/homes/{seed}/{team.name}"), team) for team in land.teams}
-        """By the name of a team its stadiums, and the decades since which, the present last."""
+        """By team: its stadiums and the year of its move to each, the current one last."""
         self.memorials: dict[str, Event] = {}
-        """By the name of a monument: the earlier event that it commemorates, each something else."""
+        """By monument: the earlier event that it commemorates, a different one for each."""
         dice = Dice(f"wikipedia/memorials/{seed}")
-        for monument in (each for each in land.landmarks if each.kind == "monument"):
-            past = [each for each in self.events if each.kind != "festival" and each.day.year < monument.opened]
+        for monument in (mark for mark in land.landmarks if mark.kind == "monument"):
+            past = [event for event in self.events if event.kind != "festival" and event.day.year < monument.opened]
             if free := [event for event in past if event not in self.memorials.values()]:
                 self.memorials[monument.name] = dice.pick(free)
 
     def _events(self, dice: Dice) -> list[Event]:
-        """Return the events of a world, each in a town of its own."""
+        """Draw the events of a world, each in a different town."""
         towns, tolls = dice.some(self.country.towns, self.sizes.events), dice.some(range(12, 900), self.sizes.events)
         events = []
         for (kind, form, first, last), town, toll in zip(cycle(pool()["events"]), towns, tolls, strict=False):
@@ -154,13 +156,17 @@ class Lore:
         return people
 
     def _prizes(self, dice: Dice) -> list[Prize]:
-        """Return the prizes; each is given every few years to somebody of the right calling and age."""
+        """Draw the prizes. Each has winners of one occupation, aged 28 to 72, in several years."""
         prizes = []
         for index, (form, calling, count) in enumerate(pool()["prizes"] * self.sizes.prize_rounds):
             name = form.format(invented_word(self.seed, self.sizes.prize_words + index, "title", self.scale))
             candidates, winners = [person for person in self.people if person.calling == calling], list[tuple[int, Person]]()
             for year in sorted(dice.some(range(1926, 2021), count)):
-                fit = [each for each in candidates if each.has_age(28, 72, year) and name not in dict(each.prizes)]
+                fit = [
+                    candidate
+                    for candidate in candidates
+                    if candidate.has_age(28, 72, year) and name not in dict(candidate.prizes)
+                ]
                 if fit:
                     winners.append((year, dice.pick(fit)))
                     winners[-1][1].prizes.append((name, year))
@@ -168,7 +174,7 @@ class Lore:
         return prizes
 
     def _works(self, dice: Dice) -> list[Work]:
-        """Return the works, novels first. No maker has two of one kind in a year, and no title comes twice."""
+        """Draw the works, novels first. A maker has at most one work of a kind per year, and titles are unique."""
         words = [invented_word(self.seed, index, "title", self.scale) for index in range(self.sizes.prize_words)]
         works: list[Work] = []
         for kind, (calling, least, most) in self.sizes.makers.items():
@@ -180,16 +186,18 @@ class Lore:
                     if len(works) < len(words):
                         works.append(self._work(dice, kind, words[len(works)], maker, year, works))
         festivals = [event for event in self.events if event.title.endswith("Film Festival")]
-        for work in works:  # some films win at one in the year after they came out
-            begun = [each for each in festivals if each.day.year <= work.year]
+        for work in works:  # some films win at a festival in the year after their release
+            begun = [event for event in festivals if event.day.year <= work.year]
             if work.kind == "film" and begun and dice.chance(35):
                 work.awards.append((dice.pick(begun).title, work.year + 1))
         return works
 
     def _work(self, dice: Dice, kind: str, word: str, maker: Person, year: int, before: list[Work]) -> Work:
         title = dice.pick(pool()["titles"][kind]).format(word)
-        lengths = {each: dice.between(*limits) for each, limits in _LENGTHS.items()}
-        standing = [each for each in self.country.landmarks if each.kind in _PLACES[kind] and each.opened < year]
+        lengths = {name: dice.between(*limits) for name, limits in _LENGTHS.items()}
+        standing = [
+            landmark for landmark in self.country.landmarks if landmark.kind in _PLACES[kind] and landmark.opened < year
+        ]
         places: list[Landmark | Town] = [*standing] if standing and dice.chance(65) else [*self.country.towns]
         place, cast = dice.pick(places).name, list[Person]()
         if kind == "film":
@@ -203,9 +211,9 @@ class Lore:
         return work
 
     def _homes(self, dice: Dice, team: Team) -> list[tuple[str, int]]:
-        """Return where a team has played: at one or two stadiums of others that stood by then, at last at its own."""
-        stadiums = [each for each in self.country.landmarks if each.kind == "stadium"]
-        opened = {each.name: -(-max(each.opened, 1930) // 10) * 10 for each in stadiums}
+        """Draw the stadiums of a team with the years of its moves: one or two stadiums of other teams, then its own."""
+        stadiums = [landmark for landmark in self.country.landmarks if landmark.kind == "stadium"]
+        opened = {landmark.name: -(-max(landmark.opened, 1930) // 10) * 10 for landmark in stadiums}
         others = dice.some([name for name in opened if name != team.stadium], 2)
         oldest, older = sorted(others, key=lambda name: opened[name])
         since = opened[older] + 10 * dice.below(2)
