@@ -262,7 +262,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         has_lines = "\n" in text
-        return super()._fill_text(text, width, indent) if has_lines else fill(text, width, initial_indent=indent)
+        return super()._fill_text(text, width, indent) if has_lines else fill(text, width, break_on_hyphens=False)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help or ""

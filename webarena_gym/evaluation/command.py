@@ -57,7 +57,7 @@ def add_commands(commands: Any) -> None:
     evaluate = commands.add_parser(
         "evaluate",
         help="score an agent: your own, a chat model, a program",
-        description="Plays every task, and writes a file of episodes and a file of results. The same command resumes an interrupted "
+        description="Scores an agent: plays each task, prints success rates, and writes a file of episodes and a file of results. The same command resumes an interrupted "
         "run. Exit status: 0 if every episode was judged, 1 if any was not, 2 for invalid input.",
         examples=["--agent expert --limit 20", "--agent my_agent.py:agent --elements label"],
     )
@@ -108,7 +108,7 @@ def add_commands(commands: Any) -> None:
     add("--option", action="append", default=[], metavar="NAME=JSON", help="field of the requests, such as temperature=0.5")
     add(
         "--timeout", type=decimal(above=0), default=300.0, metavar="S",
-        help="time limit of one request, and of a program (default: 300)",
+        help="time limit of one request, and of a program, in seconds (default: 300)",
     )  # fmt: skip
     add(
         "--too-long",
@@ -119,11 +119,11 @@ def add_commands(commands: Any) -> None:
     )
     add(
         "--deadline", type=decimal(above=0), default=900.0, metavar="S",
-        help="time limit of one reply, with all retries (default: 900)",
+        help="time limit of one reply with all retries, in seconds (default: 900)",
     )  # fmt: skip
     add(
         "--connect-timeout", type=decimal(above=0), default=5.0, metavar="S",
-        help="time after which a server without a response counts as unreachable (default: 5)",
+        help="seconds after which a server without a response counts as unreachable (default: 5)",
     )  # fmt: skip
     programs = "--base-url is the address of an episode server, with its token in $WEBARENA_GYM_TOKEN. Without it, the command starts one."
     add = evaluate.add_argument_group("programs", programs).add_argument

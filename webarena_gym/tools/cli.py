@@ -43,10 +43,12 @@ def make_parser() -> Parser:
     """Return the parser of the command and all its subcommands."""
     parser = Parser(
         prog="webarena-gym",
-        description="Web tasks for agents, on sites that are part of the package.",
-        epilog=f"Errors print one line. Set {TRACEBACK}=1 in the environment to see tracebacks. "
-        "The shell completes commands and options after: pip install 'webarena-gym[completion]', and "
-        'eval "$(register-python-argcomplete webarena-gym)"',
+        description="Web tasks for agents, on sites that are bundled with the package. `webarena-gym COMMAND --help` describes a command.",
+        epilog="examples:\n  webarena-gym play shopping.cart_add/1000/0\n  webarena-gym tasks --split test --stats\n"
+        "  webarena-gym evaluate --agent expert --limit 20\n  webarena-gym serve\n\n"
+        f"Errors print one line. Set {TRACEBACK}=1 in the environment to see tracebacks. Tab completion:\n"
+        "  pip install 'webarena-gym[completion]'\n"
+        '  eval "$(register-python-argcomplete webarena-gym)"',
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -54,6 +56,7 @@ def make_parser() -> Parser:
     tasks = commands.add_parser(
         "tasks",
         help="list, count, draw and export tasks",
+        description="Prints the tasks of a split, or with --world-seed and --draw new tasks of templates.",
         examples=["--split test --stats", "--template shopping.product_price --world-seed 5 --draw 3"],
     )
     _choose_tasks(tasks)
@@ -72,7 +75,8 @@ def make_parser() -> Parser:
     audit = commands.add_parser(
         "audit",
         help="check that every task is solvable and that no cheaper attempt is rewarded",
-        description="Replays each reference solution and tries to earn each reward with cheaper attempts.",
+        description="Replays the reference solution of each task, which must earn the reward. Then plays cheaper attempts, which must not: "
+        "no action, wrong answers, solutions of other tasks, additional changes. Exit status 1 if a task has a fault.",
         examples=["--split test", "--template shopping.cart_add --fresh-worlds 3 --jobs 2"],
     )
     _choose_tasks(audit)
@@ -129,7 +133,7 @@ def make_parser() -> Parser:
         "--session", type=writable_path(), metavar="FILE",
         help="non-interactive: each command takes one step and keeps the episode in FILE",
     )  # fmt: skip
-    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="maximum of steps")
+    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="step limit of the episode")
     play.add_argument(
         "--step-budget", type=decimal(above=0), metavar="X",
         help="additional step limit: X times the steps of the reference solution",
@@ -150,13 +154,13 @@ def make_parser() -> Parser:
     serve = commands.add_parser(
         "serve",
         help="browse the sites in your browser, and serve episodes to agents over HTTP",
-        description="Serves the sites of a world, and episodes over HTTP (needs the extra serve).",
+        description="Serves the sites of a world for your own browser, and episodes for agents over HTTP (needs the extra serve).",
         examples=["--port 8000", "--task shopping.cart_add/1000/0"],
     )
     serve.add_argument(
         "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
     )
-    serve.add_argument("--port", type=integer(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
+    serve.add_argument("--port", type=integer(0, 65_535), default=8000, metavar="N", help="the port; 0: any free port")
     add_serve_options(serve)
     add_application(serve)
     add_options(serve, "variation", "scale", scale="standard")
@@ -175,7 +179,7 @@ def make_parser() -> Parser:
     world = commands.add_parser(
         "world",
         help="generate worlds (the contents of the sites) and print them",
-        description="Draws the databases of worlds that are not on disk yet, and prints the number of rows of each table.",
+        description="Generates the databases of worlds that are not in the cache yet, and prints the number of rows of each table.",
         examples=["1000", "1 2 3 --scale large"],
     )
     world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")

@@ -30,7 +30,7 @@ from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.world import cache_folder
 
 _PLAYING = """\
-Do a task yourself in the terminal. Beside the actions of the dialect there are short forms:
+Do a task yourself in the terminal. In addition to the actions of the dialect there are short forms:
   {short}
   down, up           back, forward    enter                tab 1                 exit THE ANSWER
 {named}
