@@ -185,23 +185,23 @@ def test_an_overlay_tells_what_the_whole_comparison_does(site, seed, tmp_path):
             for each in (whole, overlay, other):
                 each.plant(partial(plant, planted), b"cause")
             base = whole.connection.serialize()
-        assert overlay_changes(site, overlay.connection, overlay.touched()) == []
+        assert overlay_changes(site, overlay.connection, overlay.touched_tables()) == []
         for _ in range(30):
             write = a_write(site, whole.connection, rng)
             for each in (whole, overlay):
                 with suppress(sqlite3.IntegrityError):
                     each.connection.execute(*write)
         expected = net_changes(site, base, whole.connection.serialize(), declared_by(site))
-        assert overlay_changes(site, overlay.connection, overlay.touched()) == expected
+        assert overlay_changes(site, overlay.connection, overlay.touched_tables()) == expected
         other.restore(overlay.snapshot())
-        assert overlay_changes(site, other.connection, other.touched()) == expected
+        assert overlay_changes(site, other.connection, other.touched_tables()) == expected
         overlay.restore({})
-        assert overlay_changes(site, overlay.connection, overlay.touched()) == []
+        assert overlay_changes(site, overlay.connection, overlay.touched_tables()) == []
         assert overlay.snapshot() == {}
         for each in (overlay, other):
             each.reset()
             assert each.state == b""
-            assert overlay_changes(site, each.connection, each.touched()) == []
+            assert overlay_changes(site, each.connection, each.touched_tables()) == []
     assert path.read_bytes() == content
 
 

@@ -180,7 +180,7 @@ def test_whatever_was_written_comes_back_from_a_snapshot_and_goes_with_a_reset(f
     for overlay in (one, other):
         overlay.reset()
         assert content(overlay) == first
-        assert (overlay.snapshot(), overlay.state, overlay.touched()) == ({}, b"", {})
+        assert (overlay.snapshot(), overlay.state, overlay.touched_tables()) == ({}, b"", {})
         overlay.close()
 
 

@@ -332,12 +332,12 @@ def test_an_exact_name_is_found_first_and_near_misses_come_behind_what_has_all_w
 
 def test_what_is_written_is_found_at_once_and_what_is_deleted_no_more(world):
     db = world["reddit"].connection
-    assert ranking.ranked(db, "comment_text", "xylophonic", (1,)) == {}
+    assert ranking.rank_texts(db, "comment_text", "xylophonic", (1,)) == {}
     (comment,) = rows(world, "reddit", "SELECT comment_id FROM comment LIMIT 1")[0]
     db.execute("UPDATE comment SET body = 'A xylophonic answer.' WHERE comment_id = ?", (comment,))
-    assert list(ranking.ranked(db, "comment_text", "xylophonic", (1,))) == [comment]
+    assert list(ranking.rank_texts(db, "comment_text", "xylophonic", (1,))) == [comment]
     world.reset()
-    assert ranking.ranked(world["reddit"].connection, "comment_text", "xylophonic", (1,)) == {}
+    assert ranking.rank_texts(world["reddit"].connection, "comment_text", "xylophonic", (1,)) == {}
 
 
 def test_articles_are_found_by_what_they_are_about(world):
@@ -394,7 +394,7 @@ def test_the_code_host_finds_nothing_that_one_may_not_see(world):
         (key,) = rows(world, "gitlab", f"SELECT {table}_id FROM {table} LIMIT 1")[0]
         for text, found in (("quixotical", [key]), ("plain", [])):
             db.execute(f"UPDATE {table} SET {column} = ? WHERE {table}_id = ?", (text, key))
-            assert list(ranking.ranked(db, f"{table}_text", "quixotical", (1,))) == found
+            assert list(ranking.rank_texts(db, f"{table}_text", "quixotical", (1,))) == found
 
 
 def test_the_map_finds_what_a_misspelled_name_was_meant_to_be(world):
@@ -425,7 +425,7 @@ def test_no_phrase_breaks_a_search(world, phrase):
         "gitlab": ("issue_text", (4, 1)),
     }
     for site, (index, weights) in indexes.items():
-        found = ranking.ranked(world[site].connection, index, phrase, weights)
+        found = ranking.rank_texts(world[site].connection, index, phrase, weights)
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
 

@@ -162,7 +162,7 @@ class Databases(Mapping[str, Database]):
             return ()
         if state is None or (name, begun, state) not in known:
             if isinstance(database, Overlay):
-                site_changes = overlay_changes(name, database.connection, database.touched())
+                site_changes = overlay_changes(name, database.connection, database.touched_tables())
             else:
                 site_changes = net_changes(name, self._base(name), database.connection.serialize(), declared_by(name))
             if state is None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.gitlab.world_projects import licenses, rank
-from webarena_gym.sites.kit.database import first, insert, one, update, value
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update, value
 
 VISIBILITIES = ("private", "internal", "public")
 
@@ -140,7 +140,7 @@ def files(db: sqlite3.Connection, branch_id: int) -> list[sqlite3.Row]:
 
 def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
     """Return a file of a branch with its last commit. Raises NotFound."""
-    return one(db, f"{_FILES} AND path = ?", (branch_id, path))
+    return row_or_404(db, f"{_FILES} AND path = ?", (branch_id, path))
 
 
 def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[dict[str, Any]]:
@@ -196,7 +196,7 @@ def create_branch(db: sqlite3.Connection, project_id: int, name: str, source: sq
         values = (branch_id, source["branch_id"])
         db.execute("INSERT INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?", values)
         db.execute("INSERT INTO file SELECT ?, path, content, commit_id FROM file WHERE branch_id = ?", values)
-    return one(db, "SELECT * FROM branch WHERE branch_id = ?", (branch_id,))
+    return row_or_404(db, "SELECT * FROM branch WHERE branch_id = ?", (branch_id,))
 
 
 def commit(

@@ -1,8 +1,8 @@
-"""The database of a site in one episode, which returns to its world's content in no time.
+"""The database of a site in one episode, with fast resets to the content of its world.
 
-That of a standard world is a copy in memory. That of a large world is an overlay: the world's own file, and above it the pages
-that the episode has written. All that an episode writes stays in one transaction that is never committed. So a reset takes back
-those pages alone, and what SQLite has read and prepared stays good.
+In a standard world it is a copy in memory, in a large world an overlay: the world's file, and the pages that the episode has changed.
+An episode writes in one transaction that is never committed. A reset rolls back only the changed pages, and SQLite keeps its cache and
+its prepared statements.
 """
 
 import hashlib
@@ -23,11 +23,10 @@ _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
 
 
 class Database:
-    """An in-memory SQLite database that starts as a copy of `base` and can return to it, or to a snapshot.
+    """An in-memory SQLite database that starts as a copy of `base`, and can be reset to it or restored from a snapshot.
 
-    A snapshot is the pages that differ from the base, so that it stays small, and fits any database with the same base.
-    `connection` may be a new one after `reset` and `restore`; a query of before that is still being read from then ends with
-    an error of sqlite3's.
+    A snapshot contains the pages that differ from the base. It can be restored in any database with the same base. `reset` and
+    `restore` may replace `connection`; reading from a cursor of the old one then raises an error of sqlite3.
     """
 
     def __init__(self, base: bytes) -> None:
@@ -43,27 +42,27 @@ class Database:
 
     @property
     def state(self) -> bytes | None:
-        """A name of the content: databases of one base with equal names have equal contents.
+        """A digest of the content: databases with the same base and equal digests have equal contents.
 
         None after writes without a call of `follows`, until the next `reset` or `restore`.
         """
         return self._state if self.connection.total_changes == self._changes else None
 
     def follows(self, before: bytes | None, cause: bytes) -> None:
-        """Rename the content, which a `cause`, such as a request, has made from the state named `before`."""
+        """Set the digest of a content that `cause`, such as a request, has produced from the content with the digest `before`."""
         self._state = None if before is None else hashlib.sha256(before + cause).digest()
         self._changes = self.connection.total_changes
 
     def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
-        """Call `write`, which adds rows, and rename the content."""
+        """Call `write`, which adds rows to a schema of a connection, and set the digest of the content."""
         write(self.connection, "main")
         self.follows(b"", cause)
 
     def reset(self) -> None:
-        """Return to the base, byte for byte."""
+        """Reset the content to the bytes of the base."""
         try:
             self.connection.execute("ROLLBACK TO episode")
-        except sqlite3.Error:  # somebody has committed, or it came from a snapshot, perhaps a broken one: there is no way back
+        except sqlite3.Error:  # committed, or loaded from a snapshot: the transaction is gone
             self._load(self._base)
         else:
             self.connection.execute("ROLLBACK")
@@ -74,7 +73,7 @@ class Database:
         before.close()
 
     def snapshot(self) -> Snapshot:
-        """Return the pages that differ from the base, by offset; offset -1 holds the length of the whole."""
+        """Return the pages that differ from the base, by offset in bytes; -1 contains the size of the database in bytes."""
         now, base = self.connection.serialize(), self._base
         changed = {
             start: now[start : start + _PAGE]
@@ -84,10 +83,10 @@ class Database:
         return changed | {-1: len(now).to_bytes(8, "big")}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken. Raises SnapshotError for one that is of no database."""
+        """Restore a snapshot. Raises SnapshotError if it does not contain a database."""
         size = int.from_bytes(snapshot.get(-1, b""), "big")
-        if size > len(self._base) + _PAGE * len(snapshot):  # what is beyond the base differs from it, and is in the snapshot
-            raise SnapshotError(f"a snapshot of {len(snapshot) - 1} pages cannot be of a database of {size} bytes")
+        if size > len(self._base) + _PAGE * len(snapshot):  # pages beyond the base are in the snapshot
+            raise SnapshotError(f"a snapshot with {len(snapshot) - 1} pages cannot contain a database of {size} bytes")
         content = bytearray(self._base[:size].ljust(size, b"\0"))
         for start, page in snapshot.items():
             if start >= 0:
@@ -95,7 +94,7 @@ class Database:
         try:
             self._load(bytes(content))
         except sqlite3.Error as error:
-            raise SnapshotError(f"the snapshot holds no database: {error}") from error
+            raise SnapshotError(f"the snapshot does not contain a valid database: {error}") from error
         digest = hashlib.sha256()
         for start in sorted(snapshot):
             digest.update(b"%d:" % start + snapshot[start])
@@ -110,13 +109,13 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 
 
 def first(db: sqlite3.Connection, query: str, parameters: Parameters = ()) -> sqlite3.Row | None:
-    """Return the first row of a query, None when there is none."""
+    """Return the first row of a query, or None if there is none."""
     row: sqlite3.Row | None = db.execute(query, parameters).fetchone()
     return row
 
 
-def one(db: sqlite3.Connection, query: str, parameters: Parameters = (), *, missing: str | None = None) -> sqlite3.Row:
-    """Return the first row of a query. Raises werkzeug's NotFound with the text `missing` if there is none."""
+def row_or_404(db: sqlite3.Connection, query: str, parameters: Parameters = (), *, missing: str | None = None) -> sqlite3.Row:
+    """Return the first row of a query. Raises werkzeug's NotFound, with the description `missing`, if there is none."""
     row = first(db, query, parameters)
     if row is None:
         raise NotFound(missing)
@@ -124,7 +123,7 @@ def one(db: sqlite3.Connection, query: str, parameters: Parameters = (), *, miss
 
 
 def value(db: sqlite3.Connection, query: str, parameters: Parameters = ()) -> Any:
-    """Return the first column of the first row of a query, which has one."""
+    """Return the first column of the first row of a query, which must have a row."""
     return db.execute(query, parameters).fetchone()[0]
 
 
@@ -137,15 +136,15 @@ def insert(db: sqlite3.Connection, table: str, **values: Any) -> int:
 
 
 def update(db: sqlite3.Connection, table: str, key: str, row_id: int | str, **values: Any) -> None:
-    """Set columns of the row whose `key` is `row_id`."""
+    """Set columns of the row whose column `key` is `row_id`."""
     changes = ", ".join(f"{name} = ?" for name in values)
     db.execute(f"UPDATE {table} SET {changes} WHERE {key} = ?", (*values.values(), row_id))
 
 
 def _copy(content: bytes) -> sqlite3.Connection:
-    """Return a database in memory with that content, byte for byte.
+    """Return an in-memory database with the bytes of `content`.
 
-    SQLite's own copy is taken, since a database that is deserialized keeps its pages twice, and serializes only what is committed.
+    It is made by SQLite's backup, because a deserialized database stores its pages twice and serializes only committed changes.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
@@ -153,22 +152,22 @@ def _copy(content: bytes) -> sqlite3.Connection:
         source.deserialize(content)
         (version,) = source.execute("PRAGMA schema_version").fetchone()
         source.backup(connection)
-    connection.execute(f"PRAGMA schema_version = {version}")  # the copy has counted it on
+    connection.execute(f"PRAGMA schema_version = {version}")  # the backup has increased it
     return connection
 
 
 def shows_aggregates(db: sqlite3.Connection) -> bool:
-    """Return True if a site shows them."""
+    """Return True if a site shows sums and counts, which large worlds do not."""
     return db.execute("SELECT 1 FROM world WHERE key = ? AND value = ?", NO_AGGREGATES).fetchone() is None
 
 
 _ROWS = -2
-"""The key of a snapshot for its rows, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
+"""Key of the rows, as JSON, in a snapshot of an overlay. The keys of other snapshots are -1 and offsets from 0."""
 _OPTIONS = "mode=rw&nolock=1"
 _SETTINGS = ("cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
-_SETTINGS_OF_EACH = ("journal_mode = MEMORY", "cache_size = -1000")  # KiB of pages that were read; the system has them all
-_ROLLBACK = "ROLLBACK TRANSACTION -- to the file"  # nobody else writes it so, and finds it prepared
-_PLANTED = "planted"  # the savepoint at which an episode with planted rows begins
+_SETTINGS_OF_EACH = ("journal_mode = MEMORY", "cache_size = -1000")  # 1,000 KiB of pages; the system caches the file
+_ROLLBACK = "ROLLBACK TRANSACTION -- to the file"  # the comment makes it a prepared statement of its own, which `_Guard` allows
+_PLANTED = "planted"  # savepoint after the planted rows of an episode
 
 
 class _Table(NamedTuple):
@@ -192,19 +191,18 @@ class _Table(NamedTuple):
 
 
 _LAST_NUMBERS = _Table("sqlite_sequence", ("name", "seq"), ("name",))
-"""SQLite's own table of the last number that each table has given, on which nobody may have triggers."""
+"""SQLite's table of the last id of each table, which cannot have triggers."""
 
 
 class Overlay(Database):
-    """A database that begins as the file `base` holds it, and can return to it or to a snapshot; the file is never written to.
+    """A database over the file `base`, which can be reset to it or restored from a snapshot. The file is never changed.
 
-    The file is shared by all episodes, on disk and in the system's cache. SQLite keeps the pages that a transaction has written
-    in memory until it is committed, and here none ever is: the transaction is the overlay, and a reset is a rollback, so to
-    commit or roll back is refused. Triggers note the keys of the rows that an episode touches, so a snapshot holds these rows,
-    and to compare with the beginning means to compare them.
+    All episodes share the file, on disk and in the system's cache. SQLite keeps the pages that a transaction has changed in memory
+    until it is committed. Here it never is: the transaction is the overlay, a reset is a rollback, and statements that commit or roll
+    back are rejected. Triggers record the keys of changed rows, so snapshots and comparisons read only these rows.
 
-    The file is opened twice: the schema `main` is the episode's, the schema `base` is its beginning. What a task plants is
-    written to both, in the same transaction, so that the beginning can be read and joined like the file itself.
+    The file is opened twice: the schema `main` is the current content, `base` the initial one. Planted rows of a task are written to
+    both, in the same transaction, so queries can join the two.
     """
 
     def __init__(self, base: Path) -> None:
@@ -224,7 +222,7 @@ class Overlay(Database):
         self._begin_transaction()
 
     def _watch(self) -> None:
-        """Have the key of every row noted that is added, changed or removed, in a table that a rollback empties as well."""
+        """Create triggers that record the key of every inserted, updated or deleted row in a table, which a rollback empties too."""
         self.connection.execute("CREATE TEMP TABLE touched (name TEXT NOT NULL, key TEXT NOT NULL)")
         for table in self._tables.values():
             for event, sides in (("INSERT", ("new",)), ("UPDATE", ("old", "new")), ("DELETE", ("old",))):
@@ -238,16 +236,16 @@ class Overlay(Database):
     def _begin_transaction(self) -> None:
         self.connection.execute("BEGIN")
         self._state = b""
-        self._planted: bytes | None = None  # the name of the beginning, where it has planted rows
+        self._planted: bytes | None = None  # digest of the initial content, if it has planted rows
         self._changes = self.connection.total_changes
 
-    def touched(self) -> dict[str, str]:
-        """Return the tables that the episode has written to, each with the SQL condition under which it has touched a row `{0}`."""
+    def touched_tables(self) -> dict[str, str]:
+        """Return the changed tables, each with an SQL condition that is true for changed rows of the table or alias `{0}`."""
         names = [name for (name,) in self.connection.execute("SELECT DISTINCT name FROM temp.touched ORDER BY name")]
         return {name: self._tables[name].is_touched for name in names}
 
     def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
-        """Have what `write` writes into a schema belong to the beginning; the database must be as good as new."""
+        """Call `write` for both schemas, so its rows belong to the initial content. The database must be unchanged."""
         for schema in ("main", "base"):
             write(self.connection, schema)
         self.connection.execute("DELETE FROM temp.touched")
@@ -256,7 +254,7 @@ class Overlay(Database):
         self._planted = self._state
 
     def reset(self) -> None:
-        """Return to the file's content, without planted rows."""
+        """Reset the content to that of the file, without planted rows."""
         self._guard.is_open = True
         try:
             if self.connection.in_transaction:  # SQLite itself may have rolled it back
@@ -266,7 +264,7 @@ class Overlay(Database):
             self._guard.is_open = False
 
     def snapshot(self) -> Snapshot:
-        """Return the rows that differ from those of the beginning, as they are now."""
+        """Return the rows that differ from the initial content, as JSON."""
         touched = ((name, key, self._row("main", name, key)) for name, key in self._keys())
         rows = [[name, key, row] for name, key, row in touched if row != self._row("base", name, key)]
         if _LAST_NUMBERS.name in self._tables:
@@ -275,19 +273,19 @@ class Overlay(Database):
         return {_ROWS: json.dumps(rows, separators=(",", ":")).encode()} if rows else {}
 
     def _keys(self) -> Iterator[tuple[str, list[Any]]]:
-        """Yield the tables and the keys of the rows that the episode has touched, in order."""
+        """Yield the table and key of each row that the episode has changed, in order."""
         touched = self.connection.execute("SELECT DISTINCT name, key FROM temp.touched ORDER BY name, key").fetchall()
         return ((name, json.loads(key)) for name, key in touched)
 
     def _row(self, schema: str, name: str, key: list[Any]) -> list[Any] | None:
-        """Return a row as JSON has it, None where there is none."""
+        """Return a row in the form of a snapshot, or None if there is none."""
         table = self._tables[name]
         query = f"SELECT {', '.join(table.columns)} FROM {schema}.{name} WHERE {table.condition}"
         row = self.connection.execute(query, key).fetchone()
         return None if row is None else [{"hex": value.hex()} if isinstance(value, bytes) else value for value in row]
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken, of an episode with the same planted rows. Raises SnapshotError."""
+        """Restore a snapshot of an episode with the same planted rows. Raises SnapshotError if it does not fit the database."""
         self._return()
         if not snapshot:
             return
@@ -301,11 +299,11 @@ class Overlay(Database):
             self._settle({(name, json.dumps(key)): row for name, key, row in rows})
         except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
             self._return()
-            raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
+            raise SnapshotError(f"the snapshot does not contain rows of this database: {error!r}") from error
         self._state, self._changes = hashlib.sha256((self._planted or b"") + content).digest(), self.connection.total_changes
 
     def _return(self) -> None:
-        """Return to the beginning, with what is planted there."""
+        """Reset to the initial content, with planted rows."""
         if self._planted is None:
             self.reset()
         else:
@@ -313,7 +311,7 @@ class Overlay(Database):
             self._state, self._changes = self._planted, self.connection.total_changes
 
     def _put(self, name: str, key: list[Any], row: list[Any] | None) -> None:
-        """Write a row under a key in place of what is there; None removes it."""
+        """Replace the row with a key; None deletes it."""
         table = self._tables[name]
         self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
         if row is not None:
@@ -321,7 +319,7 @@ class Overlay(Database):
             self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpack, row)])
 
     def _settle(self, rows: Mapping[tuple[str, str], list[Any] | None]) -> None:
-        """Undo what the site's own triggers have done to rows meanwhile, such as counting votes."""
+        """Undo changes by triggers of the site, such as counts of votes, during a restore."""
         for name, key in list(self._keys()):
             row = rows.get((name, json.dumps(key)), self._row("base", name, key))
             if row is not None and self._row("main", name, key) not in (None, row):
@@ -331,18 +329,18 @@ class Overlay(Database):
 
 
 class _Guard:
-    """Refuses to end the transaction, since what is written outside of one goes to the file; a reset opens it for a moment."""
+    """An authorizer that rejects the end of the transaction, because later writes would change the file. A reset sets `is_open`."""
 
     is_open = False
 
     def __call__(self, action: int, what: str | None, *_: object) -> int:
-        """Authorise or deny an operation of a statement, when SQLite prepares it."""
+        """Allow or deny an operation of a statement; SQLite calls this when it prepares the statement."""
         is_refused = action == sqlite3.SQLITE_TRANSACTION and (what == "COMMIT" or (what == "ROLLBACK" and not self.is_open))
         return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
 
 
 def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
-    """Yield the tables of the file; those that only serve a search index follow from the others."""
+    """Yield the tables of the file, without the internal tables of search indices."""
     query = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
     for name, has_no_rowid in connection.execute(query).fetchall():
         info = connection.execute("SELECT name, pk, type FROM pragma_table_info(?) ORDER BY cid", (name,)).fetchall()

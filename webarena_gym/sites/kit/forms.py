@@ -1,4 +1,4 @@
-"""Reading forms, pages of one form, and long lists cut into pages. Nothing here trusts its input; everything wrong becomes a message."""
+"""Form fields with validation, pages with one form, and pagination. Invalid input results in messages, never in exceptions."""
 
 import re
 import sqlite3
@@ -12,9 +12,7 @@ from urllib.parse import urlencode
 from webarena_gym.sites.kit.requests import Request
 
 SHORTEST_PASSWORD = 8  # characters
-_DROPPED = dict.fromkeys(
-    [*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000)]
-)  # control characters, halves of pairs
+_DROPPED = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000)])  # control characters, surrogates
 _EMAIL = re.compile(r"[^\s@<>\"',;]+@[^\s@<>\"',;]+\.[^\s@<>\"',;.]+")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _DAY = re.compile(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})")
@@ -23,10 +21,10 @@ _SLASHED_DAY = re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One text field of a form; the whole text must match `pattern`, which `hint` describes in words.
+    """A text field of a form. The whole text must match `pattern`; `hint` is the message if it does not.
 
-    `type` and `autocomplete` are the attributes of its element; the type "area" makes it a text area. A site that complains in
-    other words has a subclass.
+    `type` and `autocomplete` are the attributes of its element; the type "area" makes it a text area. Sites with other messages use a
+    subclass.
     """
 
     label: str
@@ -46,13 +44,13 @@ class Field:
 
     @property
     def attributes(self) -> dict[str, object]:
-        """Attributes of a template's `field` besides name, label and value."""
+        """Arguments of the template macro `field` besides name, label and value, without defaults."""
         values = {"type": self.type, "required": self.required, "autocomplete": self.autocomplete}
         usual = {"type": "text", "required": True, "autocomplete": ""}
         return {name: value for name, value in values.items() if value != usual[name]}
 
     def complaint(self, value: str) -> str:
-        """Return what is wrong with the value, or nothing."""
+        """Return the error message for a value, "" if it is valid."""
         if not value:
             return self.missing.format(label=self.label) if self.required else ""
         if len(value) > self.limit:
@@ -67,11 +65,11 @@ EMAIL = Field(
 )
 
 PASSWORD = Field("Password", type="password", autocomplete="current-password")
-"""The password of somebody who signs in."""
+"""The password field of login forms."""
 
 
 def clean(value: str | None) -> str:
-    r"""Return the text without surrounding blanks and control characters, lines ended by one newline.
+    r"""Return the text without surrounding whitespace and control characters, with "\n" as line separator.
 
     >>> clean(" a\r\nb\x00 ")
     'a\nb'
@@ -80,7 +78,7 @@ def clean(value: str | None) -> str:
 
 
 def tidy(value: str) -> str:
-    r"""Return the text without control characters, lines ended by one newline; blanks around it stay, as in a file.
+    r"""Return the text without control characters, with "\n" as line separator. Surrounding whitespace stays, as in a file.
 
     >>> tidy("  a\r\n")
     '  a\n'
@@ -89,7 +87,7 @@ def tidy(value: str) -> str:
 
 
 def line(value: str | None, longest: int = 255) -> str:
-    r"""Return the text of a field of one line, cut when it is too long.
+    r"""Return the text of a single-line field, cut to `longest` characters.
 
     >>> line(" two \n words "), line("three words", longest=5)
     ('two words', 'three')
@@ -98,30 +96,30 @@ def line(value: str | None, longest: int = 255) -> str:
 
 
 def read(request: Request, fields: Mapping[str, Field]) -> dict[str, str]:
-    """Return the posted text of each field, cleaned."""
+    """Return the posted text of each field, processed by `clean`."""
     return {name: clean(request.form.get(name)) for name in fields}
 
 
 def complaints(values: Mapping[str, str], fields: Mapping[str, Field]) -> list[str]:
-    """Return what is wrong with the values, in the order of the fields."""
+    """Return the error messages for invalid values, in the order of the fields."""
     return [complaint for name, field in fields.items() if (complaint := field.complaint(values[name]))]
 
 
-def checked(request: Request, fields: Mapping[str, Field]) -> tuple[dict[str, str], list[str]]:
-    """Return the posted text of each field, cleaned, and what is wrong with them."""
+def read_and_check(request: Request, fields: Mapping[str, Field]) -> tuple[dict[str, str], list[str]]:
+    """Return the posted text of each field, processed by `clean`, and the error messages."""
     values = read(request, fields)
     return values, complaints(values, fields)
 
 
-def taken(
+def form_values(
     request: Request, fields: Mapping[str, Field], start: Mapping[str, str] | sqlite3.Row
 ) -> tuple[dict[str, str], list[str] | None]:
-    """Return the posted text of each field, cleaned, and what is wrong with them; before that, what the form starts with, and None."""
-    return checked(request, fields) if request.method == "POST" else ({name: start[name] for name in fields}, None)
+    """Return the values of a form and the error messages: `read_and_check` for a POST request, else the initial values and None."""
+    return read_and_check(request, fields) if request.method == "POST" else ({name: start[name] for name in fields}, None)
 
 
 def password_complaints(values: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with a new `password` and its `password_confirmation`."""
+    """Return the error messages for a new `password` and its `password_confirmation`."""
     if len(values["password"]) < SHORTEST_PASSWORD:
         return [f"A password needs {SHORTEST_PASSWORD} characters or more."]
     return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
@@ -137,7 +135,7 @@ def is_email(value: str) -> bool:
 
 
 def whole_number(value: str | None, low: int, high: int) -> int | None:
-    """Return the number from `low` to `high` that was typed, or None.
+    """Return the number from `low` to `high` that a text consists of, or None.
 
     >>> whole_number(" 12 ", 1, 99), whole_number("-1", 1, 99), whole_number("1e9", 1, 99)
     (12, None, None)
@@ -148,7 +146,7 @@ def whole_number(value: str | None, low: int, high: int) -> int | None:
 
 
 def day(value: str | None) -> str | None:
-    """Return the date that was typed as YYYY-MM-DD, written so or as month/day/year; None for anything else.
+    """Return a date as YYYY-MM-DD from a text in this form or as month/day/year; None for other texts and dates that do not exist.
 
     >>> day("2023-02-05"), day("2/5/2023"), day("2023-02-30"), day("")
     ('2023-02-05', '2023-02-05', None, None)
@@ -162,7 +160,7 @@ def day(value: str | None) -> str | None:
 
 
 class Aside(NamedTuple):
-    """A question below a form, and the link that answers it."""
+    """A question below a form, with a link, such as "No account?"."""
 
     question: str
     address: str
@@ -171,7 +169,7 @@ class Aside(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormPage:
-    """A page of text fields and one button, which posts them to `action`. A page of more has a template of its own."""
+    """A page with text fields and one button, which posts them to `action`."""
 
     title: str
     action: str
@@ -179,8 +177,8 @@ class FormPage:
     button: str
     aside: Aside | None = None
 
-    def show(self, request: Request, values: Mapping[str, str] = MappingProxyType({}), errors: Sequence[str] = ()) -> str:
-        """Return the page with what was typed, but for passwords, and what is wrong with it."""
+    def render(self, request: Request, values: Mapping[str, str] = MappingProxyType({}), errors: Sequence[str] = ()) -> str:
+        """Return the HTML of the page, with values of its fields, except passwords, and error messages."""
         typed = {name: "" if field.type == "password" else values.get(name, "") for name, field in self.fields.items()}
         return request.render("form.html", title=self.title, form=self, values=typed, errors=errors)
 
@@ -189,9 +187,14 @@ T = TypeVar("T")
 
 
 class Pager:
-    """The page with a `number`, from the URL, of a list of `total` rows: `limit` rows from row `first` on.
+    """One page of a list of `total` rows: up to `limit` rows from index `first`.
 
-    `url` gives the address of another page.
+    Args:
+        number: Number of the page from the URL; other texts are page 1, larger numbers the last page.
+        total: Number of rows of the list.
+        limit: Largest number of rows of a page.
+        url: Returns the URL of a page by its number.
+
     """
 
     def __init__(self, number: str | None, total: int, limit: int, url: Callable[[int], str]) -> None:
@@ -204,9 +207,9 @@ class Pager:
 
     @classmethod
     def of(cls, request: Request, total: int, usual: int, argument: str = "p") -> "Pager":
-        """Return the pager of a list whose page is an argument of the URL; `usual` is its limit in the plain layout.
+        """Return the pager of a list whose page number is an argument of the URL; `usual` is its limit in the plain layout.
 
-        The other pages keep all other arguments. The first page has one address only, without the argument.
+        URLs of other pages keep all other arguments. The URL of the first page does not contain the argument.
         """
         others = [(key, value) for key, value in request.args.items(multi=True) if key != argument]
 
@@ -219,17 +222,17 @@ class Pager:
         return pager
 
     def select(self, db: sqlite3.Connection, query: str, values: Mapping[str, object]) -> list[sqlite3.Row]:
-        """Return those rows of a query that are on this page."""
+        """Return the rows of a query that are on this page."""
         limits = {"limit": self.limit, "first": self.first}
         return db.execute(f"{query} LIMIT :limit OFFSET :first", {**values, **limits}).fetchall()
 
     def cut(self, rows: Sequence[T]) -> list[T]:
-        """Return those of all rows that are on this page."""
+        """Return the rows of a list that are on this page."""
         return list(rows[self.first : self.first + self.limit])
 
     @property
     def amount(self) -> str:
-        """Range of the items that are shown, in words."""
+        """Text with the range of the items on this page."""
         if self.pages == 1:
             return f"{self.total} Item" if self.total == 1 else f"{self.total} Items"
         return f"Items {self.first + 1}-{min(self.first + self.limit, self.total)} of {self.total}"

@@ -1,8 +1,8 @@
-"""Search by relevance, where the database of a site has an index of its texts: large worlds do.
+"""Ranked full-text search in large worlds, whose databases have an index of their texts.
 
-An index is a table of SQLite's FTS5 with the rowids of what it indexes. A word finds its inflections (by Porter's stemmer), its
-synonyms, and where nothing has it, the words that are spelled nearly so. Texts need not have all words: what has more of them
-comes first, and among those what is more relevant (BM25). So there are near misses at the end, as searches have them.
+An index is an FTS5 table of SQLite with the rowids of the indexed texts. A word also matches its inflections (Porter's stemmer) and
+synonyms, and if no text contains it, words with similar spelling. A text matches if it contains at least half of the words. Results are
+ordered by the fraction of the words and by relevance (BM25), so approximate matches come last.
 """
 
 import json
@@ -24,16 +24,16 @@ _STOP_WORDS = frozenset(
         "they", "this", "to", "was", "we", "were", "what", "when", "where", "which", "who", "will", "with", "you", "your",
     ]
 )  # fmt: skip
-_DIGITS = 6  # of a relevance that count, so that the last bits of a logarithm decide nothing
+_DIGITS = 6  # decimals of a relevance; rounding errors of logarithms, which differ between machines, do not affect the order
 
 
-def ranked(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[float]) -> dict[int, float]:
-    """Return the relevance of each text that fits a phrase, by rowid, the most relevant first.
+def rank_texts(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[float]) -> dict[int, float]:
+    """Return the relevance of each text that matches a phrase, by rowid, most relevant first.
 
-    `weights` are of the columns of the index. A text fits if it has at least half of the words.
+    `weights` are the weights of the columns of the index.
     """
     words = list(dict.fromkeys(WORD.findall(phrase.lower())))[:_MOST_WORDS]
-    words = [word for word in words if word not in _STOP_WORDS] or words  # stop words count only among themselves
+    words = [word for word in words if word not in _STOP_WORDS] or words  # stop words are ignored unless there are no others
     groups = [" OR ".join(f'"{other}"' for other in dict.fromkeys(_meanings(db, word))) for word in words]  # queries of FTS5
     scores: dict[int, list[float]] = defaultdict(list)
     columns = ", ".join(map(str, weights))
@@ -78,7 +78,7 @@ def _spellings(db: sqlite3.Connection, word: str) -> list[str]:
 
 
 def distance(one: str, other: str) -> int:
-    """Return how many letters must be added, left out, changed or swapped with the next to make one word of another.
+    """Return the edit distance of two words: insertions, deletions, substitutions and transpositions of adjacent letters.
 
     >>> distance("hedphones", "headphones"), distance("camra", "camera"), distance("bottel", "bottle")
     (1, 1, 1)
@@ -98,7 +98,7 @@ def distance(one: str, other: str) -> int:
 
 @cache
 def synonyms() -> dict[str, tuple[str, ...]]:
-    """Return the other words for a word."""
+    """Return the synonyms of each word."""
     circles: list[list[str]] = json.loads(Path(__file__).with_name("synonyms.json").read_text(encoding="utf-8"))
     groups: dict[str, tuple[str, ...]] = {}
     for circle in circles:

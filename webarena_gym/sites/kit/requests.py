@@ -1,7 +1,7 @@
-"""Arguments and results of views: a request that knows its episode, and responses.
+"""Arguments and results of views: a request with its episode's database and session, and responses.
 
-Nothing here reads the wall clock or the system's random numbers: the time is the world's (`Request.now`), tokens are digests of
-what is in the database.
+Nothing here uses the wall clock or system randomness: the time is that of the world (`Request.now`), and tokens are digests of the
+database's content.
 """
 
 import hashlib
@@ -29,25 +29,25 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
 class Parameters(ImmutableMultiDict[str, Any]):
-    """Parameters of a form or an address, without the control characters that no page of HTML may hold."""
+    """Parameters of a form or URL, without control characters that HTML does not allow."""
 
     def __init__(self, sent: Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__([(name, _CONTROL.sub("", value) if isinstance(value, str) else value) for name, value in sent])
 
 
 Values = Mapping[str, object]
-"""Parameters of an address: a value, a sequence of values, or nothing for "" and None."""
+"""Parameters of a URL: a value or a sequence of values; "" and None are left out."""
 
 
 class Request(BaseRequest):
-    """A request, with the episode's database, layout, clock and session at hand."""
+    """A request, with the episode's database, layout, clock and session."""
 
     max_content_length = 2_000_000
     parameter_storage_class = Parameters
     body = b""
-    """Parameters of the body, unless it was too long."""
+    """Body of the request, empty if it was too long."""
     path_of: Callable[[Mapping[str, str]], str] | None = None
-    """Builds the path as its rule spells it, with some of its values in another spelling; None for a request that was refused."""
+    """Returns the path in the spelling of its rule, with some values in another spelling; None for a rejected request."""
 
     def __init__(self, environ: dict[str, Any], database: Database, layout: Layout, templates: jinja2.Environment) -> None:
         super().__init__(environ)
@@ -77,12 +77,12 @@ class Request(BaseRequest):
 
     @property
     def canonical(self) -> str:
-        """The address of what this page shows, the same however it was asked for; "" where it is no page of its own."""
+        """The URL of the page's content, independent of the spelling of the request; "" if the response is not a page."""
         return self._address(self._content)
 
     @property
-    def arranged(self) -> str:
-        """The canonical address with the arrangement; "" where that is."""
+    def arranged_url(self) -> str:
+        """The canonical URL with the arrangement; "" if the response is not a page."""
         return self._address(self._content | self._arrangement)
 
     def _address(self, values: Values) -> str:
@@ -106,7 +106,7 @@ class Request(BaseRequest):
 
     @property
     def stamp(self) -> str:
-        """The world's time as databases hold it."""
+        """The world's time in the format of the databases."""
         return f"{self.now:%Y-%m-%d %H:%M:%S}"
 
     def sibling(self, label: str) -> str:
@@ -115,25 +115,25 @@ class Request(BaseRequest):
 
     @cached_property
     def _stored_session(self) -> tuple[str, str]:
-        """The id of the caller's session, which is made on first use, and what is kept of it."""
+        """The id of the user's session, which is created on first use, and its data as JSON."""
         session_id = self.cookies.get(COOKIE, "")
         row = self.db.execute("SELECT session_id, data FROM session WHERE session_id = ?", (session_id,)).fetchone()
         return tuple(row) if row else (sign_in(self.db), "{}")
 
     @property
     def session_id(self) -> str:
-        """The id of the caller's session."""
+        """The id of the user's session."""
         return self._stored_session[0]
 
     @cached_property
     def session(self) -> dict[str, Any]:
-        """The caller's session: a JSON object that is saved when it changed."""
+        """The data of the user's session, a JSON object. Changes are saved at the end of the request."""
         data: dict[str, Any] = json.loads(self._stored_session[1])
         return data
 
     @cached_property
     def form_key(self) -> str:
-        """The token that every posted form must carry back in its field `form_key`."""
+        """The token that every posted form must contain in its field `form_key`."""
         return hashlib.sha256(f"form/{self.session_id}".encode()).hexdigest()[:16]
 
     def flash(self, message: str, kind: str = "success") -> None:
@@ -146,33 +146,33 @@ class Request(BaseRequest):
         return redirect(url)
 
     def render(self, template: str, **values: Any) -> str:
-        """Render a template of this site. `request` is always there; `messages` are those flashed, shown once."""
+        """Render a template of this site with `values`, `request`, and the flashed `messages`, which are then removed."""
         messages = self.session.pop("messages", [])
         return self._templates.get_template(template).render(request=self, messages=messages, **values)
 
     def undo(self) -> None:
-        """Take back what was written so far, in the session too."""
+        """Undo all changes of this request, including those of the session."""
         self.db.execute("ROLLBACK TO request")
         for name in ("_stored_session", "session", "form_key"):
             self.__dict__.pop(name, None)
 
     def ends_session(self, rule: str) -> bool:
-        """Count a posted form by its rule. Return True if the session has ended before it; its data are then lost."""
-        form, left = self.session.get(ENDS, ("", 0))
+        """Count a posted form of a rule. Return True if the session has expired, which deletes its data."""
+        form, remaining = self.session.get(ENDS, ("", 0))
         if form != rule:
             return False
-        if left:
-            self.session[ENDS] = [form, left - 1]
+        if remaining:
+            self.session[ENDS] = [form, remaining - 1]
         else:
             self.session.clear()
-        return not left
+        return not remaining
 
     def save_session(self) -> None:
-        """Write the session back, when a view changed it."""
+        """Save the session if a view has changed it."""
         if "session" in self.__dict__ and (data := json.dumps(self.session)) != self._stored_session[1]:
             self.db.execute("UPDATE session SET data = ? WHERE session_id = ?", (data, self.session_id))
 
     def give_cookie(self, response: Response) -> None:
-        """Send the cookie of a new session."""
+        """Set the cookie of a new session."""
         if "_stored_session" in self.__dict__ and self.session_id != self.cookies.get(COOKIE):
             response.set_cookie(COOKIE, self.session_id, httponly=True)

@@ -1,8 +1,7 @@
-"""A site as a whole: its routes and templates, and the WSGI application that it is over one episode's database.
+"""Sites: routes and templates, and their WSGI applications over the database of an episode.
 
-A `Site` is written once, at module level, and holds no state: routes, templates, a schema. `Site.app(database)` binds it to
-one episode's database and is a plain WSGI application. Views take a `Request` and return text (HTML) or a response; what a view
-writes is taken back when it fails or refuses.
+A `Site` is defined at module level and has no state. `Site.app(database)` is the WSGI application of one episode. Views take a `Request`
+and return HTML text or a response. The writes of a view that fails, or responds with an error status, are rolled back.
 """
 
 import sqlite3
@@ -27,7 +26,7 @@ from webarena_gym.sites.layout import PLAIN, Layout
 
 
 class CachedResponse(NamedTuple):
-    """A whole response, as WSGI has it."""
+    """A complete WSGI response."""
 
     status: str
     headers: list[tuple[str, str]]
@@ -40,28 +39,28 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache:
-    """Responses by what they follow from: at most `room` bytes of bodies; the least recently used are dropped first."""
+    """A least-recently-used cache of responses with at most `room` bytes of bodies."""
 
     def __init__(self, room: int = 16_000_000) -> None:
         self._room = room
         self._kept: OrderedDict[Hashable, CachedResponse] = OrderedDict()
 
     def get(self, key: Hashable) -> CachedResponse | None:
-        """Return the response that is kept under a key, or None."""
+        """Return the response of a key, or None."""
         stored = self._kept.get(key)
         if stored is not None:
             self._kept.move_to_end(key)
         return stored
 
     def keep(self, key: Hashable, response: CachedResponse) -> None:
-        """Keep a response, and drop others where there is no room."""
+        """Store a response, and remove the least recently used ones above the limit."""
         self._kept[key] = response
         self._room -= len(response.body)
         while self._room < 0:
             self._drop()
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove all responses."""
         while self._kept:
             self._drop()
 
@@ -74,7 +73,7 @@ _ASKED = (
     "REQUEST_METHOD", "wsgi.url_scheme", "HTTP_HOST", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "HTTP_COOKIE", "HTTP_REFERER",
     "HTTP_ORIGIN", "CONTENT_TYPE", "CONTENT_LENGTH",
 )  # fmt: skip
-"""All that a page may depend on of a request, but its body."""
+"""The parts of a request, besides its body, that a page may depend on."""
 
 _SHARED_TEMPLATES = Path(__file__).parent / "templates"
 _SHARED_STYLE = Path(__file__).parent / "static" / "base.css"
@@ -84,13 +83,13 @@ View = Callable[..., "str | Response"]
 
 
 class _RowId(IntegerConverter):
-    """The `<int:...>` of a rule: of at most 15 digits, so that whatever matches fits an integer of SQLite's."""
+    """The converter of `<int:...>` in rules: at most 15 digits, so that values fit SQLite's integers."""
 
     regex = "[0-9]{1,15}"
 
 
 class _Templates(jinja2.Environment):
-    """Looks in the columns of a row first, since that is most of what templates ask for, and an attribute that is missing costs more."""
+    """Looks up attributes of rows in their columns first, which is faster than a failed lookup of an attribute."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if type(obj) is sqlite3.Row:
@@ -102,7 +101,7 @@ class _Templates(jinja2.Environment):
 
 
 class CompiledTemplates(jinja2.FileSystemBytecodeCache):
-    """Keeps what templates are compiled to in a folder, where there can be one; Jinja looks whether a template is still the same."""
+    """A cache of compiled templates in a folder, if it can be written. Jinja compares the sources of templates."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -111,7 +110,7 @@ class CompiledTemplates(jinja2.FileSystemBytecodeCache):
     def load_bytecode(self, bucket: Bucket) -> None:
         try:
             super().load_bytecode(bucket)
-        except Exception:  # noqa: BLE001 - whatever a file that is broken, or cannot be read, may raise
+        except Exception:  # noqa: BLE001 - a damaged or unreadable file may raise any exception
             bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
@@ -121,9 +120,9 @@ class CompiledTemplates(jinja2.FileSystemBytecodeCache):
 
 
 class Site:
-    """The routes and templates of one kind of site. Used as `@site.get("/path/<int:id>")` and `@site.post(...)`.
+    """The routes and templates of a site. Views are registered by `@site.get("/path/<int:id>")` and `@site.post(...)`.
 
-    `sign_in` is the path of the page to which a session that has ended leads.
+    `sign_in` is the path of the page to which requests of expired sessions are redirected.
     """
 
     def __init__(self, name: str, file: str, sign_in: str = "/") -> None:
@@ -136,26 +135,26 @@ class Site:
         self.get("/pictures/<kind>/<int:row>.png")(self._picture)
 
     def _static(self, request: Request, name: str) -> Response:
-        """Serve a file of the site's own folder `static`; its style sheet with the rules that all sites share before it."""
+        """Serve a file of the site's folder `static`. Its style sheet begins with the rules of all sites."""
         if name == _STYLE:
             return Response(self.style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=86400"})
         return send_from_directory(self._folder / "static", name, request.environ, max_age=86400)
 
     def _picture(self, request: Request, kind: str, row: int) -> Response:
-        """Serve the picture of a row, whose facts are on no page."""
+        """Serve the picture of a row, which contains facts that no page has as text."""
         if kind not in KINDS:
             return Response(status=404)
         return Response(draw(request.db, kind, row), content_type="image/png", headers={"Cache-Control": "no-cache"})
 
     @cached_property
     def style(self) -> str:
-        """The style sheet of the site's pages: the rules of all sites, then its own."""
+        """The style sheet of the site: the rules of all sites, then its own."""
         style_file = self._folder / "static" / _STYLE
         return "".join(file.read_text(encoding="utf-8") for file in (_SHARED_STYLE, style_file) if file.is_file())
 
     @cached_property
     def templates(self) -> jinja2.Environment:
-        """The site's templates and those that sites share, escaped always; an undefined name is an error."""
+        """The site's templates and the shared ones. Values are always escaped, and undefined names raise an error."""
         environment = _Templates(
             loader=jinja2.FileSystemLoader([self._folder / "templates", _SHARED_TEMPLATES]),
             autoescape=True,
@@ -168,15 +167,15 @@ class Site:
         return environment
 
     def get(self, rule: str, *guards: Callable[[View], View]) -> Callable[[View], View]:
-        """Register a view for GET (and HEAD) requests, behind `guards`, the first outermost; the rule is Werkzeug's."""
+        """Register a view for GET and HEAD requests of a Werkzeug rule, wrapped in `guards`, the first one outermost."""
         return partial(self._register, ("GET", rule), guards)
 
     def post(self, rule: str, *guards: Callable[[View], View]) -> Callable[[View], View]:
-        """Register a view for POST requests, behind `guards`; the form key is checked before any of them runs."""
+        """Register a view for POST requests, wrapped in `guards`. The form key is checked before any of them runs."""
         return partial(self._register, ("POST", rule), guards)
 
     def form(self, rule: str, *guards: Callable[[View], View]) -> Callable[[View], View]:
-        """Register a view that shows a form, and takes it when it is posted."""
+        """Register a view for GET and POST requests, which shows a form and processes it when it is posted."""
         return lambda view: self.post(rule, *guards)(self.get(rule, *guards)(view))
 
     def _register(self, endpoint: tuple[str, str], guards: Sequence[Callable[[View], View]], view: View) -> View:
@@ -185,7 +184,7 @@ class Site:
         return view
 
     def rule(self, method: str, path: str) -> str:
-        """Return the rule that answers a request, "" when none does."""
+        """Return the rule that matches a request, "" if there is none."""
         try:
             (_, rule), _ = self._rules.bind("").match(path, method)
         except HTTPException:
@@ -193,11 +192,11 @@ class Site:
         return str(rule)
 
     def app(self, database: Database, layout: Layout = PLAIN, responses: ResponseCache | None = None) -> "App":
-        """Return the WSGI application of one episode. `responses` is shared with others whose databases have the same base."""
+        """Return the WSGI application of one episode. `responses` may be shared by episodes whose databases have the same base."""
         return App(self, database, layout, responses or ResponseCache())
 
     def answer(self, request: Request) -> Response:
-        """Route one request to its view. Raises werkzeug's HTTPException."""
+        """Return the response of a request's view. Raises werkzeug's HTTPException."""
         adapter = self._rules.bind_to_environ(request.environ)
         endpoint, arguments = adapter.match()
         request.path_of = lambda spelling: adapter.build(
@@ -263,7 +262,7 @@ class App:
         return response
 
     def _refusal(self, request: Request, error: HTTPException) -> Response:
-        """A redirect as it is; every other refusal as the site's own error page, after which nothing that was written stays."""
+        """Return the response of an HTTPException: redirects as they are, others as the site's error page after a rollback."""
         if error.code is None or error.code < 400:
             return Response.force_type(error.get_response(), request.environ)
         request.undo()

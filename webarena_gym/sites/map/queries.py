@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.texts import read_data
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import first, one, value
+from webarena_gym.sites.kit.database import first, row_or_404, value
 from webarena_gym.sites.map.geometry import (
     NUMBERS,
     Point,
@@ -144,7 +144,7 @@ def _alike(db: sqlite3.Connection, text: str, hits: Iterable[SearchHit]) -> Iter
         return
     known = {item.url for item in hits}
     for table, weights in (("town", (4, 1)), ("place", (4, 4, 2, 1))):
-        keys = list(ranking.ranked(db, f"{table}_text", text, weights))[:MOST_ALIKE]
+        keys = list(ranking.rank_texts(db, f"{table}_text", text, weights))[:MOST_ALIKE]
         rows = fetch(db, f"SELECT * FROM {table}s WHERE {table}_id IN (SELECT value FROM json_each(?))", json.dumps(keys))
         for row in sorted(rows, key=lambda row: keys.index(row[f"{table}_id"])):
             near = of_town(db, row, _OTHER) if table == "town" else of_place(row, _OTHER)
@@ -213,7 +213,7 @@ def of_street(
     """Return a house number of a street as a search result, or with `is_whole` the street, with its middle as position."""
     metres = metres_of(number, row["length"])
     query = "SELECT edge_id, start, length FROM edge WHERE street_id = ? AND start <= ? ORDER BY start DESC"
-    edge = one(db, query, (row["street_id"], metres))
+    edge = row_or_404(db, query, (row["street_id"], metres))
     spot = Spot(edge["edge_id"], min(metres - edge["start"], edge["length"]))
     point = Point(*(round(degrees, 5) for degrees in roads(db).point(spot)))
     if is_whole:

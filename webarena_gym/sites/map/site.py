@@ -11,8 +11,8 @@ from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST
 from webarena_gym.sites.country.texts import capitalize, fold_case
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import members_of, return_url, sign_in_page, visitor, welcome
-from webarena_gym.sites.kit.database import first, insert, one, shows_aggregates, update, value
-from webarena_gym.sites.kit.forms import Field, Pager, checked, whole_number
+from webarena_gym.sites.kit.database import first, insert, row_or_404, shows_aggregates, update, value
+from webarena_gym.sites.kit.forms import Field, Pager, read_and_check, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.map import drawing, queries
@@ -170,7 +170,7 @@ def about(request: Request) -> str:
 @site.get("/state/<int:state_id>")
 def state(request: Request, state_id: int) -> str:
     """Show a state: its towns, its capital and its neighbours. Raises NotFound."""
-    row = one(request.db, "SELECT * FROM state WHERE state_id = ?", (state_id,))
+    row = row_or_404(request.db, "SELECT * FROM state WHERE state_id = ?", (state_id,))
     query = "SELECT n.* FROM state_border b JOIN state n ON n.state_id = b.neighbour_id WHERE b.state_id = ? ORDER BY n.name"
     towns = queries.fetch(request.db, "SELECT * FROM towns WHERE state_id = ? ORDER BY population DESC", state_id)
     return request.render(
@@ -187,7 +187,7 @@ def state(request: Request, state_id: int) -> str:
 @site.get("/town/<int:town_id>")
 def town(request: Request, town_id: int) -> str:
     """Show a town: its people, what there is, and its streets. Raises NotFound."""
-    row = one(request.db, f"{PLACES} SELECT * FROM towns WHERE town_id = ?", (town_id,))
+    row = row_or_404(request.db, f"{PLACES} SELECT * FROM towns WHERE town_id = ?", (town_id,))
     streets = queries.fetch(request.db, "SELECT * FROM streets WHERE town_id = ? ORDER BY name", town_id)
     query = "SELECT category, count(*) AS found FROM places WHERE town_id = ? GROUP BY category ORDER BY category"
     pager = Pager.of(request, len(streets), 20)
@@ -205,7 +205,7 @@ def town(request: Request, town_id: int) -> str:
 @site.get("/street/<int:street_id>")
 def street(request: Request, street_id: int) -> str:
     """Show a street with its length and its places. Raises NotFound."""
-    row = one(request.db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (street_id,))
+    row = row_or_404(request.db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (street_id,))
     places = queries.fetch(request.db, "SELECT * FROM places WHERE street_id = ? ORDER BY number", street_id)
     middle = queries.of_street(request.db, row, NUMBERS // 2).point
     pager, picture = Pager.of(request, len(places), 20), marker_picture(middle, 14)
@@ -221,7 +221,7 @@ NEARBY = (
 
 def wanted_place(request: Request, place_id: int) -> sqlite3.Row:
     """Return the place that a URL names. Raises NotFound."""
-    return one(request.db, f"{PLACES} SELECT * FROM places WHERE place_id = ?", (place_id,))
+    return row_or_404(request.db, f"{PLACES} SELECT * FROM places WHERE place_id = ?", (place_id,))
 
 
 @site.get("/place/<int:place_id>")
@@ -366,7 +366,7 @@ def new_note(request: Request, user: sqlite3.Row) -> str | Response:
         where = argument(request, "where") or (f"{point.latitude:.5f}, {point.longitude:.5f}" if point else "")
         request.shows({"where": where})
         return request.render("note_form.html", values={"where": where, "text": ""}, errors=[])
-    values, errors = checked(request, NOTE_FIELDS)
+    values, errors = read_and_check(request, NOTE_FIELDS)
     exact = [] if errors else queries.best(request.db, values["where"])
     if not errors and len(exact) != 1:
         many = "several places are called that; add the town, or enter coordinates"
@@ -393,7 +393,7 @@ def note_page(request: Request, note_id: int, text: str = "", errors: Sequence[s
 def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response:
     """Comment on a note. Raises NotFound."""
     _note(request, note_id)
-    values, errors = checked(request, COMMENT_FIELDS)
+    values, errors = read_and_check(request, COMMENT_FIELDS)
     if errors:
         return note_page(request, note_id, values["text"], errors)
     insert(request.db, "note_comment", note_id=note_id, user_id=user["user_id"], text=values["text"], created_at=request.stamp)
@@ -420,7 +420,7 @@ def delete(request: Request, user: sqlite3.Row, note_id: int) -> Response:
 
 def _note(request: Request, note_id: int) -> sqlite3.Row:
     query = "SELECT n.*, u.name AS author FROM map_note n JOIN user u USING (user_id) WHERE note_id = ?"
-    return one(request.db, query, (note_id,))
+    return row_or_404(request.db, query, (note_id,))
 
 
 PARTS = ("Name", "Category", "Address", "Phone", "Website", "Opening hours")
@@ -435,7 +435,7 @@ SUGGESTION_FIELDS = {
 def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
     """Keep a suggestion. Raises NotFound."""
     place = wanted_place(request, place_id)
-    values, errors = forms.taken(request, SUGGESTION_FIELDS, dict.fromkeys(SUGGESTION_FIELDS, ""))
+    values, errors = forms.form_values(request, SUGGESTION_FIELDS, dict.fromkeys(SUGGESTION_FIELDS, ""))
     if errors == [] and values["field"] not in PARTS:
         errors = [f"What is wrong? Please choose one of {', '.join(PARTS)}."]
     if errors != []:
@@ -457,7 +457,7 @@ def suggestions(request: Request, user: sqlite3.Row) -> str:
 @site.post("/suggestion/<int:suggestion_id>/withdraw", members_only)
 def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Response:
     """Take a suggestion of one's own back. Raises NotFound and Forbidden."""
-    row = one(request.db, "SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,))
+    row = row_or_404(request.db, "SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,))
     if row["user_id"] != user["user_id"]:
         raise Forbidden("Only the author of a suggestion can withdraw it.")
     update(request.db, "suggestion", "suggestion_id", suggestion_id, status="withdrawn")
@@ -495,18 +495,18 @@ def logout(request: Request) -> Response:
     return request.redirect("/", "You are signed out.")
 
 
-site.get("/signup")(SIGN_UP.show)
+site.get("/signup")(SIGN_UP.render)
 
 
 @site.post("/signup")
 def signup(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
-    values, errors = checked(request, SIGN_UP.fields)
+    values, errors = read_and_check(request, SIGN_UP.fields)
     errors = errors or forms.password_complaints(values)
     if not errors and first(request.db, "SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)):
         errors.append("There is already an account with this email address.")
     if errors:
-        return SIGN_UP.show(request, values, errors)
+        return SIGN_UP.render(request, values, errors)
     del values["password_confirmation"]
     user_id = insert(request.db, "user", **values, created_at=request.stamp)
     request.flash(f"Welcome to {BRAND}, {values['name']}.")
@@ -529,7 +529,7 @@ def saved_places(request: Request, user: sqlite3.Row) -> str:
 def save(request: Request, user: sqlite3.Row, place_id: int) -> Response:
     """Save a place with a note, or change the note of a saved one. Raises NotFound."""
     place = wanted_place(request, place_id)
-    values, errors = checked(request, SAVED_NOTE)
+    values, errors = read_and_check(request, SAVED_NOTE)
     if errors:
         return request.redirect(f"/place/{place_id}", errors[0], "error")
     query = "INSERT INTO saved_place VALUES (?, ?, ?, ?) ON CONFLICT (user_id, place_id) DO UPDATE SET note = excluded.note"

@@ -143,11 +143,11 @@ def _seat(dice: Dice, buyers: list[Customer | Guest], moments: list[datetime]) -
     free = list(range(len(moments)))
     seats: dict[int, Customer | Guest] = {}
 
-    def joined(buyer: Customer | Guest) -> datetime:
+    def joined_at(buyer: Customer | Guest) -> datetime:
         return buyer.created_at if isinstance(buyer, Customer) else moments[0]
 
-    for buyer in sorted(dice.some(buyers, len(buyers)), key=joined, reverse=True):
-        later = free[bisect_right(free, joined(buyer), key=moments.__getitem__) :] or free[-1:]
+    for buyer in sorted(dice.some(buyers, len(buyers)), key=joined_at, reverse=True):
+        later = free[bisect_right(free, joined_at(buyer), key=moments.__getitem__) :] or free[-1:]
         seat = dice.pick(later)
         free.remove(seat)
         seats[seat] = buyer

@@ -173,7 +173,7 @@ class Column:
             return (f"{self.name}_from", f"{self.label} from"), (f"{self.name}_to", f"{self.label} to")
         return ((self.name, self.label),)
 
-    def written(self, value: Any) -> str:
+    def format_value(self, value: Any) -> str:
         """Return a cell's text."""
         if value is None:
             return ""
@@ -243,7 +243,7 @@ class Grid:
         return next(dict(column.choices) for column in self.columns if column.name == name)
 
     @property
-    def shown(self) -> list[Column]:
+    def table_columns(self) -> list[Column]:
         """The columns that the table has."""
         return [column for column in self.columns if column.is_shown]
 
@@ -296,7 +296,7 @@ class Listing:
             self.active.append(f"Keyword: {self.search}")
         self.is_form_open = "filters" in query or bool(self.errors)
 
-        by_name = {column.name: column for column in grid.shown}
+        by_name = {column.name: column for column in grid.table_columns}
         self.sort, self.is_descending = grid.first_sort
         if query.get("sort") in by_name:
             self.sort, self.is_descending = query["sort"], query.get("dir") == "desc"
@@ -309,16 +309,17 @@ class Listing:
         order = by_name[self.sort].sql + (" COLLATE NOCASE" if by_name[self.sort].kind == "text" else "")
         direction = "DESC" if self.is_descending else "ASC"
         rows = request.db.execute(
-            f"SELECT {grid.key}, {', '.join(column.sql for column in grid.shown)} {from_clause} "
+            f"SELECT {grid.key}, {', '.join(column.sql for column in grid.table_columns)} {from_clause} "
             f"ORDER BY {order} {direction}, {grid.key} {direction} LIMIT ? OFFSET ?",
             [*bound, self.size, (self.page - 1) * self.size],
         )  # each with its key, for links and checkboxes, and its cells' texts
         self.rows = [
-            (key, [column.written(value) for column, value in zip(grid.shown, cells, strict=True)]) for key, *cells in rows
+            (key, [column.format_value(value) for column, value in zip(grid.table_columns, cells, strict=True)])
+            for key, *cells in rows
         ]
 
     @property
-    def kept(self) -> dict[str, str]:
+    def query_parameters(self) -> dict[str, str]:
         """The query parameters of filters and order, without defaults and paging."""
         query = dict(self.typed)
         if self.search:
@@ -329,14 +330,14 @@ class Listing:
 
     def url(self, **changes: Any) -> str:
         """Return the link to this list with some parameters changed."""
-        return "?" + urlencode(self.kept | changes)
+        return "?" + urlencode(self.query_parameters | changes)
 
     def sort_url(self, column: Column) -> str:
         """Return the link to this list sorted by a column, the other way round if it is so already."""
         return self.url(sort=column.name, dir="desc" if column.name == self.sort and not self.is_descending else "asc")
 
 
-def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:
+def render_grid(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:
     """Return the page of a grid."""
     listing = Listing(request, grid, where, values)
     request.shows(listing.content)
@@ -347,7 +348,7 @@ def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] =
     return request.render("grid.html", grid=grid, listing=listing, **page)
 
 
-def selected(request: Request) -> list[int]:
+def selected_ids(request: Request) -> list[int]:
     """Return the ids of the rows that are ticked in a bulk action."""
     return [
         int(value) for value in request.form.getlist("selected") if value.isdecimal() and value.isascii() and len(value) < 16

@@ -22,9 +22,9 @@ def members_only(view: View) -> View:
     return wrapper
 
 
-def one(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
+def record_or_404(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
     """Return the first row. Raises NotFound, the site's 404 page, when there is none."""
-    return database.one(db, sql, values, missing="This record does not exist, or was deleted.")
+    return database.row_or_404(db, sql, values, missing="This record does not exist, or was deleted.")
 
 
 def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None, own_id: int | None = None) -> bool:

@@ -11,7 +11,7 @@ from werkzeug.exceptions import NotFound
 from webarena_gym.sites.country.texts import fold_case, like
 from webarena_gym.sites.kit import forms, ranking
 from webarena_gym.sites.kit.accounts import here, members_of, return_url, sign_in_page, visitor, welcome
-from webarena_gym.sites.kit.database import first, insert, one, update, value
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update, value
 from webarena_gym.sites.kit.forms import Field, Pager, clean, line, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import Site
@@ -95,7 +95,7 @@ site.get("/wiki/Main_Page")(lambda _: redirect("/"))
 
 
 @site.get("/wiki/<address>")
-def show(request: Request, address: str) -> str | Response:
+def show_article(request: Request, address: str) -> str | Response:
     """Show an article, as it is now or as an old revision has it; other names lead to the title."""
     page = article(request, address)
     if page["title"] != title(address):
@@ -107,7 +107,7 @@ def show(request: Request, address: str) -> str | Response:
     if revision_id is not None:
         query = "SELECT *, created_at AS changed_at FROM revision WHERE revision_id = ? AND article_id = ?"
         values = (whole_number(revision_id, 0, 10**9 - 1) or 0, page["article_id"])
-        revision = one(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
+        revision = row_or_404(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
     request.shows({"oldid": None if revision_id is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
     user, db, article_id = current_user(request), request.db, page["article_id"]
@@ -172,7 +172,7 @@ def category(request: Request, address: str) -> str:
     """Show the articles of a category."""
     name = title(address)
     missing = f"There is no category with the name {name[:200]}."
-    one(request.db, "SELECT 1 FROM category WHERE name = ?", (name,), missing=missing)
+    row_or_404(request.db, "SELECT 1 FROM category WHERE name = ?", (name,), missing=missing)
     request.shows(address=name.replace(" ", "_"))
     query = "SELECT a.* FROM article a JOIN category c USING (article_id) WHERE c.name = ? ORDER BY a.title"
     return _list(request, "category.html", MEMBERS_PER_PAGE, query, name, category=name)
@@ -239,7 +239,7 @@ def history_page(request: Request, address: str) -> str:
 def contributions(request: Request, username: str) -> str:
     """Show what a user has written."""
     missing = f"There is no user with the name {username[:100]}."
-    author = one(request.db, "SELECT * FROM user WHERE username = ?", (username,), missing=missing)
+    author = row_or_404(request.db, "SELECT * FROM user WHERE username = ?", (username,), missing=missing)
     query = """SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ?
         ORDER BY r.created_at DESC, revision_id DESC"""
     return _list(request, "user.html", HISTORY_PER_PAGE, query, author["user_id"], author=author)
@@ -272,7 +272,7 @@ def pages_with(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
         return []
     if ranking.has_index(db):
         weights = (10, 1)  # of the columns of article_text
-        relevances = ranking.ranked(db, "article_text", phrase, weights)
+        relevances = ranking.rank_texts(db, "article_text", phrase, weights)
         query = "SELECT * FROM page WHERE article_id IN (SELECT value FROM json_each(?))"
         articles = db.execute(query, (json.dumps(list(relevances)),)).fetchall()
         return sorted(articles, key=lambda row: (-relevances[row["article_id"]], row["title"]))
@@ -333,7 +333,7 @@ def logout(request: Request) -> Response:
     return request.redirect("/", "You are signed out.")
 
 
-site.get("/create-account")(CREATE_ACCOUNT.show)
+site.get("/create-account")(CREATE_ACCOUNT.render)
 
 
 @site.post("/create-account")
@@ -353,7 +353,7 @@ def create(request: Request) -> str | Response:
     elif password != again:
         errors.append("The two passwords are not the same.")
     if errors:
-        return CREATE_ACCOUNT.show(request, {"username": username, "email": email}, errors)
+        return CREATE_ACCOUNT.render(request, {"username": username, "email": email}, errors)
     values = {"username": username, "password": password, "real_name": "", "email": email, "created_at": request.stamp}
     return welcome(request, insert(request.db, "user", **values), message=f"Welcome, {username}.")
 

@@ -11,8 +11,8 @@ from webarena_gym.sites.gitlab.queries import VISIBLE
 from webarena_gym.sites.gitlab.site import RESERVED, Field, by_state, current_user, members_only, site
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import sign_in_page
-from webarena_gym.sites.kit.database import first, insert, one, update, value
-from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, checked, clean, complaints, day, read
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update, value
+from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, clean, complaints, day, read, read_and_check
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 _USERNAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,62}[a-z0-9_])?", re.ASCII | re.IGNORECASE)
@@ -57,7 +57,7 @@ def sign_up(request: Request) -> str | Response:
     """Make an account and sign in."""
     values, errors = dict.fromkeys(SIGN_UP_FIELDS, ""), list[str]()
     if request.method == "POST":
-        values, errors = checked(request, SIGN_UP_FIELDS)
+        values, errors = read_and_check(request, SIGN_UP_FIELDS)
         if not errors:
             errors = [*filter(None, [username_complaint(request.db, values["username"])])]
             if not forms.is_email(values["email"]):
@@ -181,7 +181,7 @@ def keys(request: Request, user: sqlite3.Row) -> str | Response:
     """Show the visitor's keys, or add one; it is called by the comment in it when it gets no title."""
     values, errors = dict.fromkeys(KEY_FIELDS, ""), list[str]()
     if request.method == "POST":
-        values, errors = checked(request, KEY_FIELDS)
+        values, errors = read_and_check(request, KEY_FIELDS)
         if values["content"] and not _KEY.fullmatch(values["content"]):
             errors.append("Key is not valid: it must begin with its kind, such as ssh-ed25519 or ssh-rsa.")
         elif first(request.db, "SELECT 1 FROM ssh_key WHERE content = ?", (values["content"],)):
@@ -200,7 +200,7 @@ def keys(request: Request, user: sqlite3.Row) -> str | Response:
 @site.post(f"{KEYS}/<int:key_id>/remove", members_only)
 def remove_key(request: Request, user: sqlite3.Row, key_id: int) -> Response:
     """Remove a key of the visitor's."""
-    row = one(request.db, "SELECT title FROM ssh_key WHERE key_id = ? AND user_id = ?", (key_id, user["user_id"]))
+    row = row_or_404(request.db, "SELECT title FROM ssh_key WHERE key_id = ? AND user_id = ?", (key_id, user["user_id"]))
     request.db.execute("DELETE FROM ssh_key WHERE key_id = ?", (key_id,))
     return request.redirect(KEYS, f"The SSH key {row['title']} was removed.")
 
@@ -218,7 +218,7 @@ def tokens(request: Request, user: sqlite3.Row) -> str | Response:
     """Show the visitor's tokens, or make one and show it once."""
     values, errors, chosen, user_id = dict.fromkeys(TOKEN_FIELDS, ""), list[str](), list[str](), user["user_id"]
     if request.method == "POST":
-        values, errors = checked(request, TOKEN_FIELDS)
+        values, errors = read_and_check(request, TOKEN_FIELDS)
         chosen = [scope for scope in SCOPES if scope in request.form.getlist("scopes")]
         row: dict[str, Any] = {"name": values["name"], "expires_on": _expiry(request, values["expires_on"], errors)}
         if not chosen:
@@ -238,7 +238,7 @@ def tokens(request: Request, user: sqlite3.Row) -> str | Response:
 def revoke_token(request: Request, user: sqlite3.Row, token_id: int) -> Response:
     """Revoke a token of the visitor's."""
     query = "SELECT name FROM access_token WHERE token_id = ? AND user_id = ? AND NOT is_revoked"
-    row = one(request.db, query, (token_id, user["user_id"]))
+    row = row_or_404(request.db, query, (token_id, user["user_id"]))
     update(request.db, "access_token", "token_id", token_id, is_revoked=1)
     return request.redirect(TOKENS, f"The access token {row['name']} was revoked.")
 
@@ -285,7 +285,7 @@ def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
     state, place, notice = "done", TODO_LIST, "Marked as done."
     if request.form.get("state") == "pending":
         state, place, notice = "pending", f"{TODO_LIST}?state=done", "Back on the list."
-    one(request.db, "SELECT 1 FROM todo WHERE todo_id = ? AND user_id = ?", (todo_id, user["user_id"]))
+    row_or_404(request.db, "SELECT 1 FROM todo WHERE todo_id = ? AND user_id = ?", (todo_id, user["user_id"]))
     update(request.db, "todo", "todo_id", todo_id, state=state)
     return request.redirect(place, notice)
 

@@ -330,7 +330,7 @@ def change_member(request: Request, _: sqlite3.Row, place: Place) -> Response:
 
 
 @of_members(site.post, "/leave", members_only)
-def leave(request: Request, user: sqlite3.Row, place: Place) -> Response:
-    """Give up the own place in a project or a group."""
+def leave_group(request: Request, user: sqlite3.Row, place: Place) -> Response:
+    """End the membership of the current user in a project or group."""
     place.remove(request, user["user_id"])
     return request.redirect(f"/dashboard/{place.noun}s", f"You left the {place.noun} {place.row['name']}.")

@@ -24,8 +24,8 @@ from webarena_gym.sites.gitlab.planning import (
 )
 from webarena_gym.sites.gitlab.queries import VISIBLE, contents
 from webarena_gym.sites.gitlab.site import Field, by_state, can, in_project, members_only, my_id, site
-from webarena_gym.sites.kit.database import first, insert, one, update, value
-from webarena_gym.sites.kit.forms import Pager, checked, complaints, day, read, whole_number
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update, value
+from webarena_gym.sites.kit.forms import Pager, complaints, day, read, read_and_check, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import View
 
@@ -50,7 +50,7 @@ def of_item(view: View) -> View:
             FROM {kind.table} t JOIN user author ON author.user_id = t.author_id
             WHERE t.project_id = :project_id AND t.iid = :iid AND {VISIBLE_ITEM[kind]}
         """
-        item = one(request.db, query, {"project_id": project["project_id"], "iid": iid, "me": my_id(request)})
+        item = row_or_404(request.db, query, {"project_id": project["project_id"], "iid": iid, "me": my_id(request)})
         return view(request, *arguments, kind, item, **more)
 
     return wrapper
@@ -104,7 +104,7 @@ def _is_to_do(request: Request, kind: Kind, item: sqlite3.Row) -> bool:
 @site.post(f"{ITEM}/notes", members_only, in_project(""), of_item)
 def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
     """Add a comment, and close the item if that button was pressed."""
-    values, errors = checked(request, NOTE_FIELDS)
+    values, errors = read_and_check(request, NOTE_FIELDS)
     if errors:
         return show_item(request, project, kind, item, values["body"], errors)
     body = values["body"]
@@ -258,7 +258,7 @@ def read_plan(
     request: Request, kind: Kind, choices: Choices, before: Plan, *, user: sqlite3.Row, is_planning: bool
 ) -> tuple[Plan, list[str]]:
     """Return the plan that was posted, and what is wrong with it; without `is_planning` only texts are taken from the form."""
-    values, errors = checked(request, TEXTS)
+    values, errors = read_and_check(request, TEXTS)
     plan = before._replace(title=" ".join(values["title"].split()), description=values["description"])
     is_confidential = kind is ISSUE and "confidential" in request.form
     plan = plan._replace(is_confidential=is_confidential, is_draft=kind is MERGE_REQUEST and "draft" in request.form)
@@ -408,16 +408,16 @@ def move_milestone(request: Request, _: sqlite3.Row, project: sqlite3.Row, iid: 
 
 
 class Part(NamedTuple):
-    """One kind of parts of a project's planning.
+    """A kind of parts of a project's planning: labels or milestones.
 
-    `key` is the column by which an address names one: the table's own id, or `iid`, which counts in each project. `named_by` is
-    the field of its name. `forget` are the statements that take one off everything, before it is deleted.
+    `key` is the column in its URLs: the id of the table, or `iid`, which counts from 1 in each project. `named_by` is the field of its
+    name, `duplicate` the error for a name that another part has. `forget` are the statements that remove references before it is deleted.
     """
 
     key: str
     named_by: str
     fields: Mapping[str, Field]
-    taken: str
+    duplicate: str
     forget: Sequence[str]
 
 
@@ -449,7 +449,7 @@ _FOR_REPORTERS: tuple[Callable[[View], View], ...] = (members_only, in_project("
 def _find_part(request: Request, project: sqlite3.Row, noun: str, number: int) -> sqlite3.Row:
     """Return a label or a milestone of a project. Raises NotFound."""
     query = f"SELECT * FROM {noun} WHERE project_id = ? AND {PARTS[noun].key} = ?"
-    return one(request.db, query, (project["project_id"], number))
+    return row_or_404(request.db, query, (project["project_id"], number))
 
 
 @site.get(f"{_PART}/new", *_FOR_REPORTERS)

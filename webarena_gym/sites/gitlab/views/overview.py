@@ -18,7 +18,7 @@ from webarena_gym.sites.gitlab.views.groups import render_groups
 from webarena_gym.sites.gitlab.views.items import COLUMNS
 from webarena_gym.sites.gitlab.views.projects import list_projects
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import first, insert, one, update
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, read, tidy
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -145,7 +145,7 @@ def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Respons
 def _find(request: Request, snippet_id: int) -> sqlite3.Row:
     """Return a snippet with its author. Raises NotFound, also when it may not be seen."""
     query = f"{SNIPPETS} AND snippet_id = :snippet_id"
-    return one(request.db, f"SELECT s.*, u.name, u.username {query}", {"snippet_id": snippet_id, "me": my_id(request)})
+    return row_or_404(request.db, f"SELECT s.*, u.name, u.username {query}", {"snippet_id": snippet_id, "me": my_id(request)})
 
 
 def _own_snippet(request: Request, snippet_id: int) -> sqlite3.Row:
@@ -270,7 +270,7 @@ def _render(request: Request, template: str, user: sqlite3.Row, tab: str, **valu
         user=user,
         tab=tab,
         tabs=[("", "Overview"), *TABS.items()],
-        counts={name: one(request.db, count.format(query), bound)[0] for name, query in PEOPLE.items()},
+        counts={name: row_or_404(request.db, count.format(query), bound)[0] for name, query in PEOPLE.items()},
         is_followed=first(request.db, follows, bound) is not None,
         is_me=bound["whose"] == bound["me"],
         is_closed=_is_closed(request, user),
@@ -334,7 +334,7 @@ def search(request: Request) -> str:
     counts = dict.fromkeys(SCOPES, 0)
     for name in SCOPES if words else ():
         count = f"SELECT count(*) {sources[name]}"
-        counts[name] = len(relevant[name]) if name in relevant else one(request.db, count, bound)[0]
+        counts[name] = len(relevant[name]) if name in relevant else row_or_404(request.db, count, bound)[0]
     pager = Pager.of(request, counts[scope], 20, "page")
     _, tables, _, columns, order = SCOPES[scope]
     if scope in relevant:
@@ -358,7 +358,7 @@ def _relevant(db: sqlite3.Connection, text: str, bound: Mapping[str, Any]) -> di
     """Return the keys of what fits a text, by kind, for those that have an index: what is called so first, then by relevance."""
     keys_by_scope = {}
     for name, (index, weights, key, exact) in INDEXES.items():
-        relevances = ranking.ranked(db, index, text, weights)
+        relevances = ranking.rank_texts(db, index, text, weights)
         query = f"SELECT {key}, {exact} {SCOPES[name][1]} AND {key} IN (SELECT value FROM json_each(:keys))"
         sort_values = dict(map(tuple, db.execute(query, {**bound, "text": text, "keys": json.dumps(list(relevances))})))
         ranks = {key: not sort_values[key] for key in relevances if key in sort_values}  # 0 for exact matches

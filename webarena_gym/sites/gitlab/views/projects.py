@@ -15,8 +15,8 @@ from webarena_gym.sites.gitlab.queries import VISIBILITIES, delete_project, is_s
 from webarena_gym.sites.gitlab.site import Field, in_project, members_only, my_id, role_in, site
 from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.database import first, insert, one, update
-from webarena_gym.sites.kit.forms import Pager, checked, clean, complaints, read
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update
+from webarena_gym.sites.kit.forms import Pager, clean, complaints, read, read_and_check
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 ORDERS = {
@@ -142,7 +142,7 @@ def overview(request: Request, project: sqlite3.Row) -> str:
         ssh=f"git@{host}:{project['full_path']}.git",
         https=f"https://{host}/{project['full_path']}.git",
         source=sources[0] if sources else None,
-        commit_count=one(db, commits, (branch["branch_id"],))[0] if branch else 0,
+        commit_count=row_or_404(db, commits, (branch["branch_id"],))[0] if branch else 0,
         branch_count=len(queries.branches(db, project_id)),
         branch=branch,
         **folder_view(db, project, branch, ""),
@@ -243,7 +243,7 @@ def settings(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Re
         return _page(request, project, {}, [])
     if project["is_archived"]:
         raise Forbidden("This project is archived. Unarchive it first.")
-    values, errors = checked(request, FIELDS)
+    values, errors = read_and_check(request, FIELDS)
     topics = [topic.strip() for topic in values["topics"].split(",") if topic.strip()]
     values["topics"] = ", ".join(dict.fromkeys(topics))
     if values["visibility"] not in VISIBILITIES:

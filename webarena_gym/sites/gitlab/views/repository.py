@@ -16,7 +16,7 @@ from webarena_gym.sites.gitlab.site import in_project, members_only, site
 from webarena_gym.sites.gitlab.views.items import ask_plan, of_item
 from webarena_gym.sites.gitlab.views.projects import folder_view
 from webarena_gym.sites.gitlab.world_projects import licenses
-from webarena_gym.sites.kit.database import first, one, value
+from webarena_gym.sites.kit.database import first, row_or_404, value
 from webarena_gym.sites.kit.forms import Pager, clean, tidy
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import View
@@ -128,7 +128,7 @@ def commit(request: Request, project: sqlite3.Row, sha: str) -> str:
     query = """SELECT c.*, u.username, p.sha AS parent_sha FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
         LEFT JOIN git_commit p ON p.commit_id = c.parent_id
         WHERE c.project_id = ? AND substr(c.sha, 1, ?) = ? ORDER BY c.commit_id LIMIT 1"""
-    row = one(request.db, query, (project["project_id"], len(sha), sha))
+    row = row_or_404(request.db, query, (project["project_id"], len(sha), sha))
     files = "SELECT path, kind, before, after FROM file_change WHERE commit_id = ? ORDER BY path"
     changes = [Change(*change) for change in request.db.execute(files, (row["commit_id"],))]
     branches = "SELECT name FROM branch JOIN commit_branch USING (branch_id) WHERE commit_id = ? ORDER BY name"

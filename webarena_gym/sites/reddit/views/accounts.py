@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from werkzeug.exceptions import Forbidden
 
 from webarena_gym.sites.kit.accounts import return_url, sign_in_page, welcome
-from webarena_gym.sites.kit.database import insert, one, update, value
-from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, checked, taken
+from webarena_gym.sites.kit.database import insert, row_or_404, update, value
+from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, form_values, read_and_check
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import CARD, REMARK
@@ -54,18 +54,18 @@ def logout(request: Request) -> Response:
     return redirect("/")
 
 
-site.get("/registration")(REGISTRATION.show)
+site.get("/registration")(REGISTRATION.render)
 
 
 @site.post("/registration")
 def registration(request: Request) -> str | Response:
     """Make an account and log its owner in."""
-    values, errors = checked(request, REGISTRATION.fields)
+    values, errors = read_and_check(request, REGISTRATION.fields)
     errors = errors or password_complaints(values)
     if not errors and queries.user_named(request.db, values["username"]):
         errors = ["Username: this name is taken."]
     if errors:
-        return REGISTRATION.show(request, values, errors)
+        return REGISTRATION.render(request, values, errors)
     del values["password_confirmation"]
     user_id = insert(request.db, "user", **values, created_at=request.stamp)
     request.flash(f"Welcome to {NAME}, {values['username']}!")
@@ -91,7 +91,7 @@ def _require_own(user: sqlite3.Row, username: str) -> None:
 def biography(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's biography."""
     _require_own(user, username)
-    values, errors = taken(request, BIOGRAPHY, user)
+    values, errors = form_values(request, BIOGRAPHY, user)
     if errors != []:
         return request.render("biography.html", user=user, **values, errors=errors or [])
     update(request.db, "user", "user_id", user["user_id"], **values)
@@ -102,7 +102,7 @@ def biography(request: Request, user: sqlite3.Row, username: str) -> str | Respo
 def account(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's settings; the password stays when no new one is given."""
     _require_own(user, username)
-    values, errors = taken(request, ACCOUNT, {**dict(user), "password_confirmation": ""})
+    values, errors = form_values(request, ACCOUNT, {**dict(user), "password_confirmation": ""})
     if errors is not None:
         if values["night_mode"] not in NIGHT_MODES or values["front_page"] not in FRONT_PAGES:
             errors.append("Please choose one of the settings of the list.")
@@ -129,7 +129,7 @@ WRITTEN = {
 def find_user(request: Request, username: str) -> sqlite3.Row:
     """Return the user of that name. Raises NotFound."""
     query, missing = "SELECT * FROM user WHERE username = ?", f"There is no user called {username[:50]}."
-    user = one(request.db, query, (username,), missing=missing)
+    user = row_or_404(request.db, query, (username,), missing=missing)
     request.shows(username=user["username"])
     return user
 
@@ -229,7 +229,7 @@ def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response
     """Write another message in a conversation. Raises NotFound."""
     query = f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id"
     parties = {"me": user["user_id"], "thread_id": thread_id}
-    thread = one(request.db, query, parties, missing="There is no such conversation of yours.")
+    thread = row_or_404(request.db, query, parties, missing="There is no such conversation of yours.")
     values, errors = _posted_message(request, user, thread["other_id"])
     if errors is None:
         read = "UPDATE message SET is_read = 1 WHERE thread_id = :thread_id AND sender_id != :me"
@@ -260,7 +260,7 @@ def compose(request: Request, user: sqlite3.Row, username: str) -> str | Respons
 
 def _posted_message(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str] | None]:
     """Return what was typed, and what is wrong with it or with writing to that user; None before anything is."""
-    values, errors = taken(request, FIELDS, {"message": ""})
+    values, errors = form_values(request, FIELDS, {"message": ""})
     if errors is None:
         return values, None
     if receiver_id == user["user_id"]:

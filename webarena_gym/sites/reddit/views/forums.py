@@ -9,8 +9,8 @@ from werkzeug.exceptions import Forbidden
 from webarena_gym.sites.country.texts import fold_case, like
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.database import first, insert, one, update, value
-from webarena_gym.sites.kit.forms import Pager, clean, taken
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update, value
+from webarena_gym.sites.kit.forms import Pager, clean, form_values
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import CARD, FORUM, LISTED, REMARK, SORTS
@@ -63,7 +63,7 @@ _TAG = re.compile(r"[a-z0-9_-]{1,30}")
 def find_forum(request: Request, name: str) -> sqlite3.Row:
     """Return the forum of that name, in whatever case. Raises NotFound."""
     values = {"me": my_id(request), "name": name}
-    forum = one(request.db, f"{FORUM} WHERE f.name = :name", values, missing=f"There is no forum called {name[:50]}.")
+    forum = row_or_404(request.db, f"{FORUM} WHERE f.name = :name", values, missing=f"There is no forum called {name[:50]}.")
     request.shows(name=forum["name"])
     return forum
 
@@ -119,7 +119,7 @@ def save_forum(request: Request, user: sqlite3.Row, name: str = "") -> str | Res
     if forum is not None:
         forum_id = forum["forum_id"]
         start = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum_id))}
-    values, errors = taken(request, FIELDS, start)
+    values, errors = form_values(request, FIELDS, start)
     tags = sorted({tag for part in values["tags"].lower().split(",") if (tag := part.strip())})
     if errors is not None:
         name_taken = "SELECT 1 FROM forum WHERE name = ? AND forum_id IS NOT ?"
@@ -178,9 +178,9 @@ def tags(request: Request) -> str:
 
 
 @site.get("/tag/<tag>")
-def tagged(request: Request, tag: str) -> str:
+def tagged_forums(request: Request, tag: str) -> str:
     """Show the forums with a tag."""
-    one(request.db, "SELECT 1 FROM forum_tag WHERE tag = ?", (tag,), missing=f"No forum has the tag {tag[:50]}.")
+    row_or_404(request.db, "SELECT 1 FROM forum_tag WHERE tag = ?", (tag,), missing=f"No forum has the tag {tag[:50]}.")
     where = "f.forum_id IN (SELECT forum_id FROM forum_tag WHERE tag = :tag)"
     return _render_list(request, f"Forums tagged {tag}", "by_title", where, {"tag": tag}, tag=tag)
 
@@ -229,7 +229,7 @@ def results(request: Request) -> str:
     if words and ranking.has_index(request.db):
         source, order = RANKED, "relevance DESC, created_at DESC, identity DESC"
         for index, weights in WEIGHTS.items():
-            relevances = ranking.ranked(request.db, index, phrase, weights)
+            relevances = ranking.rank_texts(request.db, index, phrase, weights)
             values[index] = json.dumps([{"id": key, "relevance": value} for key, value in relevances.items()])
     else:
         submission = _all_words("s.title || ' ' || s.body || ' ' || coalesce(s.url, '')", len(words))

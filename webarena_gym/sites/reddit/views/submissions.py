@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound
 
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.database import first, insert, one, update
-from webarena_gym.sites.kit.forms import Pager, checked, complaints, read, taken
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update
+from webarena_gym.sites.kit.forms import Pager, complaints, form_values, read, read_and_check
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import CARD, REMARK
@@ -79,7 +79,7 @@ def thread_of(request: Request, submission_id: int) -> Thread:
     return thread
 
 
-def show(request: Request, row: sqlite3.Row, *, typed: str = "", errors: Sequence[str] = ()) -> str:
+def render_submission(request: Request, row: sqlite3.Row, *, typed: str = "", errors: Sequence[str] = ()) -> str:
     """Return the page of a submission; `typed` is a comment that was refused because of `errors`."""
     thread = thread_of(request, row["submission_id"])
     first = thread.get(None, [])
@@ -103,13 +103,13 @@ def submission_page(request: Request, name: str, submission_id: int, slug: str =
     row = find_submission(request, submission_id)
     if (name, slug) != (row["forum"], row["slug"]):
         return redirect(queries.address(row))
-    return show(request, row)
+    return render_submission(request, row)
 
 
 @site.get("/submission_images/<int:image_id>.svg")
 def picture(request: Request, image_id: int) -> Response:
     """Serve a picture."""
-    row = one(request.db, "SELECT description FROM image WHERE image_id = ?", (image_id,))
+    row = row_or_404(request.db, "SELECT description FROM image WHERE image_id = ?", (image_id,))
     return Response(draw_image(row["description"]), content_type="image/svg+xml")
 
 
@@ -117,7 +117,7 @@ def picture(request: Request, image_id: int) -> Response:
 def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str | Response:
     """Change the text of one's own submission."""
     row = by_me(request, find_submission(request, submission_id))
-    values, errors = taken(request, {"body": BODY}, row)
+    values, errors = form_values(request, {"body": BODY}, row)
     if errors != []:
         return request.render("submission_edit.html", submission=row, **values, errors=errors or [])
     update(request.db, "submission", "submission_id", submission_id, **values, edited_at=request.stamp)
@@ -221,13 +221,13 @@ def write(request: Request, user: sqlite3.Row, submission_id: int, comment_id: i
         submission, row = find_submission(request, submission_id), None
     else:
         submission, row = find_comment(request, submission_id, comment_id)
-    values, errors = checked(request, COMMENT_FIELDS)
+    values, errors = read_and_check(request, COMMENT_FIELDS)
     if submission["is_locked"] and not find_forum(request, submission["forum"])["is_moderated"]:
         errors = ["This submission is locked. No new comments can be posted."]
     if errors and row is not None:
         return _comment_page(request, submission, row, values["comment"], errors)
     if errors:
-        return show(request, submission, typed=values["comment"], errors=errors)
+        return render_submission(request, submission, typed=values["comment"], errors=errors)
     columns = {"submission_id": submission_id, "parent_id": comment_id, "user_id": user["user_id"], "body": values["comment"]}
     written = insert(request.db, "comment", **columns, created_at=request.stamp)
     request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (written, user["user_id"]))
@@ -252,7 +252,7 @@ def _comment_page(
 def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> str | Response:
     """Change one's own comment."""
     row = by_me(request, find_comment(request, submission_id, comment_id)[1])
-    values, errors = taken(request, COMMENT_FIELDS, {"comment": row["body"]})
+    values, errors = form_values(request, COMMENT_FIELDS, {"comment": row["body"]})
     if errors != []:
         return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors or [])
     update(request.db, "comment", "comment_id", comment_id, body=values["comment"], edited_at=request.stamp)
@@ -318,7 +318,7 @@ def moderators(request: Request, name: str) -> str:
 def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response:
     """Make somebody a moderator."""
     forum = moderated_forum(request, name)
-    values, errors = checked(request, {"username": Field("Username", limit=25)})
+    values, errors = read_and_check(request, {"username": Field("Username", limit=25)})
     user = queries.user_named(request.db, values["username"])
     if not errors and user is None:
         errors.append("Username: there is no user of this name.")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webarena_gym.sites.kit.accounts import return_url, sign_in_page
-from webarena_gym.sites.kit.database import first, insert, one, update
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update
 from webarena_gym.sites.kit.forms import (
     EMAIL,
     PASSWORD,
@@ -13,10 +13,10 @@ from webarena_gym.sites.kit.forms import (
     Field,
     FormPage,
     Pager,
-    checked,
     clean,
     is_email,
     password_complaints,
+    read_and_check,
     whole_number,
 )
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -106,7 +106,7 @@ def create(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     values, errors = dict.fromkeys(NAMES, ""), list[str]()
     if request.method == "POST":
-        values, errors = checked(request, NAMES | NEW_PASSWORD)
+        values, errors = read_and_check(request, NAMES | NEW_PASSWORD)
         errors = errors or password_complaints(values)
         if not errors and _is_taken(request.db, values["email"], None):
             errors = ["There is already an account with this email address."]
@@ -148,7 +148,9 @@ def edit(request: Request, customer: sqlite3.Row) -> str | Response:
     values, errors = dict(customer), list[str]()
     if request.method == "POST":
         optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
-        values, errors = checked(request, NAMES | optional | {"current_password": Field("Current Password", required=False)})
+        values, errors = read_and_check(
+            request, NAMES | optional | {"current_password": Field("Current Password", required=False)}
+        )
         is_new_password = bool(values["password"] or values["password_confirmation"])
         if is_new_password:
             errors += password_complaints(values)
@@ -185,7 +187,7 @@ def save_own_address(request: Request, customer: sqlite3.Row, address_id: int = 
     )
     defaults, errors = {name: bool(values.get(name)) for name in DEFAULTS}, list[str]()
     if request.method == "POST":
-        values, errors = checked(request, ADDRESS)
+        values, errors = read_and_check(request, ADDRESS)
         defaults = {name: request.form.get(name) == "1" for name in DEFAULTS}
         if not errors:
             save_address(request.db, customer["customer_id"], values, defaults, address_id)
@@ -208,7 +210,7 @@ def delete(request: Request, customer: sqlite3.Row) -> Response:
 
 def _own_address(request: Request, customer: sqlite3.Row, address_id: int) -> sqlite3.Row:
     query = "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?"
-    return one(request.db, query, (address_id, customer["customer_id"]))
+    return row_or_404(request.db, query, (address_id, customer["customer_id"]))
 
 
 PER_PAGE = 10
@@ -237,7 +239,7 @@ def order(request: Request, customer: sqlite3.Row, tab: str, order_id: int) -> s
 
 def _own_order(request: Request, customer: sqlite3.Row, order_id: int | None) -> sqlite3.Row:
     query = "SELECT * FROM sales_order WHERE order_id = ? AND customer_id = ?"
-    return one(request.db, query, (order_id, customer["customer_id"]))
+    return row_or_404(request.db, query, (order_id, customer["customer_id"]))
 
 
 def _page(request: Request, order: sqlite3.Row, tab: str, address: str) -> str:
@@ -285,19 +287,19 @@ def _add_again(request: Request, item: dict[str, Any]) -> None:
     carts.add(request.db, carts.obtain(request), product, item["qty_ordered"], options)
 
 
-site.get("/sales/guest/form/")(LOOKUP.show)
+site.get("/sales/guest/form/")(LOOKUP.render)
 
 
 @site.post("/sales/guest/form/")
 def lookup(request: Request) -> str | Response:
     """Find an order by number, name and email, and show it from now on in this session."""
-    values, errors = checked(request, LOOKUP.fields)
+    values, errors = read_and_check(request, LOOKUP.fields)
     query = """SELECT o.order_id FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'
         WHERE o.increment_id = ? AND a.lastname = ? COLLATE NOCASE AND o.customer_email = ? COLLATE NOCASE"""
     number = values["order_number"].lstrip("#").strip().zfill(9)
     row = first(request.db, query, (number, values["lastname"], values["email"]))
     if row is None:
-        return LOOKUP.show(request, values, errors or ["You entered incorrect data. Please try again."])
+        return LOOKUP.render(request, values, errors or ["You entered incorrect data. Please try again."])
     request.session["guest_order"] = row["order_id"]
     return redirect("/sales/guest/view/")
 
@@ -328,10 +330,10 @@ def contact(request: Request) -> str | Response:
     if request.method != "POST":
         customer = current_customer(request)
         known = {"name": f"{customer['firstname']} {customer['lastname']}", "email": customer["email"]} if customer else {}
-        return CONTACT.show(request, known)
-    values, errors = checked(request, CONTACT.fields)
+        return CONTACT.render(request, known)
+    values, errors = read_and_check(request, CONTACT.fields)
     if errors:
-        return CONTACT.show(request, values, errors)
+        return CONTACT.render(request, values, errors)
     insert(request.db, "contact_message", created_at=request.stamp, **values)
     return request.redirect("/contact/", "Thanks for contacting us with your comments and questions. We will answer very soon.")
 
@@ -339,6 +341,6 @@ def contact(request: Request) -> str | Response:
 @site.get("/<url_key>/")
 def text_page(request: Request, url_key: str) -> str:
     """Show one of the shop's pages of text."""
-    page = one(request.db, "SELECT * FROM cms_page WHERE url_key = ? AND is_enabled", (url_key,))
+    page = row_or_404(request.db, "SELECT * FROM cms_page WHERE url_key = ? AND is_enabled", (url_key,))
     query = "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id"
     return request.render("text_page.html", page=page, others=request.db.execute(query, (url_key,)).fetchall())

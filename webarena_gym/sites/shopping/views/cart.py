@@ -5,8 +5,8 @@ import sqlite3
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.database import first, insert, one, update
-from webarena_gym.sites.kit.forms import Field, Pager, checked, clean, complaints, is_email, read, whole_number
+from webarena_gym.sites.kit.database import first, insert, row_or_404, update
+from webarena_gym.sites.kit.forms import Field, Pager, clean, complaints, is_email, read, read_and_check, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.site import ID, current_customer, members_only, site
@@ -231,7 +231,7 @@ def write_review(request: Request, product_id: int) -> str | Response:
     values["nickname"] = customer["firstname"] if customer else ""
     if request.method == "POST":
         rating = whole_number(request.form.get("rating"), 1, 5)
-        values, errors = checked(request, FIELDS)
+        values, errors = read_and_check(request, FIELDS)
         if rating is None:
             errors.insert(0, "Please select a rating of 1 to 5 stars.")
         if not errors:
@@ -260,7 +260,7 @@ def own_reviews(request: Request, customer: sqlite3.Row) -> str:
 @site.get(f"/review/customer/view/id/<{ID}:review_id>/", members_only)
 def own_review(request: Request, customer: sqlite3.Row, review_id: int) -> str:
     """Show one review of the customer's own."""
-    review = one(request.db, f"{_REVIEWS} AND r.review_id = ?", (customer["customer_id"], review_id))
+    review = row_or_404(request.db, f"{_REVIEWS} AND r.review_id = ?", (customer["customer_id"], review_id))
     return request.render("own_review.html", review=review)
 
 

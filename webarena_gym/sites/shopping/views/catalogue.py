@@ -284,7 +284,7 @@ def find(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
     Where the shop has an index, these are the most relevant products.
     """
     if ranking.has_index(db):
-        relevances = ranking.ranked(db, "product_text", phrase, WEIGHTS)
+        relevances = ranking.rank_texts(db, "product_text", phrase, WEIGHTS)
         rows = queries.cards(db, "p.product_id IN (SELECT value FROM json_each(?))", [json.dumps(list(relevances))])
         return sorted(
             rows, key=lambda row: (_rank(row, phrase.lower(), []) > 1, -relevances[row["product_id"]], row["product_id"])
@@ -331,7 +331,7 @@ ADVANCED = {
 
 
 @site.get("/catalogsearch/advanced/")
-def advanced(request: Request) -> str:
+def advanced_search(request: Request) -> str:
     """Ask what to search for, field by field."""
     request.shows({key: request.args.get(key) for key in (*ADVANCED, "price[from]", "price[to]")})
     return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=[])

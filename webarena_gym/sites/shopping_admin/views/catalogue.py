@@ -9,8 +9,8 @@ from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.kit.database import first, insert, update
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.carts import remove_variants, set_stock, variants_of
-from webarena_gym.sites.shopping_admin.grids import LISTS, Form, back_to, selected, show, written_cents
-from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, back_to, render_grid, selected_ids, written_cents
+from webarena_gym.sites.shopping_admin.site import is_taken, members_only, record_or_404, site
 
 PRODUCTS_URL = "/admin/catalog/product/"
 EDIT_URL = "/admin/catalog/product/edit/id/{}/"
@@ -55,7 +55,7 @@ def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[st
 def save_product(request: Request, product_id: int | None = None) -> str | Response:
     """Change a product, or add one, at an address that no other has."""
     db, typed = request.db, {"is_enabled": "1", "is_in_stock": "1", "quantity": "0"}
-    row = None if product_id is None else one(db, "SELECT * FROM product WHERE product_id = ?", product_id)
+    row = None if product_id is None else record_or_404(db, "SELECT * FROM product WHERE product_id = ?", product_id)
     further = "SELECT name, value FROM product_attribute WHERE product_id = ? AND name != 'Brand' ORDER BY position"
     details = db.execute(further, (product_id,)).fetchall()  # the brand has a field of its own
     if request.method == "POST":
@@ -93,7 +93,7 @@ def save_product(request: Request, product_id: int | None = None) -> str | Respo
 def add_option(request: Request, product_id: int) -> Response:
     """Add a value to one of a product's options; an option that it does not have yet is made."""
     db, form = request.db, Form(request)
-    one(db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
+    record_or_404(db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
     title, label = form.text("option", "Option", limit=60), form.text("value", "Value", limit=60)
     extra = form.optional_cents("extra", "Extra Price") or 0
     row = first(
@@ -162,7 +162,7 @@ def delete(db: sqlite3.Connection, ids: list[int]) -> None:
 @site.post("/admin/catalog/product/delete/id/<int:product_id>/", members_only)
 def delete_product(request: Request, product_id: int) -> Response:
     """Delete a product."""
-    one(request.db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
+    record_or_404(request.db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
     delete(request.db, [product_id])
     return request.redirect(PRODUCTS_URL, "You deleted the product.")
 
@@ -170,8 +170,8 @@ def delete_product(request: Request, product_id: int) -> Response:
 ATTRIBUTES_URL = "/admin/catalog/product_action_attribute/edit/"
 
 
-site.get(PRODUCTS_URL, members_only)(partial(show, grid=LISTS["products"]))
-site.get("/admin/catalog/category/", members_only)(partial(show, grid=LISTS["categories"]))
+site.get(PRODUCTS_URL, members_only)(partial(render_grid, grid=LISTS["products"]))
+site.get("/admin/catalog/category/", members_only)(partial(render_grid, grid=LISTS["categories"]))
 
 
 def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
@@ -184,7 +184,7 @@ def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
 def change_products(request: Request) -> Response:
     """Do what was chosen with all ticked products."""
     db, action = request.db, request.form.get("action", "")
-    ids = [row["product_id"] for row in _existing(db, selected(request))]
+    ids = [row["product_id"] for row in _existing(db, selected_ids(request))]
     if action not in LISTS["products"].actions or not ids:
         request.flash("Please choose an action." if ids else "Please select items.", "error")
     elif action == "attributes":
@@ -202,7 +202,7 @@ def change_products(request: Request) -> Response:
 @site.form(ATTRIBUTES_URL, members_only)
 def save_attributes(request: Request) -> str | Response:
     """Change many products at once; what was left empty stays as it is."""
-    typed, ids = request.form.to_dict(), selected(request)
+    typed, ids = request.form.to_dict(), selected_ids(request)
     if request.method != "POST":
         ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]
         request.shows({"ids": ",".join(map(str, ids))})

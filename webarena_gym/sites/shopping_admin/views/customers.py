@@ -12,7 +12,7 @@ from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping_admin import grids
 from webarena_gym.sites.shopping_admin.grids import LISTS
-from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site, store
+from webarena_gym.sites.shopping_admin.site import is_taken, members_only, record_or_404, site, store
 from webarena_gym.sites.shopping_admin.views.orders import ORDER_URL as ORDER_URL
 
 LIST_URL = "/admin/customer/index/"
@@ -21,15 +21,17 @@ GROUPS = LISTS["customers"].choices("group")
 TABS = {"view": "Customer View", "account": "Account Information", "addresses": "Addresses"}
 
 
-site.get(LIST_URL, members_only)(partial(grids.show, grid=LISTS["customers"]))
+site.get(LIST_URL, members_only)(partial(grids.render_grid, grid=LISTS["customers"]))
 
 
 @site.get("/admin/customer/index/orders/id/<int:customer_id>/", members_only)
 def customer_orders(request: Request, customer_id: int) -> str:
     """The orders of one customer."""
-    row = one(request.db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
+    row = record_or_404(request.db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
     grid = replace(LISTS["orders"], title=f"Orders of {row['firstname']} {row['lastname']}", section="Customers")
-    return grids.show(request, grid, "o.customer_id = ?", (customer_id,), (grids.Link("Back", EDIT_URL.format(customer_id)),))
+    return grids.render_grid(
+        request, grid, "o.customer_id = ?", (customer_id,), (grids.Link("Back", EDIT_URL.format(customer_id)),)
+    )
 
 
 def _read(request: Request, form: grids.Form, groups: dict[str, str], customer_id: int | None) -> dict[str, str]:
@@ -51,7 +53,7 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
     db, tab = request.db, request.args.get("tab", "view")
     if request.method != "POST" and tab not in TABS:
         raise NotFound
-    row = one(db, "SELECT * FROM customer WHERE customer_id = ?", customer_id)
+    row = record_or_404(db, "SELECT * FROM customer WHERE customer_id = ?", customer_id)
     groups, typed = GROUPS | {row["group_name"]: row["group_name"]}, dict(row)
     if request.method == "POST":
         form = grids.Form(request)
@@ -68,7 +70,7 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
     query = """SELECT count(*) AS orders, coalesce(sum(grand_total_cents), 0) AS total, max(created_at) AS latest,
                   (SELECT status FROM newsletter_subscriber s WHERE s.email = ?2) AS newsletter
            FROM sales_order WHERE customer_id = ?1 AND status != 'canceled'"""
-    sums = one(db, query, customer_id, row["email"])
+    sums = record_or_404(db, query, customer_id, row["email"])
     page = {"title": f"{row['firstname']} {row['lastname']}", "section": "Customers", "tabs": TABS, "groups": groups}
     return request.render("customer.html", row=row, tab=tab, typed=typed, addresses=addresses.fetchall(), sums=sums, **page)
 
@@ -90,7 +92,7 @@ def create_customer(request: Request) -> str | Response:
 def delete_customer(request: Request, customer_id: int) -> Response:
     """Delete a customer; orders and reviews stay, as a guest's."""
     db = request.db
-    one(db, "SELECT 1 FROM customer WHERE customer_id = ?", customer_id)
+    record_or_404(db, "SELECT 1 FROM customer WHERE customer_id = ?", customer_id)
     db.execute("DELETE FROM cart_item WHERE cart_id IN (SELECT cart_id FROM cart WHERE customer_id = ?)", (customer_id,))
     for table in ("cart", "wishlist_item", "customer_address", "newsletter_subscriber", "customer"):
         db.execute(f"DELETE FROM {table} WHERE customer_id = ?", (customer_id,))
@@ -119,7 +121,7 @@ def _read_address(form: grids.Form) -> dict[str, str]:
 @site.form("/admin/sales/order/address/order_id/<int:order_id>/<any(billing, shipping):kind>/", members_only)
 def save_order_address(request: Request, order_id: int, kind: str) -> str | Response:
     """Change an order's billing or shipping address."""
-    typed = dict(one(request.db, "SELECT * FROM order_address WHERE order_id = ? AND kind = ?", order_id, kind))
+    typed = dict(record_or_404(request.db, "SELECT * FROM order_address WHERE order_id = ? AND kind = ?", order_id, kind))
     if request.method == "POST":
         form = grids.Form(request)
         values = _read_address(form)
@@ -139,10 +141,10 @@ def save_customer_address(request: Request, customer_id: int = 0, address_id: in
     """Change a customer's address, or add one; one that becomes a default takes the place of the one before."""
     db, title, kinds = request.db, "Edit Address", ("billing", "shipping")
     if address_id is not None:
-        typed = dict(one(db, "SELECT * FROM customer_address WHERE address_id = ?", address_id))
+        typed = dict(record_or_404(db, "SELECT * FROM customer_address WHERE address_id = ?", address_id))
         customer_id, defaults = typed["customer_id"], {kind: bool(typed[f"is_default_{kind}"]) for kind in kinds}
     else:
-        row = one(db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
+        row = record_or_404(db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
         title = title if request.method == "POST" else "Add New Address"
         typed = dict.fromkeys(FIELDS, "") | dict(row) | {"country": queries.country(db)}
         defaults = dict.fromkeys(kinds, False)
@@ -164,7 +166,7 @@ def save_customer_address(request: Request, customer_id: int = 0, address_id: in
 @site.post("/admin/customer/address/delete/id/<int:address_id>/", members_only)
 def delete_customer_address(request: Request, address_id: int) -> Response:
     """Delete a customer's address."""
-    row = one(request.db, "DELETE FROM customer_address WHERE address_id = ? RETURNING customer_id", address_id)
+    row = record_or_404(request.db, "DELETE FROM customer_address WHERE address_id = ? RETURNING customer_id", address_id)
     return request.redirect(CUSTOMER_URL.format(row["customer_id"]), "The customer address was deleted.")
 
 
@@ -172,9 +174,9 @@ REVIEWS_URL = "/admin/review/product/index/"
 STATUSES, RATINGS = (LISTS["reviews"].choices(name) for name in ("status", "rating"))
 
 
-site.get(REVIEWS_URL, members_only)(partial(grids.show, grid=LISTS["reviews"]))
+site.get(REVIEWS_URL, members_only)(partial(grids.render_grid, grid=LISTS["reviews"]))
 site.get("/admin/review/product/pending/", members_only)(
-    partial(grids.show, grid=replace(LISTS["reviews"], title="Pending Reviews"), where="r.status = 'Pending'")
+    partial(grids.render_grid, grid=replace(LISTS["reviews"], title="Pending Reviews"), where="r.status = 'Pending'")
 )
 
 
@@ -183,7 +185,7 @@ def save_review(request: Request, review_id: int) -> str | Response:
     """Change a review."""
     query = """SELECT r.*, p.name, c.email FROM review r JOIN product p USING (product_id)
         LEFT JOIN customer c ON c.customer_id = r.customer_id WHERE review_id = ?"""
-    row = one(request.db, query, review_id)
+    row = record_or_404(request.db, query, review_id)
     typed = dict(row)
     if request.method == "POST":
         form, typed = grids.Form(request), request.form.to_dict()
@@ -204,14 +206,14 @@ def save_review(request: Request, review_id: int) -> str | Response:
 @site.post("/admin/review/product/delete/id/<int:review_id>/", members_only)
 def delete_review(request: Request, review_id: int) -> Response:
     """Delete a review."""
-    one(request.db, "DELETE FROM review WHERE review_id = ? RETURNING 1", review_id)
+    record_or_404(request.db, "DELETE FROM review WHERE review_id = ? RETURNING 1", review_id)
     return request.redirect(REVIEWS_URL, "The review has been deleted.")
 
 
 @site.post("/admin/review/product/mass/", members_only)
 def change_reviews(request: Request) -> Response:
     """Delete all ticked reviews, or set their status."""
-    ids, action = grids.selected(request), request.form.get("action", "")
+    ids, action = grids.selected_ids(request), request.form.get("action", "")
     if action not in LISTS["reviews"].actions or not ids:
         request.flash("Please choose an action." if ids else "Please select review(s).", "error")
     else:
@@ -228,9 +230,9 @@ SUBSCRIBERS_URL = "/admin/newsletter/subscriber/"
 APPLY = {"by_percent": "Percent of product price discount", "cart_fixed": "Fixed amount discount for whole cart"}
 
 
-site.get(RULES_URL, members_only)(partial(grids.show, grid=LISTS["cart_rules"]))
-site.get(TERMS_URL, members_only)(partial(grids.show, grid=LISTS["search_terms"]))
-site.get(SUBSCRIBERS_URL, members_only)(partial(grids.show, grid=LISTS["subscribers"]))
+site.get(RULES_URL, members_only)(partial(grids.render_grid, grid=LISTS["cart_rules"]))
+site.get(TERMS_URL, members_only)(partial(grids.render_grid, grid=LISTS["search_terms"]))
+site.get(SUBSCRIBERS_URL, members_only)(partial(grids.render_grid, grid=LISTS["subscribers"]))
 
 
 def _read_rule(request: Request, form: grids.Form, rule_id: int | None) -> dict[str, Any]:
@@ -261,7 +263,7 @@ def _read_rule(request: Request, form: grids.Form, rule_id: int | None) -> dict[
 @site.form("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
 def save_rule(request: Request, rule_id: int | None = None) -> str | Response:
     """Add a cart price rule, or change one."""
-    row = None if rule_id is None else one(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
+    row = None if rule_id is None else record_or_404(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
     typed = {"is_active": "1"}
     if request.method == "POST":
         form, typed = grids.Form(request), request.form.to_dict()
@@ -281,14 +283,14 @@ def save_rule(request: Request, rule_id: int | None = None) -> str | Response:
 @site.post("/admin/sales_rule/promo_quote/delete/id/<int:rule_id>/", members_only)
 def delete_rule(request: Request, rule_id: int) -> Response:
     """Delete a cart price rule."""
-    one(request.db, "DELETE FROM cart_rule WHERE rule_id = ? RETURNING 1", rule_id)
+    record_or_404(request.db, "DELETE FROM cart_rule WHERE rule_id = ? RETURNING 1", rule_id)
     return request.redirect(RULES_URL, "You deleted the rule.")
 
 
 @site.post("/admin/search/term/mass/", members_only)
 def change_terms(request: Request) -> Response:
     """Delete all ticked search terms."""
-    ids = grids.selected(request)
+    ids = grids.selected_ids(request)
     if request.form.get("action") != "delete" or not ids:
         request.flash("Please choose an action." if ids else "Please select searches.", "error")
     else:

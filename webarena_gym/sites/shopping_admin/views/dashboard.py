@@ -11,8 +11,8 @@ from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.queries import config
-from webarena_gym.sites.shopping_admin.grids import LISTS, Form, Link, show, written_cents
-from webarena_gym.sites.shopping_admin.site import HOME, is_taken, members_only, one, site, store
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, Link, render_grid, written_cents
+from webarena_gym.sites.shopping_admin.site import HOME, is_taken, members_only, record_or_404, site, store
 
 DASHBOARD = "/admin/admin/dashboard/"
 SECTIONS = {name.lower(): name for name in ("Sales", "Catalog", "Marketing", "Content", "Reports", "Stores")} | {
@@ -150,14 +150,14 @@ EDIT_URL = "/admin/cms/page/edit/page_id/{}/"
 THEME_URL = "/admin/admin/system_design_theme/edit/id/{}/"
 
 
-site.get(PAGES_URL, members_only)(partial(show, grid=LISTS["pages"]))
+site.get(PAGES_URL, members_only)(partial(render_grid, grid=LISTS["pages"]))
 
 
 @site.form("/admin/cms/page/new/", members_only)
 @site.form("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
 def save_page(request: Request, page_id: int | None = None) -> str | Response:
     """Add a page, or change one. An empty URL key is made from the title."""
-    row = None if page_id is None else one(request.db, "SELECT * FROM cms_page WHERE page_id = ?", page_id)
+    row = None if page_id is None else record_or_404(request.db, "SELECT * FROM cms_page WHERE page_id = ?", page_id)
     typed: dict[str, Any] = {"is_enabled": "1"}
     if request.method == "POST":
         form, typed = Form(request), request.form.to_dict()
@@ -188,24 +188,24 @@ def save_page(request: Request, page_id: int | None = None) -> str | Response:
 @site.post("/admin/cms/page/delete/page_id/<int:page_id>/", members_only)
 def delete_page(request: Request, page_id: int) -> Response:
     """Delete a page."""
-    one(request.db, "DELETE FROM cms_page WHERE page_id = ? RETURNING 1", page_id)
+    record_or_404(request.db, "DELETE FROM cms_page WHERE page_id = ? RETURNING 1", page_id)
     return request.redirect(PAGES_URL, "The page has been deleted.")
 
 
 for _url in ("/admin/admin/system_design_theme/", "/admin/theming/theme/"):
-    site.get(_url, members_only)(partial(show, grid=LISTS["themes"]))
+    site.get(_url, members_only)(partial(render_grid, grid=LISTS["themes"]))
 
 
 @site.get("/admin/admin/system_design_theme/edit/id/<int:theme_id>/", members_only)
 def theme(request: Request, theme_id: int) -> str:
     """One theme."""
-    row = one(request.db, "SELECT * FROM theme WHERE theme_id = ?", theme_id)
+    row = record_or_404(request.db, "SELECT * FROM theme WHERE theme_id = ?", theme_id)
     return request.render("theme.html", title=row["title"], section="Content", row=row)
 
 
 @site.post("/admin/admin/system_design_theme/apply/id/<int:theme_id>/", members_only)
 def apply_theme(request: Request, theme_id: int) -> Response:
     """Give the shop a theme."""
-    one(request.db, "SELECT 1 FROM theme WHERE theme_id = ?", theme_id)
+    record_or_404(request.db, "SELECT 1 FROM theme WHERE theme_id = ?", theme_id)
     request.db.execute("UPDATE theme SET is_applied = theme_id = ?", (theme_id,))
     return request.redirect(THEME_URL.format(theme_id), "You applied the theme.")

@@ -16,8 +16,8 @@ from webarena_gym.sites.kit.database import insert, update
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.carts import restock_variant
 from webarena_gym.sites.shopping.queries import next_increment_id
-from webarena_gym.sites.shopping_admin.grids import LISTS, Form, show, written_cents
-from webarena_gym.sites.shopping_admin.site import members_only, one, site
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, render_grid, written_cents
+from webarena_gym.sites.shopping_admin.site import members_only, record_or_404, site
 
 STATUSES = LISTS["orders"].choices("status")
 Quantities = Mapping[int, int]  # of order lines, by item_id
@@ -43,12 +43,12 @@ class Line(NamedTuple):
     qty_canceled: int
 
     @property
-    def chosen(self) -> dict[str, str]:
+    def choice(self) -> dict[str, str]:
         """The options that the buyer chose, by title."""
-        chosen: dict[str, str] = json.loads(self.options)
-        return chosen
+        choice: dict[str, str] = json.loads(self.options)
+        return choice
 
-    def left(self, action: str) -> int:
+    def remaining(self, action: str) -> int:
         """Number that an action is possible for: to invoice, to ship, to refund what was paid, or to cancel what is neither."""
         to_invoice = max(0, self.qty_ordered - self.qty_canceled - self.qty_invoiced)
         to_ship = max(0, self.qty_ordered - self.qty_canceled - self.qty_refunded - self.qty_shipped)
@@ -77,7 +77,7 @@ class Order(NamedTuple):
             return self.status == "holded"
         if self.status not in (("processing", "complete") if action == "refund" else ("pending", "processing")):
             return False
-        return action == "hold" or any(line.left(action) for line in self.lines)
+        return action == "hold" or any(line.remaining(action) for line in self.lines)
 
     @property
     def shipping_left(self) -> int:
@@ -103,13 +103,13 @@ def load_order(db: sqlite3.Connection, order_id: int) -> Order:
     """Return an order. Raises NotFound."""
     query = """SELECT o.*, coalesce(c.group_name, 'NOT LOGGED IN') AS group_name
            FROM sales_order o LEFT JOIN customer c USING (customer_id) WHERE order_id = ?"""
-    row = one(db, query, order_id)
+    row = record_or_404(db, query, order_id)
     lines = db.execute(f"SELECT {', '.join(Line._fields)} FROM order_item WHERE order_id = ? ORDER BY item_id", (order_id,))
     query = """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?1),
                   (SELECT coalesce(sum(grand_total_cents), 0) FROM invoice WHERE order_id = ?1),
                   coalesce(sum(grand_total_cents), 0), coalesce(sum(refund_shipping_cents), 0)
            FROM creditmemo WHERE order_id = ?1"""
-    sums = one(db, query, order_id)
+    sums = record_or_404(db, query, order_id)
     return Order(row, tuple(Line(*line) for line in lines), *sums)
 
 
@@ -122,7 +122,7 @@ def status_of(lines: tuple[Line, ...]) -> str:
         return "closed"
     if not any(line.qty_invoiced or line.qty_shipped for line in open_lines):
         return "pending"
-    return "processing" if any(line.left("invoice") or line.left("ship") for line in open_lines) else "complete"
+    return "processing" if any(line.remaining("invoice") or line.remaining("ship") for line in open_lines) else "complete"
 
 
 def _count(db: sqlite3.Connection, order: Order, column: str, quantities: Quantities) -> None:
@@ -148,8 +148,8 @@ def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> No
 def _check(order: Order, quantities: Quantities, action: str, *, may_be_empty: bool = False) -> None:
     """Raise OrderError unless each quantity is at most what is left for the action in its line."""
     for line in order.lines:
-        if quantities.get(line.item_id, 0) > line.left(action):
-            raise OrderError(f"{line.name}: the quantity can be at most {line.left(action)}.")
+        if quantities.get(line.item_id, 0) > line.remaining(action):
+            raise OrderError(f"{line.name}: the quantity can be at most {line.remaining(action)}.")
     if not may_be_empty and not any(quantities.values()):
         raise OrderError("Please enter the quantity of at least one item.")
 
@@ -202,7 +202,7 @@ def refund(
 ORDER_URL = "/admin/sales/order/view/order_id/{}/"
 
 
-site.get("/admin/sales/order/", members_only)(partial(show, grid=LISTS["orders"]))
+site.get("/admin/sales/order/", members_only)(partial(render_grid, grid=LISTS["orders"]))
 
 
 @site.get("/admin/sales/order/view/order_id/<int:order_id>/", members_only)
@@ -241,7 +241,7 @@ WORDS = {
 
 
 @site.post("/admin/sales/order/<any(cancel, hold, unhold):action>/order_id/<int:order_id>/", members_only)
-def act(request: Request, action: str, order_id: int) -> Response:
+def act_on_order(request: Request, action: str, order_id: int) -> Response:
     """Put an order on hold, release it, or cancel what is neither invoiced nor shipped, which goes back into stock."""
     db, loaded = request.db, load_order(request.db, order_id)
     if not loaded.can(action):
@@ -252,7 +252,7 @@ def act(request: Request, action: str, order_id: int) -> Response:
     elif action == "unhold":
         refresh_status(db, order_id)
     else:
-        quantities = {line.item_id: line.left("cancel") for line in loaded.lines}
+        quantities = {line.item_id: line.remaining("cancel") for line in loaded.lines}
         _count(db, loaded, "qty_canceled", quantities)
         _restock(db, loaded, quantities)
     request.flash(f"You {WORDS[action][1]}.")
@@ -332,7 +332,7 @@ KINDS = {
 @site.get("/admin/sales/<any(invoice, shipment, creditmemo):kind>/", members_only)
 def documents(request: Request, kind: str) -> str:
     """The list of invoices, shipments or credit memos."""
-    return show(request, LISTS[kind])
+    return render_grid(request, LISTS[kind])
 
 
 @site.form("/admin/sales/order_<any(invoice, creditmemo):kind>/new/order_id/<int:order_id>/", members_only)
@@ -340,7 +340,7 @@ def documents(request: Request, kind: str) -> str:
 def create(request: Request, kind: str, order_id: int) -> str | Response:
     """Make an invoice, a shipment or a credit memo; its form is filled in for all that is left."""
     order, words, back = load_order(request.db, order_id), KINDS[kind], ORDER_URL.format(order_id)
-    lines = [(line, line.left(words.action)) for line in order.lines]
+    lines = [(line, line.remaining(words.action)) for line in order.lines]
     if request.method == "POST":
         form, typed = Form(request), request.form.to_dict()
         fields = {line.item_id: (f"qty_{line.item_id}", f"Qty of {line.name}") for line in order.lines}
@@ -365,7 +365,7 @@ def create(request: Request, kind: str, order_id: int) -> str | Response:
 @site.get("/admin/sales/order_<any(creditmemo):kind>/view/creditmemo_id/<int:document_id>/", members_only)
 def document(request: Request, kind: str, document_id: int) -> str:
     """One invoice, shipment or credit memo."""
-    row = one(request.db, f"SELECT * FROM {kind} WHERE {kind}_id = ?", document_id)
+    row = record_or_404(request.db, f"SELECT * FROM {kind} WHERE {kind}_id = ?", document_id)
     tracks = "SELECT carrier, title, number FROM shipment_track WHERE shipment_id = ? ORDER BY track_id"
     return request.render(
         "document.html",
@@ -383,7 +383,7 @@ def document(request: Request, kind: str, document_id: int) -> str:
 @site.post("/admin/admin/order_shipment/addTrack/shipment_id/<int:shipment_id>/", members_only)
 def add_track(request: Request, shipment_id: int) -> Response:
     """Add a tracking number to a shipment."""
-    one(request.db, "SELECT 1 FROM shipment WHERE shipment_id = ?", shipment_id)
+    record_or_404(request.db, "SELECT 1 FROM shipment WHERE shipment_id = ?", shipment_id)
     form = Form(request)
     track = _read_track(form)
     if not form.show_errors():

@@ -14,7 +14,7 @@ from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import money, read_data
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping_admin.grids import LISTS, Form, show
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, render_grid
 from webarena_gym.sites.shopping_admin.site import members_only, site
 from webarena_gym.sites.shopping_admin.views.orders import STATUSES
 
@@ -58,7 +58,7 @@ class Report:
 
 
 REPORTS = {
-    address: Report(**{**entry, "cells": tuple(Cell(*each) for each in entry["cells"])})
+    address: Report(**{**entry, "cells": tuple(Cell(*cell) for cell in entry["cells"])})
     for address, entry in read_data(Path(__file__).parents[1] / "reports.toml").items()
 }
 
@@ -101,7 +101,7 @@ def show_report(request: Request, kind: str, name: str) -> str:
     """A report about sales, customers, products or reviews: a list, or a form and its table once that was asked for."""
     key = f"{kind}/{name}"
     if key in _LISTS:
-        return show(request, LISTS[_LISTS[key]])
+        return render_grid(request, LISTS[_LISTS[key]])
     if key not in REPORTS:
         raise NotFound
     report = REPORTS[key]
@@ -138,4 +138,4 @@ def show_report(request: Request, kind: str, name: str) -> str:
     )
 
 
-site.get("/admin/search/term/report/", members_only)(partial(show, grid=LISTS["search_term_report"]))
+site.get("/admin/search/term/report/", members_only)(partial(render_grid, grid=LISTS["search_term_report"]))
