@@ -312,7 +312,8 @@ def collect_decisions(
     env = args.env_arguments()
     items: list[Imitation] = []
     complete_count = episode_count = 0
-    for part, arguments in ((tasks, env), (draw(args, args.layout_worlds, "layout"), {**env, "variation": "layout"})):
+    varied = draw(args, args.layout_worlds, "layout") if args.layout_worlds else []
+    for part, arguments in ((tasks, env), (varied, {**env, "variation": "layout"})):
         options: dict[str, Any] = {
             "detours": args.detours,
             "mistakes": args.mistakes,

@@ -579,6 +579,9 @@ class PointerBCSettings(CloningSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.expect_training_worlds("layout_worlds", self.layout_worlds)
+        for name in ("layout_worlds", "one_world_each") if self.application else ():
+            if getattr(self, name):
+                raise ValueError(f"{name}={getattr(self, name)}; expected no {name} with an application, which has no worlds")
         for name in ("detours", "mistakes"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
