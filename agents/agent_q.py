@@ -34,7 +34,7 @@ def make_settings(**options: Any) -> AgentQSettings:
     return AgentQSettings(**{**agent_record(options["model"]), **options})
 
 
-def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path:
+def train(args: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. The default tasks are drawn from the worlds of the settings."""
     # Imported late, so that invalid options are reported without loading torch.
     import torch  # noqa: PLC0415
@@ -44,8 +44,8 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     from agents.methods.dpo import learn_preferences  # noqa: PLC0415
     from agents.rollouts.branching import search  # noqa: PLC0415
     from agents.rollouts.envs import create_envs  # noqa: PLC0415
+    from agents.rollouts.policies import TrainedPolicy  # noqa: PLC0415
 
-    args: Any = settings
     expect_model(args.model)
     kind = kind_of(args.model)
     if threads := args.threads or kind.threads:
@@ -53,15 +53,15 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     checkpoint = open_run(args, args.out)
     start_record = {"elapsed_s": 0.0, "env_steps": 0, "cpu_minutes": 0.0}
     iteration, record = (checkpoint.update, checkpoint.progress()) if checkpoint else (0, start_record)
-    if checkpoint and iteration >= settings.iterations:
+    if checkpoint and iteration >= args.iterations:
         return checkpoint.path
     model = kind.load(checkpoint.path if checkpoint else args.model, args)
     optimizer = torch.optim.AdamW(model.network.parameters(), args.learning_rate, betas=(0.9, BETA2), weight_decay=0.0)
     if checkpoint:
         checkpoint.restore(optimizer)
     tasks = training_tasks(args, tasks)
-    policy: Any = model.policy()
-    envs: Any = create_envs(tasks, min(args.num_envs, args.tasks_per_iteration), **args.env_arguments())
+    policy: TrainedPolicy = model.policy()
+    envs = create_envs(tasks, min(args.num_envs, args.tasks_per_iteration), **args.env_arguments())
     method = partial(
         monte_carlo, value=confidence, outcome=true_reward, branching=args.branching, budget=args.budget,
         exploration=EXPLORATION, prior_weight=args.prior_weight,
@@ -74,7 +74,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
         keep = max(args.iterations + 1, 1)  # all checkpoints, since every iteration is evaluated later
         return save_checkpoint(args.out, iteration, model.network, model.tokenizer, optimizer, progress, agent, keep=keep).path
 
-    path = settings.out
+    path = args.out
     with closing(envs), closing(policy), Metrics(args.out, iteration, "Agent Q") as metrics:
         while iteration < args.iterations:
             start_s, start_cpu_s = time.perf_counter(), time.process_time()
@@ -86,8 +86,14 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
                     [envs.local(env_id) for env_id in range(envs.num_envs)], policy, iteration_tasks, method,
                     seed=rng.randrange(2**31), with_rewards=True, on_finish=lambda _: bar.update(),
                 )  # fmt: skip
-            options = {"prior_weight": args.prior_weight, "threshold": args.threshold, "max_pairs": PAIRS_PER_STATE}
-            pairs = [pair for item in results for pair in preferences(item, value=confidence, **options)]
+            choose_pairs = partial(
+                preferences,
+                value=confidence,
+                prior_weight=args.prior_weight,
+                threshold=args.threshold,
+                max_pairs=PAIRS_PER_STATE,
+            )
+            pairs = [pair for item in results for pair in choose_pairs(item)]
             values = learn_preferences(model, optimizer, pairs, args, rng)
             iteration, elapsed_s = iteration + 1, elapsed_s + time.perf_counter() - start_s
             cpu_minutes += (time.process_time() - start_cpu_s) / 60

@@ -1,6 +1,6 @@
 """Average the weights of several models: `python -m agents.average --help`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def average(settings: AverageSettings) -> Path:
     from agents.models.pointer.network import load_pointer  # noqa: PLC0415
 
     first_source, *sources = settings.models
-    load: Any = load_pointer if is_pointer(first_source) else load_model
+    load: Callable[[str], tuple[Any, Any]] = load_pointer if is_pointer(first_source) else load_model
     model, tokenizer = load(first_source)
     model = merge_adapters(model)  # the mean of adapters is not the adapter of the mean
     record = agent_record(first_source)

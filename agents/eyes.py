@@ -44,7 +44,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluation.statistics import paired_difference, wilson
 from webarena_gym.miniwob import MiniWobText
-from webarena_gym.tasks import Expert
+from webarena_gym.tasks import Expert, Task
 
 WORDS = 2048  # rows of the embedding table of hashed words
 WIDTH = 64
@@ -115,7 +115,9 @@ class EpisodeEncoder:
         self.text_action: Action | None = None  # the action whose text is unfinished
         self.pieces: list[str] = []  # the pieces of the unfinished text
         self.last_words: list[int] = []  # hashed words of the previous action
-        self.screenshot: Any = None  # the newest screenshot, with its encoding in the next attributes
+        self.screenshot: numpy.ndarray[Any, Any] = numpy.zeros(
+            0, numpy.uint8
+        )  # the newest screenshot, with its encoding in the next attributes
         self.scene = self.patches = numpy.zeros(0, numpy.uint8)
         self.patch_rows: dict[tuple[int, ...], int] = {}  # by box
 
@@ -152,7 +154,7 @@ class EpisodeEncoder:
         features_CF = numpy.array(features, numpy.float32)
         return View(self.scene, self.patches, _hash_words(observation["goal"]), state, words, features_CF, marks, choices)
 
-    def _encode_screenshot(self, screenshot: Any, boxes: numpy.ndarray[Any, Any]) -> None:
+    def _encode_screenshot(self, screenshot: numpy.ndarray[Any, Any], boxes: numpy.ndarray[Any, Any]) -> None:
         """Reduce a screenshot, and crop the patches under its marks."""
         self.screenshot, image = screenshot, Image.fromarray(screenshot)
         patches: dict[tuple[int, ...], numpy.ndarray[Any, Any]] = {(): numpy.zeros((*PATCH, 3), numpy.uint8)}
@@ -314,9 +316,9 @@ def _to_floats(parts: Sequence[numpy.ndarray[Any, Any]]) -> Tensor:
 class Tasks(NamedTuple):
     """The env of a run, its training and test tasks, each as the argument of `reset` and the template, and the vocabulary of texts."""
 
-    env: Any
-    train: list[tuple[Any, str]]
-    test: list[tuple[Any, str]]
+    env: WebArenaLite
+    train: Sequence[tuple[str | Task, str]]
+    test: Sequence[tuple[str | Task, str]]
     vocabulary: list[str]
 
 
@@ -324,10 +326,10 @@ def create_tasks(settings: EyesSettings) -> Tasks:
     """Return the tasks of the settings. Raises TaskError for an unknown task."""
     common: dict[str, Any] = {"max_steps": settings.max_steps, "observation": "marks"}
     if settings.tasks:
-        env: Any = MiniWobText(tasks=settings.tasks, window_size=MINIWOB_WINDOW, **common)
-        train: list[tuple[Any, str]] = [(f"{name}/{seed}", name) for seed in range(settings.shown) for name in settings.tasks]
+        env: WebArenaLite = MiniWobText(tasks=settings.tasks, window_size=MINIWOB_WINDOW, **common)
+        shown = [(f"{name}/{seed}", name) for seed in range(settings.shown) for name in settings.tasks]
         held_out = range(HELD_OUT, HELD_OUT + settings.evaluated)
-        return Tasks(env, train, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], [])
+        return Tasks(env, shown, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], [])
     tasks = {seed: task_suite.load("pictures", seed) for seed in (*settings.worlds, settings.test_world)}
     env = WebArenaLite(split="pictures", browser="chromium", window_size=WINDOW, **common)
     train = [(task, task.template) for seed in settings.worlds for task in tasks[seed]]
@@ -335,7 +337,7 @@ def create_tasks(settings: EyesSettings) -> Tasks:
         {
             step.action.argument
             for step in task.solution
-            if step.action.kind in _TEXT_ACTIONS and step.action.argument not in task.intent
+            if step.action.kind in _TEXT_ACTIONS and str(step.action.argument) not in task.intent
         }
         for task, _ in train
     ]
@@ -346,7 +348,7 @@ def create_tasks(settings: EyesSettings) -> Tasks:
     return Tasks(env, train, [(task, task.template) for task in tasks[settings.test_world]], vocabulary)
 
 
-def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[Decision]:
+def demonstrate(tasks: Tasks, task: str | Task, rng: Random) -> list[Decision]:
     """Return the decisions of a successful episode, or an empty list if none was found."""
     env, encoder = tasks.env, EpisodeEncoder(tasks.vocabulary)
     observation, _ = env.reset(options={"task": task})
@@ -355,7 +357,7 @@ def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[Decision]:
         for attempt, index in enumerate(rng.sample(range(len(view.choices)), len(view.choices))):
             if attempt:
                 env.reset(options={"task": task})
-            if env.step(encoder.take(view, index))[1] == 1:
+            if env.step(encoder.take(view, index) or "")[1] == 1:
                 return [Decision(view, index)]
         return []
     expert, decisions = Expert(env.task), list[Decision]()
@@ -384,7 +386,7 @@ def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[Decision]:
             return decisions if reward == 1 else []
 
 
-def play(network: Eyes, tasks: Tasks, task: Any, rng: Random | None, temperature: float = 1.0) -> Episode:
+def play(network: Eyes, tasks: Tasks, task: str | Task, rng: Random | None, temperature: float = 1.0) -> Episode:
     """Play an episode with sampled decisions, or with greedy decisions if `rng` is None.
 
     Raises EvaluationError if the reward is not finite although the browser has not failed.
@@ -454,7 +456,7 @@ def sample_tasks(
 
 
 def improve(
-    network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, settings: EyesSettings, rng: Random
+    network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: torch.optim.Optimizer, settings: EyesSettings, rng: Random
 ) -> dict[str, float]:
     """Take clipped policy-gradient steps with group-relative advantages, and return metrics."""
     training_decisions: list[Decision] = []

@@ -6,7 +6,7 @@ the loop around `learn`. It needs the extra `baselines`.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,7 +100,7 @@ class _ScoringPolicyMixin:
     Its `features_extractor_class` must be a `CandidateScorer`; it adds only the value function's last layer.
     """
 
-    def _build(self, lr_schedule: Any) -> None:
+    def _build(self, lr_schedule: Callable[[float], float]) -> None:
         policy: Any = self
         candidates = int(policy.action_space.n)
         policy.mlp_extractor = FeatureSplitter(candidates)
@@ -198,8 +198,7 @@ class SB3Replies:
         if self.temperature:
             weights = probabilities ** (1 / self.temperature)
             index = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
-        reply: str = env.dialect.format(featurizer.take(index))
-        return reply
+        return env.dialect.format(featurizer.take(index))
 
 
 def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
@@ -247,7 +246,7 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
     return model
 
 
-def _save(model: Any, settings: SB3Settings) -> None:
+def _save(model: PPO | MaskablePPO, settings: SB3Settings) -> None:
     """Write the model to a temporary file and rename it, so that a kill leaves either the old or the new file."""
     settings.out.mkdir(parents=True, exist_ok=True)
     temporary = settings.out / f".unfinished_{MODEL}"

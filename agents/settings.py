@@ -295,7 +295,12 @@ def parse_settings(
 
 
 def _show_help(
-    kind: Any, values: Mapping[str, Any], program: str, hidden: Collection[str], note: str, other_defaults: Mapping[str, Any]
+    kind: type[Any],
+    values: Mapping[str, Any],
+    program: str,
+    hidden: Collection[str],
+    note: str,
+    other_defaults: Mapping[str, Any],
 ) -> NoReturn:
     """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
     title, groups = cleandoc(kind.__doc__ or "") + note, group_options(kind, hidden)
@@ -315,7 +320,7 @@ def _show_help(
     raise SystemExit
 
 
-def group_options(kind: Any, hidden: Collection[str] = ()) -> dict[str, list[str]]:
+def group_options(kind: type[Any], hidden: Collection[str] = ()) -> dict[str, list[str]]:
     """Return the names of a command's options, without `hidden` ones, by their group in GROUPS.
 
     The last group, "method", has the options of no other group.
@@ -354,7 +359,7 @@ def setting_descriptions(kind: Any) -> dict[str, str]:
 
 
 def _help_type(
-    kind: Any, title: str, names: Sequence[str], values: Mapping[str, Any], other_defaults: Mapping[str, Any]
+    kind: type[Any], title: str, names: Sequence[str], values: Mapping[str, Any], other_defaults: Mapping[str, Any]
 ) -> Any:
     """Return a dataclass of the options `names` for the help, with their descriptions and defaults."""
     hints, descriptions = get_type_hints(kind, include_extras=True), setting_descriptions(kind)

@@ -99,7 +99,7 @@ class RayEnvs:
     def _start(self) -> Any:
         return ray.remote(_EnvActor).options(**self._options).remote(self._make_env, self.num_envs)
 
-    def _call(self, env_id: int, method: str, *arguments: Any) -> None:
+    def _call(self, env_id: int, method: str, *arguments: object) -> None:
         """Call a method of the env's actor. `poll` returns the result."""
         index = env_id % len(self._actors)
         if index not in self._busy_actors():

@@ -21,7 +21,7 @@ from agents.training.rollouts import TrainedStep
 from agents.training.settings import ModelSettings, StreamSettings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Weights(nn.Module):
             fully_shard(layer, mesh=mesh, mp_policy=precision)
         fully_shard(self, mesh=mesh, mp_policy=precision)
 
-    def forward(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    def forward(self, function: Callable[..., T], *arguments: object, **options: object) -> T:
         """Return the result of the function for the model and the arguments."""
         return function(self.model, *arguments, **options)
 
@@ -96,7 +96,9 @@ class Weights(nn.Module):
 class ShardedLanguageModel(LanguageModel):
     """A language model with sharded weights. Rank 0 also has a full copy, for sampling and checkpoints."""
 
-    def __init__(self, network: "PreTrainedModel", tokenizer: Any, settings: ModelSettings, ranks: Ranks) -> None:
+    def __init__(
+        self, network: "PreTrainedModel", tokenizer: "PreTrainedTokenizerFast", settings: ModelSettings, ranks: Ranks
+    ) -> None:
         super().__init__(network, tokenizer, settings)
         self.full_network = deepcopy(self.network) if ranks.is_main else None
         self._ranks = ranks

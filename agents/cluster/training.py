@@ -173,6 +173,7 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
                 return Path(args.out)
             progress = {"elapsed_s": elapsed_s, "groups": stream.group_count, "spent": usage}
             result = model.full_network if isinstance(model, ShardedLanguageModel) else state.result
+            assert result is not None
             return save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent()).path
 
         if ranks.count == 1:  # saving a sharded model after an error would need all ranks

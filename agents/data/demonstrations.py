@@ -20,6 +20,7 @@ from agents.settings import NewFile, TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.applications.application import read_application
+from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.history import Turn, compress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
@@ -205,7 +206,7 @@ def episodes(
 
 
 def _play(
-    env: Any, start: dict[str, Any], plan: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int
+    env: WebArenaLite, start: dict[str, Any], plan: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int
 ) -> tuple[str, list[Turn]] | None:
     """Return the goal and the turns of an episode of the expert, or None if it did not earn the reward.
 

@@ -14,12 +14,10 @@ from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
-import gymnasium
 from tqdm import tqdm
 
-import webarena_gym  # noqa: F401 - registers the env
-from agents.settings import ENV_ID
 from webarena_gym.actions import Action, Kind
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation import observe, visible_text
@@ -61,20 +59,19 @@ class ExpertStep(NamedTuple):
         return self.is_example and not self.is_undoing
 
 
-def play_expert(env: Any, task: Task) -> tuple[str, list[ExpertStep]]:
+def play_expert(env: WebArenaLite, task: Task) -> tuple[str, list[ExpertStep]]:
     """Play the reference solution of a task. Returns the goal and the steps."""
     return play_with_mistakes(env, task, 0.0, Random(0))
 
 
-def envs_with_tasks(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[Any, Task]]:
+def envs_with_tasks(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[WebArenaLite, Task]]:
     """Yield (env, task) for each task, with one shared env that is closed after the last task."""
-    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
-    with closing(env):
+    with closing(WebArenaLite(tasks=tasks, **env_arguments)) as env:
         for task in tqdm(tasks, desc="demonstrating", unit="task", disable=quiet or None):
             yield env, task
 
 
-def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tuple[str, list[ExpertStep]]:
+def play_with_mistakes(env: WebArenaLite, task: Task, mistakes: float, rng: Random) -> tuple[str, list[ExpertStep]]:
     """Play the reference solution of a task with wrong steps that are undone. Returns the goal and the steps.
 
     Before each expert step, with probability `mistakes`, the env is forked, and another action of the page and the actions that undo it
@@ -102,7 +99,7 @@ def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tu
     return goal, steps
 
 
-def force_mistake(env: Any, task: Task, rng: Random) -> tuple[str, list[ExpertStep]] | None:
+def force_mistake(env: WebArenaLite, task: Task, rng: Random) -> tuple[str, list[ExpertStep]] | None:
     """Return the goal and a prefix of the expert's steps that ends with a wrong step that can be undone.
 
     Returns None if none of the attempts found a wrong step.
@@ -126,7 +123,9 @@ def force_mistake(env: Any, task: Task, rng: Random) -> tuple[str, list[ExpertSt
     return None
 
 
-def corrections(env: Any, task: Task, reply: Callable[[dict[str, Any]], str]) -> Iterator[tuple[str, list[ExpertStep]]]:
+def corrections(
+    env: WebArenaLite, task: Task, reply: Callable[[dict[str, Any]], str]
+) -> Iterator[tuple[str, list[ExpertStep]]]:
     """Yield DAgger examples: the goal and the steps up to a state off the expert's path, ending with the expert's recovery action.
 
     After Ross et al., arXiv 1011.0686: the expert labels the states that the policy visits. The episode ends where no action leads
@@ -157,7 +156,7 @@ def corrections(env: Any, task: Task, reply: Callable[[dict[str, Any]], str]) ->
         info, _, is_over = _step(env, action)
 
 
-def _recovery_action(env: Any, info: dict[str, Any], path: Sequence[tuple[str, Expert]]) -> Action | None:
+def _recovery_action(env: WebArenaLite, info: dict[str, Any], path: Sequence[tuple[str, Expert]]) -> Action | None:
     """Return an action that continues or leads back to the expert's path; None if there is none.
 
     Later states of the path are preferred. The solution must still earn the reward from the chosen state.
@@ -180,7 +179,7 @@ def _recovery_action(env: Any, info: dict[str, Any], path: Sequence[tuple[str, E
     return Action(Kind.GO_BACKWARD) if leads_back else None
 
 
-def with_label(env: Any, action: Action) -> Action:
+def with_label(env: WebArenaLite, action: Action) -> Action:
     """Return the action with its element identified by label instead of id."""
     if action.element is None:
         return action
@@ -189,14 +188,14 @@ def with_label(env: Any, action: Action) -> Action:
     return replace(action, element=next(label for label, node in labelled.items() if node.element is element))
 
 
-def _step(env: Any, action: Action) -> tuple[dict[str, Any], float, bool]:
+def _step(env: WebArenaLite, action: Action) -> tuple[dict[str, Any], float, bool]:
     """Take an action. Returns the info, the reward and True if the episode is over."""
     _, reward, terminated, truncated, info = env.step(env.dialect.format(action))
     return info, float(reward), terminated or truncated
 
 
 def _take_wrong_steps(
-    env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int
+    env: WebArenaLite, info: dict[str, Any], right: Action, rng: Random, deep: int
 ) -> tuple[list[ExpertStep], dict[str, Any]] | None:
     """Take wrong steps and the actions that undo them. Returns these steps and the last info.
 
@@ -256,12 +255,12 @@ def _undo_actions(nodes: Mapping[str, Any], wrong: Action) -> list[Action]:
     return [*inverse, Action(Kind.GO_BACKWARD)]
 
 
-def _next_action(env: Any, expert: Expert) -> Action:
+def _next_action(env: WebArenaLite, expert: Expert) -> Action:
     """Return the expert's next action without advancing the expert."""
     return copy(expert).choose(env.page, env.observation).action
 
 
-def _can_finish(env: Any, expert: Expert) -> bool:
+def _can_finish(env: WebArenaLite, expert: Expert) -> bool:
     """Return True if the rest of the solution earns the reward from the current state. The env's state is restored."""
     snapshot, remaining_expert, reward, is_over = env.snapshot(), copy(expert), 0.0, False
     try:

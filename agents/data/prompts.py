@@ -93,7 +93,7 @@ class PromptEncoder:
     eos_ids: frozenset[int] = frozenset()
 
     @classmethod
-    def of_model(cls, model: Any, tokenizer: Any, system: str = "") -> "PromptEncoder":
+    def of_model(cls, model: object, tokenizer: Any, system: str = "") -> "PromptEncoder":
         """Create the encoder for a transformers model, with the end tokens of its generation config."""
         ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
         return cls(tokenizer, system, frozenset([ids] if isinstance(ids, int) else ids or ()))
@@ -253,7 +253,7 @@ def _record(notes: list[str], text: str) -> str:
     return text
 
 
-def _map_texts(content: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(content: str | Sequence[Mapping[str, Any]], change: Callable[[str], str]) -> str | list[Mapping[str, Any]]:
     """Apply a function to the texts of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return change(content)

@@ -140,7 +140,7 @@ def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
         path.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
 
 
-def _columns(item: Any) -> dict[str, Any]:
+def _columns(item: Step | Trajectory) -> dict[str, Any]:
     """Return the fields of a trajectory or step that differ from their defaults."""
     values = {part.name: getattr(item, part.name) for part in fields(item)}
     columns = {part.name: values[part.name] for part in fields(item) if values[part.name] != part.default}

@@ -332,7 +332,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         torch.set_num_threads(settings.threads)
     tasks, method = choose_tasks(settings), create_method(settings)
     sampling_settings = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
-    envs: Any = create_envs(tasks, min(settings.num_envs, len(tasks)), **settings.env_arguments())
+    envs = create_envs(tasks, min(settings.num_envs, len(tasks)), **settings.env_arguments())
     with (
         closing(envs),
         closing(create_policy(sampling_settings)) as sampling_policy,

@@ -9,11 +9,11 @@ Not run on GPUs yet: the tests use verl's output classes and a fake server.
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 import gymnasium
@@ -26,6 +26,8 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
 from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
+
+T = TypeVar("T")
 
 LOOP = "webarena_gym"  # name of the agent loop in dataset rows and in verl's agent loop config
 
@@ -45,14 +47,14 @@ class WebAgentLoop:
 
     def __init__(
         self, trainer_config: Any, server_manager: Any, tokenizer: Any, *, system: Style = "act",
-        env: Mapping[str, Any] | None = None, **_: Any,
+        env: Mapping[str, Any] | None = None, **_: object,
     ) -> None:  # fmt: skip
         self._settings = EnvSettings(**(env or {}))
         self._encoder = PromptEncoder(tokenizer, system_prompt(system, elements=self._settings.elements))
         self._server = server_manager
         self._prompt_length: int = trainer_config.config.actor_rollout_ref.rollout.prompt_length
 
-    async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[Any]:
+    async def run(self, sampling_params: dict[str, Any], **row: Mapping[str, Any]) -> list[Any]:
         """Play the episode of a row. Returns one AgentLoopOutput per step; an empty list if the first prompt is too long.
 
         Raises ServerError or BrowserError if the episode fails for reasons other than the policy. verl then drops the group, so a failure
@@ -97,7 +99,7 @@ class WebAgentLoop:
                 return steps, float(reward)
 
 
-async def _on(thread: ThreadPoolExecutor, call: Any, *arguments: Any) -> Any:
+async def _on(thread: ThreadPoolExecutor, call: Callable[..., T], *arguments: object) -> T:
     return await asyncio.get_running_loop().run_in_executor(thread, call, *arguments)
 
 

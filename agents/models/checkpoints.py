@@ -33,6 +33,7 @@ from webarena_gym.errors import WebArenaGymError
 if (
     TYPE_CHECKING
 ):  # imported late, so that a command rejects a wrong option without the seconds that torch and transformers take
+    from _typeshed import DataclassInstance
     from transformers import PreTrainedModel
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
@@ -43,6 +44,14 @@ _MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  
 _HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
 _HUB_TIMEOUT_S = 5.0
 _SMALL_BYTES = 200_000_000  # about 50 million parameters; below this, the overhead of several threads exceeds their gain
+
+
+class Saveable(Protocol):
+    """A model or tokenizer."""
+
+    def save_pretrained(self, folder: Path, /) -> object:
+        """Write the object into a folder."""
+        ...
 
 
 class Stateful(Protocol):
@@ -103,7 +112,8 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    run: Path, update: int, model: Any, tokenizer: Any, trainer: Any, progress: dict[str, Any], agent: dict[str, Any], *,
+    run: Path, update: int, model: Saveable, tokenizer: Saveable, trainer: Stateful, progress: dict[str, Any],
+    agent: dict[str, Any], *,
     keep: int = 2,
 ) -> Checkpoint:  # fmt: skip
     """Write a checkpoint under `run`, then delete all but the newest `keep`.
@@ -114,9 +124,9 @@ def save_checkpoint(
     Args:
         run: Folder of the run.
         update: Number of finished updates, which names the checkpoint.
-        model: Has `save_pretrained`.
-        tokenizer: Has `save_pretrained`.
-        trainer: Has a `state_dict` of plain values and tensors.
+        model: The model.
+        tokenizer: Its tokenizer.
+        trainer: The trainer, for example an optimizer.
         progress: The trainer's position in its data, as JSON.
         agent: The agent record: the env and prompt settings to use the model with.
         keep: Number of checkpoints to keep.
@@ -174,7 +184,7 @@ def save_on_error(run: Path, save: Callable[[], object], update: Callable[[], in
         raise
 
 
-def save_agent(folder: Path, model: Any, tokenizer: Any, agent: dict[str, Any]) -> None:
+def save_agent(folder: Path, model: Saveable, tokenizer: Saveable, agent: dict[str, Any]) -> None:
     """Write a model, its tokenizer and its agent record `agent` to a folder, without a trainer's state."""
     folder.mkdir(parents=True, exist_ok=True)
     with writing(folder):
@@ -189,7 +199,7 @@ def checkpoints(run: Path) -> list[Checkpoint]:
     return [Checkpoint(path, int(path.name.removeprefix(_PREFIX))) for path in paths]
 
 
-def open_run(settings: Any, out: Path) -> Checkpoint | None:
+def open_run(settings: "DataclassInstance", out: Path) -> Checkpoint | None:
     """Lock the folder of a run, record its settings, and return its newest checkpoint or None.
 
     Raises:

@@ -77,7 +77,7 @@ def merge_adapters(model: "PreTrainedModel") -> "PreTrainedModel":
     del model.peft_config
     # `save_pretrained` reads this flag, and no public method resets it.
     model._hf_peft_config_loaded = False  # noqa: SLF001
-    renamings: Any = getattr(model, "_weight_conversions", None) or []
+    renamings: list[Any] = getattr(model, "_weight_conversions", None) or []
     remaining: Any = [
         item for item in renamings if not any("base_model." in name or "lora_" in name for name in item.source_patterns)
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from random import Random
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import gymnasium
 
@@ -23,13 +23,14 @@ from agents.rollouts.envs import InProcessEnvs, final_reward, step_env
 from agents.rollouts.policies import Policy, Reply, Request, TrainedPolicy, resume_episode
 from agents.settings import EnvSettings
 from webarena_gym.actions.replies import answer_part
+from webarena_gym.env import Snapshot, WebArenaLite
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
 CONTINUATIONS = 4  # continuations of each fork
 
 
-def try_replies(env: Any, replies: Sequence[str], snapshot: Any = None) -> list[tuple[Result, Any]]:
+def try_replies(env: WebArenaLite, replies: Sequence[str], snapshot: Snapshot | None = None) -> list[tuple[Result, Any]]:
     """Execute each of these replies in the same state of an env.
 
     Args:
@@ -47,7 +48,7 @@ def try_replies(env: Any, replies: Sequence[str], snapshot: Any = None) -> list[
         snapshot = env.snapshot()
     outcomes: list[tuple[Result, Any]] = []
     for number, reply in enumerate(replies, 1):
-        if outcomes:
+        if outcomes and snapshot is not None:
             env.restore(snapshot)
         result = step_env(env, reply)
         has_next = number < len(replies) and not (result.terminated or result.truncated)
@@ -414,7 +415,7 @@ def search(
         for slot, env in enumerate(envs):
             if slot not in trees and queue:
                 number, task = queue.popleft()
-                tree = _search_task(env.unwrapped, task, number, method, seed, with_rewards=with_rewards)
+                tree = _search_task(cast("WebArenaLite", env.unwrapped), task, number, method, seed, with_rewards=with_rewards)
                 trees[slot], pending[slot] = (number, tree), next(tree)
         replies = _await_replies(policy, [
             request._replace(slot=slot + request.slot * len(envs)) for slot, requests in pending.items() for request in requests
@@ -432,7 +433,7 @@ def search(
 
 
 def _search_task(
-    env: Any, task: Task, number: int, method: Method, seed: int, *, with_rewards: bool
+    env: WebArenaLite, task: Task, number: int, method: Method, seed: int, *, with_rewards: bool
 ) -> Generator[list[Request], Sequence[Reply], SearchResult]:
     """Search a task: yield the requests of each expansion, receive the replies, and return the result.
 

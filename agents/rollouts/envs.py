@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isfinite, nan
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, Protocol, cast, overload
 
 import gymnasium
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.settings import ENV_ID
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS, Result, WebArenaLiteVector
@@ -76,9 +77,9 @@ class InProcessEnvs:
         pending, self._pending = self._pending, {}
         return {env_id: run() for env_id, run in pending.items()}
 
-    def local(self, env_id: int) -> Any:
+    def local(self, env_id: int) -> WebArenaLite:
         """Return an unwrapped env, for policies that use more than the observation."""
-        return self._env(env_id).unwrapped
+        return cast("WebArenaLite", self._env(env_id).unwrapped)
 
     def close(self) -> None:
         for env in self._envs.values():
@@ -98,7 +99,7 @@ class InProcessEnvs:
         return Result(observation, 0.0, False, False, info)
 
 
-def step_env(env: Any, action: str) -> Result:
+def step_env(env: gymnasium.Env[Any, str], action: str) -> Result:
     """Return the result of an action in an env, or that of a failed episode if the infrastructure fails."""
     try:
         observation, reward, terminated, truncated, info = env.step(action)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from io import BytesIO
 from multiprocessing.connection import wait
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cloudpickle  # type: ignore[import-untyped]
 import torch
@@ -28,6 +28,9 @@ from webarena_gym.errors import WorkerError
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
 
 PRELOADED = ["webarena_gym.env", "agents.grpo", "agents.evaluation.evaluate"]
 """Modules that the fork server imports once for all processes, since importing torch takes seconds."""
@@ -173,10 +176,16 @@ def process_count(processes: int, episodes: int) -> int:
     return processes or max(1, min(cores(), episodes // _EPISODES_PER_PROCESS))
 
 
-def _run_player(index: int, messages: Any, reports: Any, make_player: bytes, seed: int) -> None:
+def _run_player(index: int, messages: "Queue[bytes | None]", reports: "Queue[bytes]", make_player: bytes, seed: int) -> None:
     """Play the episodes from the messages until a message is None."""
-    parent: Any = multiprocessing.parent_process()
-    threading.Thread(target=lambda: wait([parent.sentinel]) and messages.put(None), daemon=True).start()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def end_with_parent() -> None:
+        wait([parent.sentinel])
+        messages.put(None)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     work_for_parent(_SHUTDOWN_S)  # enough to notice the end of the parent, unless an env hangs
     torch.set_num_threads(1)
     collect_rarely()
@@ -191,7 +200,9 @@ def _run_player(index: int, messages: Any, reports: Any, make_player: bytes, see
         reports.put(pickle.dumps(error))
 
 
-def _process_messages(index: int, messages: Any, reports: Any, player: Player, collector: Collector) -> None:
+def _process_messages(
+    index: int, messages: "Queue[bytes | None]", reports: "Queue[bytes]", player: Player, collector: Collector
+) -> None:
     reply_count = generated = active = 0
     cpu_s = 0.0
     while True:

@@ -9,6 +9,7 @@ from agents.data.prompts import PromptEncoder, with_system_prompt
 from agents.data.trajectories import Candidate, Ids, Step
 from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
+from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation.pictures import messages_for
 from webarena_gym.tasks import Expert
@@ -21,7 +22,9 @@ class Request(NamedTuple):
     """A request for the next reply in an env. Equal requests get equal replies, independent of other pending requests."""
 
     slot: int  # identifies the env, which has at most one pending request
-    env: Any  # the unwrapped env, for policies that use more than the observation; None if it is in another process
+    env: (
+        WebArenaLite | None
+    )  # the unwrapped env, for policies that use more than the observation; None if it is in another process
     info: Mapping[str, Any]
     seed: int = 0  # random seed of the reply
     history: Sequence[Step] | None = None  # earlier steps of the episode; None if they are the replies to this slot
@@ -119,8 +122,7 @@ class RandomReplies:
     def __call__(self, request: Request) -> str:
         env, rng = local_env(request), Random(request.seed)
         action = random_action(env.observation.nodes, request.info["page"], request.info["goal"], rng, self.exit_rate)
-        reply: str = env.dialect.format(action)
-        return reply
+        return env.dialect.format(action)
 
 
 @dataclass
@@ -224,7 +226,7 @@ def vision_replies(
     return reply
 
 
-def local_env(request: Request) -> Any:
+def local_env(request: Request) -> WebArenaLite:
     """Return the unwrapped env of a request. Raises ValueError if it is in another process."""
     if request.env is None:
         raise ValueError(f"env {request.slot} is in another process, but this policy uses the env object; expected workers=0")

@@ -23,7 +23,7 @@ from agents.training.settings import ModelSettings
 from webarena_gym.observation.history import PLACEHOLDER, Turn, compress
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
 class TrainingSample(NamedTuple):
@@ -43,7 +43,7 @@ class LanguageModel:
 
     beta2, weight_decay, threads = 0.95, 0.0, 0  # threads: torch's default
 
-    def __init__(self, network: "PreTrainedModel", tokenizer: Any, settings: ModelSettings) -> None:
+    def __init__(self, network: "PreTrainedModel", tokenizer: "PreTrainedTokenizerFast", settings: ModelSettings) -> None:
         self.check(settings)
         self.network, self.tokenizer, self._settings = network, tokenizer, settings
         network.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]

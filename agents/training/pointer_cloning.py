@@ -27,6 +27,7 @@ from agents.training.metrics import Metrics
 from agents.training.pointing_networks import THREADS
 from agents.training.settings import PointerBCSettings
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
@@ -191,7 +192,7 @@ def episodes(
 
 
 def _with_detours(
-    env: Any, task: Task, steps: Sequence[ExpertStep], detours: float, rng: random.Random
+    env: WebArenaLite, task: Task, steps: Sequence[ExpertStep], detours: float, rng: random.Random
 ) -> list[ExpertStep] | None:
     """Replay the steps with detours, and return all steps, or None if a detour changes a later page."""
     _, info = env.reset(seed=0, options={"task": task})

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from math import isfinite
 from pathlib import Path
@@ -161,7 +161,7 @@ def _branch(action: str, visits: Sequence[_Visit]) -> dict[str, Any]:
     }
 
 
-def _group_by(visits: Sequence[_Visit], key: Any) -> dict[str, list[_Visit]]:
+def _group_by(visits: Sequence[_Visit], key: Callable[[_Visit], str]) -> dict[str, list[_Visit]]:
     parts: dict[str, list[_Visit]] = defaultdict(list)
     for visit in visits:
         parts[key(visit)].append(visit)

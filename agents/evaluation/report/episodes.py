@@ -16,13 +16,13 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-import gymnasium
 from lxml import html
 from lxml.html import HtmlElement
 
 from agents.data.trajectories import Step, Trajectory, action_of
 from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
-from agents.settings import ENV_ID, EnvSettings
+from agents.settings import EnvSettings
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.pages.page import HostUnknownError, Network, Page
@@ -138,7 +138,7 @@ class Replayer(ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self.assets = Assets()
-        self._envs: dict[EnvSettings, gymnasium.Env[str, str]] = {}
+        self._envs: dict[EnvSettings, WebArenaLite] = {}
         self._networks: dict[tuple[int, Variation], Network] = {}
 
     def replay(self, task: Task, episode: Trajectory) -> Replay:
@@ -155,15 +155,14 @@ class Replayer(ExitStack):
         # These settings do not affect pages. They have one value, so that episodes share envs.
         settings = replace(episode.env, history="none", thoughts=False, max_steps=10**6)
         if settings not in self._envs:
-            new_env = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
-            self._envs[settings] = self.enter_context(closing(new_env))
-        env: Any = self._envs[settings].unwrapped
+            self._envs[settings] = self.enter_context(closing(WebArenaLite(tasks=[task], **settings.env_arguments())))
+        env = self._envs[settings]
         try:
             observation, info = env.reset(seed=0, options={"task": task})
         except BrowserError as error:
             return Replay([], [], f"Its env cannot be created: {error}")
         if task.world_seed is None or settings.application:
-            network: Network = env.network
+            network = env.network
         else:
             world = task.world_seed, settings.variation
             if world not in self._networks:  # in the initial state, since episodes do not change style sheets and images
@@ -183,7 +182,7 @@ class Replayer(ExitStack):
         return Replay(pages, list(assets))
 
     def _add_page(
-        self, env: Any, observation: Any, info: Mapping[str, Any], step: Step, network: Network, pages: list[ReplayedPage], assets: dict[str, None]
+        self, env: WebArenaLite, observation: str | Mapping[str, Any], info: Mapping[str, Any], step: Step, network: Network, pages: list[ReplayedPage], assets: dict[str, None]
     ) -> None:  # fmt: skip
         """Append the env's page or screenshot to `pages`, with the elements of the reply and the candidates marked."""
         address, element, points = _reply_target(env, step.reply)
@@ -205,7 +204,7 @@ class Replayer(ExitStack):
         assets.update(dict.fromkeys(keys))
 
 
-def _reply_target(env: Any, reply: str) -> tuple[str | None, HtmlElement | None, Sequence[tuple[int, int]]]:
+def _reply_target(env: WebArenaLite, reply: str) -> tuple[str | None, HtmlElement | None, Sequence[tuple[int, int]]]:
     """Return the address and the element that a reply names, or None and None without one, and the points of its action."""
     try:
         action = env.dialect.parse(reply)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from agents.data.trajectories import Ending, Step, Trajectory, env_settings_of, find_task, read_trajectories
 from agents.settings import EnvSettings
@@ -20,6 +20,8 @@ from webarena_gym.errors import ResultError, WebArenaGymError
 from webarena_gym.evaluation.results import EPISODES
 from webarena_gym.evaluation.statistics import Evaluation, PairedDifference, paired_difference, score
 from webarena_gym.tasks import Task
+
+T = TypeVar("T")
 
 MAX_GROUPS = 12
 """Default maximum number of groups of a run in a report."""
@@ -137,7 +139,7 @@ def _entry_name(path: Path) -> str:
     return path.resolve().parent.name if path.name == EPISODES else path.stem.removeprefix("episodes_")
 
 
-def _add_entry(entries: dict[str, Any], name: str, value: Any, path: Path) -> None:
+def _add_entry(entries: dict[str, T], name: str, value: T, path: Path) -> None:
     if name in entries:
         raise ValueError(f"the name {name!r} of {path} is used twice; expected distinct names, such as NAME={path}")
     entries[name] = value
@@ -197,7 +199,7 @@ def _from_sample(sample: Mapping[str, Any], env: EnvSettings | None) -> Trajecto
     )  # fmt: skip
 
 
-def _message_text(content: Any) -> str:
+def _message_text(content: str | Sequence[object] | None) -> str:
     """Return the text of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content

@@ -21,6 +21,7 @@ import numpy
 from agents.models.pointer.goals import parse_goal, words_of
 from agents.models.pointer.pages import Control, Floats, parse_page, path_of
 from webarena_gym.actions import Action, Kind
+from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.country.dice import share
 from webarena_gym.sites.layout import table
 from webarena_gym.tasks import Task
@@ -100,7 +101,7 @@ def select_labels(label_worlds: LabelWorlds) -> Labels:
     return labels_by_site
 
 
-def explore_site(env: Any, task: Task, steps: int) -> LabelEffects:
+def explore_site(env: WebArenaLite, task: Task, steps: int) -> LabelEffects:
     """Return the effects of links, buttons and fields on the start site of a task, found by using them.
 
     Each step uses one control of a visited page, after restoring the snapshot of this page. Controls in the least used page parts come

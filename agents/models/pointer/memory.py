@@ -6,7 +6,7 @@ nearest steps of the site is not trained, and `MemoryRead` attends to them with 
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,7 +90,7 @@ class StepMemory:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __deepcopy__(self, _: Any) -> "StepMemory":
+    def __deepcopy__(self, _: object) -> "StepMemory":
         """Return the memory itself, which is immutable."""
         return self
 
@@ -129,7 +129,7 @@ class StepMemory:
         """Write the memory as JSON."""
         path.write_text(json.dumps({"nearest": self.nearest, "steps": self.steps}, ensure_ascii=False), encoding="utf-8")
 
-    def _assign_id(self, key: Any) -> int:
+    def _assign_id(self, key: Hashable) -> int:
         return self._ids.setdefault(key, len(self._ids))
 
     def _goal_overlaps(self, goal: str) -> tuple[Floats, Floats]:

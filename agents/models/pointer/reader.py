@@ -5,7 +5,7 @@ or only on a page and a goal, are cached.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -189,7 +189,7 @@ class Cache:
     def __len__(self) -> int:
         return len(self._values)
 
-    def __call__(self, key: Any, make: Callable[[], T]) -> T:
+    def __call__(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the cached value of a key, or call `make` and cache its result."""
         entry = self._values.get(key)
         if entry is not None:
@@ -205,7 +205,7 @@ class Cache:
         return value
 
 
-def _estimate_size(value: Any) -> int:
+def _estimate_size(value: object) -> int:
     """Return the estimated size of a value in bytes: its arrays and texts, and an allowance for each other object."""
     if isinstance(value, numpy.ndarray):
         return int(value.nbytes) + 120

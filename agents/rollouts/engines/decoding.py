@@ -148,7 +148,7 @@ class _BufferLayer(DynamicLayer):
         self.lazy_initialization(keys, values)
         self._buffer, self._keys, self._values = buffer, keys, values
 
-    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+    def update(self, key_states: Tensor, value_states: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
         """Append the new keys and values, and return all keys and values that the model attends to."""
         rows, start, end = self._buffer.rows, self._buffer.start, self._buffer.end
         stop = end + key_states.shape[2]

@@ -15,6 +15,7 @@ import math
 import shutil
 import threading
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,7 +155,7 @@ class VLLMEngine:
             token=self._api_key, timeout_s=self._timeout_s, deadline_s=self._deadline_s, stopped=self._closed,
         )  # fmt: skip
 
-    def _parse_generation(self, response: Any) -> Generation:
+    def _parse_generation(self, response: Mapping[str, Any]) -> Generation:
         """Return the generation in the server's response. Raises ServerError if it lacks data that training needs."""
         try:
             choice = response["choices"][0]
