@@ -5,7 +5,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from types import NoneType, UnionType
@@ -116,7 +116,7 @@ def training_options() -> Iterator[Section]:
     defaults = _defaults(GRPOSettings) | {"processes": 0}
     hidden = hidden_from_pointing_networks() | (STREAM_OPTIONS - {"staleness", "overlap", "workers"})  # no clusters either
     pointer = {name: value for name, value in defaults.items() if name not in hidden}
-    yield from _sections([GRPOSettings], pointer, defaults | language_model_defaults("grpo"))
+    yield from _sections([GRPOSettings], pointer, {**defaults, **language_model_defaults("grpo")})
 
 
 def method_options() -> Iterator[Section]:
@@ -221,14 +221,20 @@ def _value(value: Any) -> str:
 
 def _type(hint: Any) -> str:
     """Return a type as a cell: the values of a Literal, or the name of the type."""
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_type(part) for part in get_args(hint) if part is not NoneType)
-    if get_origin(hint) is Literal:
-        return ", ".join(f'`"{value}"`' for value in get_args(hint))
-    if get_origin(hint) is tuple:
-        kinds = get_args(hint)
-        return f"`tuple[{', '.join('...' if kind is Ellipsis else kind.__name__ for kind in kinds)}]`"
-    return f"`{getattr(get_origin(hint) or hint, '__name__', hint)}`"
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is NoneType:
+        return "`None`"
+    if origin in (Union, UnionType):
+        return " or ".join(map(_type, parts))
+    if origin is Literal:
+        return ", ".join(f'`"{value}"`' for value in parts)
+    if origin is tuple:
+        return f"`tuple[{', '.join('...' if part is Ellipsis else part.__name__ for part in parts)}]`"
+    if origin in (Sequence, Iterable):
+        return f"sequence of {_type(parts[0])}"
+    if origin is Mapping:
+        return f"mapping of {_type(parts[0])} to {_type(parts[1])}"
+    return "function" if origin is Callable else f"`{hint.__name__}`"
 
 
 def _cell(text: str) -> str:
