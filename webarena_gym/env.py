@@ -68,20 +68,33 @@ class Info(TypedDict):
     """The info dictionary of `reset` and `step`."""
 
     goal: str
+    """the instruction of the task"""
     url: str
-    page: str  # the newest page as text, without history
-    # chat prompt of the next reply: the system prompt, then the content of the observation; with pictures, in OpenAI's multimodal format
+    """the URL of the current page"""
+    page: str
+    """the current page as text, without history"""
     messages: list[Message] | list[dict[str, Any]]
-    step: int  # steps taken in this episode
-    steps_left: NotRequired[int]  # remaining steps of the step budget, if the task has one
-    action_error: str  # error message of the last action; "" if it succeeded
+    """chat prompt of the next reply: the system prompt, then the content of the observation; with pictures, in OpenAI's multimodal format"""
+    step: int
+    """number of steps in this episode"""
+    steps_left: NotRequired[int]
+    """remaining steps of the step budget, if the task has one"""
+    action_error: str
+    """error message of the last action; "" if it succeeded"""
     task_id: str
-    answer_form: NotRequired[str]  # instructions on the format of the answer, if the task declares the type of its answer
-    success: NotRequired[bool]  # at the end of an episode
-    verdicts: NotRequired[list[dict[str, Any]]]  # at the end: the fields of `evaluators.Verdict`, and its reason
-    side_effects: NotRequired[list[str]]  # at the end, if all other checks passed: changes beyond the task
-    site_errors: NotRequired[list[str]]  # exceptions of the embedded sites in this episode, which returned status 500
-    failure: NotRequired[str]  # description of an infrastructure failure that ended the episode
+    """the id of the task"""
+    answer_form: NotRequired[str]
+    """instructions on the format of the answer, if the task declares the type of its answer"""
+    success: NotRequired[bool]
+    """at the end of an episode: True if the task was solved"""
+    verdicts: NotRequired[list[dict[str, Any]]]
+    """at the end: the fields of `evaluators.Verdict` of each check, and its reason"""
+    side_effects: NotRequired[list[str]]
+    """at the end, if all other checks passed: changes beyond the task"""
+    site_errors: NotRequired[list[str]]
+    """exceptions of the embedded sites in this episode, which returned status 500"""
+    failure: NotRequired[str]
+    """description of an infrastructure failure that ended the episode"""
 
 
 @dataclass
