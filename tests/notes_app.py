@@ -15,6 +15,7 @@ from wsgiref.simple_server import make_server
 
 DATABASE = os.environ.get("NOTES_DB", "")
 VISITS = []
+BREAKING = "" if os.environ.get("NOTES_SOUND") else ' <a href="/crash">Crash</a> <a href="/broken">Broken</a>'
 if os.environ.get("NOTES_BREAKS"):
     print("the settings are read")  # noqa: T201
     raise KeyError("SECRET_KEY")
@@ -100,7 +101,7 @@ def answer(path, form, db, is_known):
         f'<li>{escape(title)}: {escape(body)} <form method="post"><button name="delete" value="{number}">Delete {escape(title)}</button></form></li>'
         for number, title, body in db.execute("SELECT id, title, body FROM note ORDER BY id")
     )
-    page = f'<!doctype html><title>Notes</title><h1>Notes</h1><p>Visit {len(VISITS)}</p><ul>{rows}</ul><a href="/export">Export</a> <a href="http://elsewhere.test/">Elsewhere</a> <a href="/script">Script</a> <a href="/crash">Crash</a> <a href="/broken">Broken</a>'
+    page = f'<!doctype html><title>Notes</title><h1>Notes</h1><p>Visit {len(VISITS)}</p><ul>{rows}</ul><a href="/export">Export</a> <a href="http://elsewhere.test/">Elsewhere</a> <a href="/script">Script</a>{BREAKING}'
     fields = '<label>Title <input name="title"></label><label>Body <input name="body"></label>'
     return "200 OK", [], f'{page}<form method="post">{fields}<button>Add</button></form>'
 

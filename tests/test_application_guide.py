@@ -41,9 +41,9 @@ def run(words):
 
 @pytest.mark.parametrize("has_templates", [False, True])
 def test_the_commands_of_the_guide_run(folder, tmp_path, monkeypatch, has_templates):
-    if not has_templates:
-        file = folder / "webarena-app.toml"
-        file.write_text(file.read_text().replace('templates = "templates.toml"\n', ""))
+    file = folder / "webarena-app.toml"
+    text = file.read_text().replace("{ NOTES_DB", '{ NOTES_SOUND = "1", NOTES_DB')
+    file.write_text(text if has_templates else text.replace('templates = "templates.toml"\n', ""))
     (tmp_path / "my_agent.py").write_text(AGENT)
     monkeypatch.chdir(tmp_path)
     lines = iter(["type Title Milk", "click Add", "exit"])

@@ -40,7 +40,7 @@ applications: arguments changes errors sites
 evaluators: answers changes errors observation pages servers texts
 tasks: actions answers applications arguments errors evaluators observation pages sites
 templates: actions answers evaluators observation pages sites tasks
-backends: actions applications browsers changes errors evaluators observation pages servers sites tasks
+backends: actions applications browsers changes errors evaluators observation pages servers sites tasks texts
 spaces: actions observation texts
 options: actions applications arguments errors evaluators observation servers sites tasks
 env: actions applications arguments backends browsers changes errors evaluators observation options pages servers spaces tasks texts
@@ -49,7 +49,7 @@ vector: arguments env errors options processes spaces
 testing: backends browsers env errors observation pages tasks
 miniwob: arguments backends browsers env errors options pages tasks
 tools: actions applications answers arguments backends browsers changes console env errors evaluation evaluators observation options pages
-  processes recording server servers sites tasks
+  processes recording server servers sites tasks texts
 server: actions applications arguments browsers env errors evaluators observation options pages sites tasks texts
 candidates: actions arguments env observation pages
 integrations: actions applications browsers env errors observation options pages server sites tasks

@@ -518,12 +518,19 @@ def test_what_cannot_start_says_why(notes):
 
 
 def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, monkeypatch):
-    assert main(["app", "check", str(folder), "--resets", "3", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    described = folder / "webarena-app.toml"
+    assert main(["app", "check", str(folder), "--resets", "3", "--json", "--browser", "inprocess"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert any(
+        "GET http://notes.test/crash: ApplicationError: notes gives no answer" in problem for problem in report["problems"]
+    )
+    described.write_text(described.read_text().replace("{ NOTES_DB", '{ NOTES_SOUND = "1", NOTES_DB'))
+    assert main(["app", "check", str(folder), "--resets", "3", "--json", "--browser", "inprocess"]) == 0
+    found = json.loads(capsys.readouterr().out)["browsers"]["inprocess"]
     assert found["equal_resets"]
     assert re.search("Visit 2.* and .*Visit 1", found["in_memory"]), "visits are lost when an episode is restored"
-    assert "/crash: ApplicationError: notes gives no answer" in found["failed"][0]
     assert found["need_scripts"] == ["http://notes.test/script"]
+    assert found["statuses"] == {"200": 3}
     assert {"/files/export.txt"} <= set(found["changed"]), "by looking at it"
     assert set(found["tasks"].values()) == {"solved, and no cheaper attempt earns it"}
     assert found["controls"]["text field"] >= 2

@@ -1,5 +1,6 @@
-"""The length limits of observations, replies and errors, and the function that truncates a text."""
+"""The length limits of observations, replies and errors, and functions that truncate and compare texts."""
 
+from itertools import zip_longest
 from unicodedata import normalize
 
 MAX_OBSERVATION = 1_000_000  # characters
@@ -36,3 +37,13 @@ def comparable(text: str) -> str:
 
 def _truncation_note(count: int) -> str:
     return f" [{count:,} characters were cut]"
+
+
+def first_difference(one: str, other: str) -> str:
+    """Return the first lines in which two texts differ, "" for none.
+
+    >>> first_difference("Tea", "Soap")
+    "'Tea' and 'Soap'"
+    """
+    pairs = zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
+    return next((f"{first!r} and {second!r}" for first, second in pairs if first != second), "")

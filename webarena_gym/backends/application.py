@@ -1,7 +1,9 @@
 """The backend of your web application: each episode has its own instance of the application and a copy of its state."""
 
 import sqlite3
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,9 +16,11 @@ from webarena_gym.backends.base import Backend, replay_solution, start_page_erro
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
+from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
+from webarena_gym.texts import first_difference
 
 
 class ApplicationSnapshot(NamedTuple):
@@ -25,6 +29,8 @@ class ApplicationSnapshot(NamedTuple):
     application: str
     difference: state.Difference
     browser: Any
+    page: str | None = None
+    """the text of the page, with which the restored page must agree; None in snapshots of earlier versions"""
 
 
 class ApplicationBackend(Backend):
@@ -162,7 +168,10 @@ class ApplicationBackend(Backend):
         if self._application.in_memory:
             raise SnapshotError(self.snapshot_error)
         difference = state.difference(launcher_of(self._application).base, self._saved_state())
-        return ApplicationSnapshot(self._application.name, difference, self.browser.snapshot())
+        return ApplicationSnapshot(self._application.name, difference, self.browser.snapshot(), self._page_text())
+
+    def _page_text(self) -> str:
+        return observe(replace(self.browser.page(), notices=()), window=sys.maxsize, elements="label").text
 
     def restore(self, snapshot: Any) -> None:
         if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self._application.name:
@@ -173,6 +182,11 @@ class ApplicationBackend(Backend):
         self._use_instance(launcher.start(snapshot.difference))
         self.browser.restore(snapshot.browser)
         launcher.start_next()
+        if snapshot.page is not None and (difference := first_difference(snapshot.page, self._page_text())):
+            raise SnapshotError(
+                f"the page {self.browser.page().url} cannot be restored: its scripts keep state in the page, {difference}."
+                " Replay the actions from the start of the episode instead"
+            )
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
         """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""

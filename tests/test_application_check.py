@@ -1,0 +1,123 @@
+"""`webarena-gym app check` finds applications on which episodes are not sound, one fault at a time."""
+
+import json
+
+import pytest
+
+from tests import needs
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.processes import close_all
+from webarena_gym.errors import SnapshotError
+from webarena_gym.tools.cli import main
+
+pytestmark = pytest.mark.usefixtures("one_chromium")
+
+SITE = """
+import os
+from http.cookies import SimpleCookie
+
+FAULT = os.environ["FAULT"]
+SESSIONS = set()
+MENU = "<p>Welcome</p><a href='/'>Home</a><a href='/more'>More</a>"
+HEAD = "<!doctype html><title>T</title><link rel=stylesheet href='/static/a.css'><script src='/static/a.js'></script>"
+DRAFT = "<div id=drafts></div><button type=button onclick='drafts.innerHTML = `<input aria-label=Draft>`'>New</button>"
+
+
+def answer(environ):
+    path = environ["PATH_INFO"]
+    signed_in = "session" in SimpleCookie(environ.get("HTTP_COOKIE", "")) and (SESSIONS or FAULT != "memory")
+    if path.startswith("/static/"):
+        return ("404 Not Found" if FAULT == "static" else "200 OK"), [("Content-Type", "text/css" if "css" in path else "text/javascript")], "/* x */"
+    if path == "/login":
+        if environ["REQUEST_METHOD"] == "POST":
+            SESSIONS.add(1)
+            return "303 See Other", [("Location", "/account"), ("Set-Cookie", "session=1; Path=/")], ""
+        return "200 OK", [], "<form method=post><input name=user><input name=password type=password><button>In</button></form>"
+    if path == "/account":
+        return ("200 OK", [], MENU) if signed_in else ("303 See Other", [("Location", "/login")], "")
+    if FAULT == "500":
+        return "500 Internal Server Error", [], MENU
+    if FAULT == "500 on one" and path == "/more":
+        return "500 Internal Server Error", [], MENU
+    if FAULT == "no start" and path == "/":
+        return "404 Not Found", [], MENU
+    if FAULT == "no controls":
+        return "200 OK", [], "<p>Welcome</p>"
+    if FAULT == "random":
+        return "200 OK", [], MENU + os.urandom(4).hex()
+    return "200 OK", [], HEAD + MENU + (DRAFT if FAULT == "draft" else "<form><input name=q aria-label=Query></form>")
+
+
+def application(environ, start_response):
+    status, headers, content = answer(environ)
+    start_response(status, [*headers] if dict(headers).get("Content-Type") else [("Content-Type", "text/html; charset=utf-8"), *headers])
+    return [content.encode()]
+"""
+TOML = """
+name = "one"
+wsgi = "one:application"
+environment = { FAULT = "%s" }
+account = { user = "ann", password = "secret" }
+login = { path = "/login", user = "[name=user]", password = "[name=password]", proof = "/account" }
+"""
+FAULTS = {
+    "": None,
+    "500": "pages fail: http://one.test/: 500",
+    "500 on one": "1 of 2 pages fail: http://one.test/more: 500",
+    "no start": "pages fail: http://one.test/: 404",
+    "static": "scripts or style sheets cannot be loaded: http://one.test/static/a.css: 404, http://one.test/static/a.js: 404",
+    "no controls": "no page has a control that an action can name",
+    "memory": "ann is not signed in at the start of an episode: '/account' leads to http://one.test/login",
+    "random": "two resets show different pages",
+    "draft": "the page http://one.test/ cannot be restored: its scripts keep state in the page",
+}
+
+
+def describe(folder, fault):
+    (folder / "one.py").write_text(SITE)
+    (folder / "webarena-app.toml").write_text(TOML % fault)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def ended():
+    yield
+    close_all()
+
+
+@needs.chromium
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_in_both_browsers(tmp_path, capsys, fault):
+    status = main(["app", "check", str(describe(tmp_path, fault)), "--resets", "2", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert set(report["browsers"]) == {"inprocess", "chromium"}
+    if FAULTS[fault] is None:
+        assert (status, report["problems"]) == (0, [])
+        return
+    assert status == 1
+    assert FAULTS[fault] in " ".join(report["problems"])
+    if fault != "random":  # the message shows the random text
+        assert any(problem.startswith("chromium: ") for problem in report["problems"]) == (fault == "draft"), report["problems"]
+
+
+@needs.chromium
+def test_a_page_that_a_script_has_changed_is_not_restored_silently(opened, tmp_path):
+    task = {
+        "task_id": "a",
+        "sites": ["one"],
+        "start_url": "__ONE__/",
+        "intent": "-",
+        "eval": {"eval_types": ["url_match"], "reference_url": "__ONE__/x"},
+    }
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    env = opened(
+        WebArenaLite(
+            application=describe(tmp_path, "draft"), tasks=tmp_path / "tasks.json", browser="chromium", elements="label"
+        )
+    )
+    env.reset()
+    env.restore(env.snapshot())
+    env.step('do(action="Click", element="New")')
+    changed = env.snapshot()
+    with pytest.raises(SnapshotError, match=r"its scripts keep state in the page, .*Draft"):
+        env.restore(changed)

@@ -1,0 +1,317 @@
+"""`webarena-gym app check`: the certificate of an application: what an episode on it needs, in each browser."""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from webarena_gym.actions import Action, Kind
+from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.processes import launcher_of
+from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import ActionError, ApplicationError, HostUnknownError, SnapshotError, WebArenaGymError
+from webarena_gym.observation import observe
+from webarena_gym.options import BrowserKind
+from webarena_gym.pages import dom
+from webarena_gym.pages.page import Page
+from webarena_gym.servers.logins import is_signed_in
+from webarena_gym.tasks import Task, load
+from webarena_gym.texts import first_difference
+from webarena_gym.tools.audit.replays import earns, exit_with, replay
+
+_MOST_PAGES = 20
+_MOST_FILES = 50  # scripts and style sheets that are requested
+_MOST_NAMED = 3  # addresses in a message
+_BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
+
+
+def add_check_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `app check` that other commands do not have."""
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+    command.add_argument("--browser", choices=["both", *_BROWSERS], default="both", help="browsers to check (default: both)")
+
+
+def check(options: argparse.Namespace) -> int:
+    """Check an application, print the report, and return 1 if there are problems."""
+    application = read_application(options.application)
+    has_tasks = bool(application.templates or (application.tasks and read_records(Path(application.tasks))))
+    tasks = load(application=application) if has_tasks else ()
+    browsers = list(_BROWSERS if options.browser == "both" else (options.browser,))
+    unchecked = ""
+    if options.browser == "both":
+        from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415 - for this command only
+
+        if find_executable() is None:
+            browsers.remove("chromium")
+            unchecked = "not checked in Chromium, which is not installed"
+    reports = {browser: _examine(application, tasks, browser, options.resets) for browser in browsers}
+    if len(reports) > 1 and reports["inprocess"]["need_scripts"]:
+        reports["inprocess"]["problems"] = [text for text in reports["inprocess"]["problems"] if text != _NO_CONTROLS]
+    of_problem: dict[str, list[str]] = {}
+    for browser, report in reports.items():
+        for problem in report["problems"]:
+            of_problem.setdefault(problem, []).append(browser)
+    problems = [text if len(names) == len(reports) else f"{names[0]}: {text}" for text, names in of_problem.items()]
+    if options.json:
+        print(json.dumps({"application": application.name, "browsers": reports, "unchecked": unchecked, "problems": problems}))
+    else:
+        for browser, report in reports.items():
+            _show(application, browser, report, options.resets)
+        print("\n".join([*filter(None, [unchecked]), *(problems or ["no problems"])]))
+    return 1 if problems else 0
+
+
+def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKind, resets: int) -> dict[str, Any]:
+    """Return the report on an application in a browser; "problems" lists the reasons why episodes on it are not sound."""
+    report: dict[str, Any] = {}
+    task = exploration_task(application)
+    with closing(WebArenaLite(application=application, tasks=[task], browser=browser, elements="label")) as env:
+        backend = env._backend  # noqa: SLF001 - no part of the env's interface
+        seconds, problems = compare_resets(env, resets)
+        report["first_start_s"], report["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
+        report["equal_resets"] = not problems
+        report["in_memory"] = "" if application.in_memory or problems else _memory_difference(env)
+        pages = list(_walk(backend.browser, application))
+        report["failed"] = list(backend.site_errors)
+        changes = env.changes()
+        report["changed"] = sorted({f"/{change.key[0]}" if change.table == "file" else change.table for change in changes})
+        report["pages"] = len(pages)
+        report["controls"] = dict(Counter(kind for page in pages for kind in _controls(page)).most_common())
+        report["need_scripts"] = [
+            page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)
+        ]
+        statuses = {page.url: _status(env, page.url) for page in pages}
+        report["statuses"] = {str(status): count for status, count in sorted(Counter(statuses.values()).items())}
+        report["missing"] = [f"{url}: {status}" for url, status in statuses.items() if 400 <= status < 500]
+        files = {url: _status(env, url) for url in _files(pages)}
+        report["foreign_files"] = [url for url, status in files.items() if not status]
+        report["enclosed"] = launcher_of(application).is_isolated
+        broken = [f"{url}: {status}" for url, status in statuses.items() if status >= 500]
+        broken += [text for text in report["missing"] if text.startswith(f"{pages[0].url}: ")]
+        problems += _named(f"{len(broken)} of {len(pages)} pages fail", broken)
+        problems += _named("a page raises an exception, or is not answered", report["failed"])
+        lost = [f"{url}: {status}" for url, status in files.items() if status >= 400]
+        problems += _named("scripts or style sheets cannot be loaded", lost)
+        if not any("not supported" not in kind for kind in report["controls"]):
+            problems.append(_NO_CONTROLS)
+        if not report["failed"]:
+            env.reset()
+            problems += [*_sign_in_problem(backend.browser, application), *_snapshot_problem(env, pages, application)]
+    report["tasks"] = {}
+    if tasks and report["equal_resets"]:
+        problems += _check_tasks(application, tasks, browser, report["tasks"])
+    report["problems"] = problems
+    return report
+
+
+_NO_CONTROLS = "no page has a control that an action can name"
+
+
+def _named(problem: str, items: Sequence[str]) -> list[str]:
+    """Return a problem with the first items that have it; nothing without items."""
+    more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
+    return [f"{problem}: {', '.join(items[:_MOST_NAMED])}{more}"] if items else []
+
+
+def _show(application: Application, browser: str, report: dict[str, Any], resets: int) -> None:
+    """Print the lines of a report."""
+    print(
+        f"{browser}: {application.name} starts in {report['first_start_s']} s; a reset takes {report['reset_ms']} ms (median of {resets})"
+    )
+    statuses = ", ".join(f"{count} x {status}" for status, count in report["statuses"].items())
+    controls = ", ".join(f"{count} {kind}" for kind, count in report["controls"].items())
+    print(f"{report['pages']} pages ({statuses}) have these controls: {controls or 'none'}")
+    if not report["enclosed"]:
+        print("this system does not isolate processes: an episode can write the files of others")
+    for line in _named("links lead to missing pages", report["missing"]):
+        print(line)
+    for line in _named("scripts and style sheets of other hosts are never loaded", report["foreign_files"]):
+        print(line)
+    if report["in_memory"]:
+        print(f"a page differs after a snapshot, {report['in_memory']}: if that matters, set in_memory = true")
+    if report["changed"]:
+        print(f"loading pages changes data: incidental = {json.dumps(report['changed'])} excludes it from side effects")
+    if report["need_scripts"]:
+        first, *others = report["need_scripts"]
+        more = f" and {len(others)} more need" if others else " needs"
+        print(f"{first}{more} scripts: use --browser chromium")
+    for task_id, result in report["tasks"].items():
+        print(f"{task_id}: {result}")
+
+
+def _status(env: WebArenaLite, url: str) -> int:
+    """Return the status of the response to a GET request with the browser's cookies; 0 for another host."""
+    cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in env._backend.browser.cookies())  # noqa: SLF001
+    try:
+        return env.network.request("GET", url, {"Cookie": cookies} if cookies else {}).status
+    except HostUnknownError:
+        return 0
+
+
+def _files(pages: Sequence[Page]) -> list[str]:
+    """Return the addresses of the scripts and style sheets of pages."""
+    found: dict[str, None] = {}
+    for page in pages:
+        base = next((element.get("href") for element in page.root.iter("base") if element.get("href")), "")
+        here = resolve_url(page.url, base) or page.url
+        for element in page.root.iter("script", "link"):
+            is_sheet = element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split()
+            reference = element.get("href" if is_sheet else "src", "") if is_sheet or element.tag == "script" else ""
+            url = resolve_url(here, reference) if reference else ""
+            if urlsplit(url).scheme in ("http", "https"):
+                found.setdefault(url)
+    return list(found)[:_MOST_FILES]
+
+
+def _sign_in_problem(browser: Browser, application: Application) -> list[str]:
+    """Return a problem if the account is not signed in at the start of an episode."""
+    login, account = application.login, application.account
+    if login is None or account is None or is_signed_in(browser, login, application.url, account):
+        return []
+    return [
+        f"{account.user} is not signed in at the start of an episode: {login.proof!r} leads to {browser.page().url}."
+        " Is the session stored outside of the state, or its cookie named by the port?"
+    ]
+
+
+def _snapshot_problem(env: WebArenaLite, pages: Sequence[Page], application: Application) -> list[str]:
+    """Return a problem if a page differs after it was restored from a snapshot that was taken after an interaction."""
+    browser = env._backend.browser  # noqa: SLF001
+    url = next((page.url for page in pages if any(map(_is_draft, page.root.iter("input", "textarea")))), pages[0].url)
+    browser.goto(url)
+    for button in browser.page().root.iter("button"):
+        if dom.form_owner(button) is None or dom.element_type(button) == "button":
+            with suppress(ActionError):
+                browser.click(button)
+                break
+    for field in browser.page().root.iter("input", "textarea"):
+        if _is_draft(field):
+            with suppress(ActionError):
+                browser.type(field, "webarena")
+                break
+    before = observe(browser.page(), elements="label").text
+    try:
+        env.restore(env.snapshot())
+    except SnapshotError as error:
+        return [str(error)] if not application.in_memory else []
+    difference = first_difference(before, observe(browser.page(), elements="label").text)
+    return [f"a page differs after it was restored, {difference}"] if difference else []
+
+
+def _is_draft(field: Any) -> bool:
+    return dom.element_type(field) in ("text", "search", "textarea") and dom.is_visible(field) and not dom.is_disabled(field)
+
+
+def _memory_difference(env: WebArenaLite) -> str:
+    """Return how the first page differs after the episode was restored, "" for no difference: memory is not restored."""
+    texts, browser = [], env._backend.browser  # noqa: SLF001
+    for _ in range(2):
+        browser.goto(browser.page().url)
+        texts.append(observe(browser.page(), elements="label").text)
+        env.restore(env.snapshot())
+    return first_difference(*texts)
+
+
+def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
+    """Return the seconds of `count` + 1 resets, the first of which starts the application, and the differences between them."""
+    seconds, texts, errors = list[float](), list[str](), list[str]()
+    for _ in range(count + 1):
+        start = time.perf_counter()
+        texts.append(env.reset()[0])
+        seconds.append(time.perf_counter() - start)
+        errors += env._backend.site_errors  # noqa: SLF001 - no part of the env's interface
+    differences = (first_difference(texts[0], text) for text in texts)
+    return seconds, [
+        *(f"it fails: {error}" for error in errors[:1]),
+        *(f"two resets show different pages, {pair}: set clock=, or seed random values" for pair in filter(None, differences)),
+    ][:1]
+
+
+def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, results: dict[str, str]) -> list[str]:
+    """Check each task of an application: its solution earns the reward, and nothing cheaper does. Fill `results` by task id."""
+    problems = []
+    env = WebArenaLite(application=application, browser=browser, max_steps=60, tasks=tasks)
+    for task in env.tasks:
+        try:
+            failure = replay(env, task) if task.solution else "it has no solution"
+        except WebArenaGymError as error:  # raised by its checks
+            failure = str(error)
+        if failure:
+            results[task.task_id] = failure
+            problems.append(f"{task.task_id}: {failure}")
+            continue
+        cheap = {"an immediate exit": exit_with(""), "no action": Action(Kind.WAIT)}
+        cheap |= {
+            f"the answer {answer!r}": exit_with(answer)
+            for answer in (*task.wrong_answers, *(["N/A"] if task.is_achievable else []))
+        }
+        hasty = WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])
+        earned = [name for name, action in cheap.items() if earns(hasty, task, action)]
+        hasty.close()
+        results[task.task_id] = f"{earned[0]} earns the reward" if earned else "solved, and no cheaper attempt earns it"
+        problems += [f"{task.task_id}: {results[task.task_id]}"] if earned else []
+    env.close()
+    return problems
+
+
+def _walk(browser: Browser, application: Application) -> Iterator[Page]:
+    """Yield the first pages of an application that links lead to, breadth first."""
+    known: set[str] = set()
+    due = [browser.page().url, f"{application.url}{application.ready}"]  # a service may have no page at "/"
+    while due and len(known) < _MOST_PAGES:
+        url = due.pop(0)
+        if url in known or re.search(r"log.?out|sign.?out", url):
+            continue
+        known.add(url)
+        browser.goto(url)
+        page = browser.page()
+        yield page
+        links = (resolve_url(page.url, link).partition("#")[0] for link in page.root.xpath("//a/@href"))
+        due += [link for link in links if link.startswith(application.url)]
+
+
+def _controls(page: Page) -> Iterator[str]:
+    """Yield the kind of each control on a page that an action can name, and of embedded content that is not supported."""
+    for node in observe(page, window=sys.maxsize).nodes.values():
+        element = node.element
+        if element.get("contenteditable", "false") != "false":
+            yield "rich editor"
+        elif element.tag == "input":
+            yield f"{(element.get('type') or 'text').lower()} field"
+        elif element.tag in ("button", "select", "textarea", "summary"):
+            yield element.tag
+        else:
+            yield "link" if element.tag == "a" else element.get("role") or "other"
+    yield from (f"{element.tag} (not supported)" for element in page.root.iter("canvas", "iframe") if len(element) == 0)
+
+
+def exploration_task(
+    application: Application, goal: str = "Look around.", start: str = "/", task_id: str = "look", *, signed_in: bool = True
+) -> Task:
+    """Return a task that no answer solves, for looking at the application."""
+    return Task(
+        task_id,
+        (application.name,),
+        f"__{application.name.upper()}__{start}",
+        goal,
+        {"eval_types": ["url_match"], "reference_url": f"__{application.name.upper()}__/none"},
+        require_login=signed_in and application.login is not None,
+    )
+
+
+def read_records(path: Path) -> Any:
+    """Return the tasks of a task file, [] if there is no file yet. Raises ApplicationError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    except ValueError as error:
+        raise ApplicationError(f"the task file {path} is not valid JSON: {error}") from error
