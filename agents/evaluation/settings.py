@@ -55,7 +55,7 @@ class EvaluationSettings(EnvSettings):
     constrained: bool = False
     """language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """language model: data type of prefill passes"""
+    """language model: data type of the passes over prompts; decoding uses the data type of the model"""
     max_new_tokens: int = 64
     """maximum length of a reply in tokens"""
     max_prompt_tokens: int = 8192

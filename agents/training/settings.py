@@ -35,7 +35,9 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """Prompts and replies of a language model, and the computation of its passes."""
 
     system: Style = "none"
-    """the system prompt: none, act (only an action) or think (reasoning before the action)"""
+    """the system prompt: none, act (only an action), think (reasoning before the action), react (short thoughts that remain in the
+    conversation), plan (a plan with reflection), or env (that of the env, for models without behaviour cloning: it describes the actions
+    and the form of answers)"""
     constrained: bool = False
     """allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
@@ -46,7 +48,8 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """train each action in the context it was sampled in, or, as an ablation, with its page replaced by the placeholder, as the released
     trainer of WebAgent-R1 does"""
     correction: Literal["none", "token", "sequence_mask"] = "none"
-    """importance weights for a sampler that is not the trainer: per token, cut at 2; or of the response, dropped past 2"""
+    """importance weights for a sampler whose probabilities differ from the trainer's: of each token, truncated at 2 (token), or of the whole
+    reply, 0 above 2 (sequence_mask)"""
     num_envs: MayChange[int] = 64
     """episodes played at the same time"""
     sharing: MayChange[Literal["auto", "rows", "tree"]] = "auto"
@@ -177,9 +180,9 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     epochs: int = 2
     """passes over a batch of rollouts"""
     minibatches: int = 4
-    """updates in one pass"""
+    """optimizer steps in one pass"""
     learning_rate: float = 5e-4
-    """learning rate of the first update"""
+    """initial learning rate"""
     schedule: Literal["constant", "linear"] = "constant"
     """constant learning rate, or linear decay to 0 over the training"""
     max_grad_norm: float = 1.0
@@ -269,7 +272,7 @@ class GRPOSettings(ClippedSettings):
     replayed: int = 48
     """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
     fork_every: int = 1
-    """with the advantages forks: interval between the forks of a rollout in steps, from the first step on"""
+    """with the advantages "forks": interval between the forks of a rollout in steps, from the first step on"""
     distilled: float = 0.0
     """weight of on-policy self-distillation from the model prompted with the task's solution (SDAR); 0: none"""
 
@@ -297,7 +300,7 @@ class ReplaySettings(TrainSettings):
     group_size: int = 1
     """episodes of each task"""
     minibatches: int = 4
-    """updates in one pass"""
+    """optimizer steps in one pass"""
     replay: int = 1024
     """capacity of the replay buffer in trajectories; the newest are stored"""
 
@@ -483,7 +486,9 @@ class BCSettings(PassSettings, CloningSettings):
     expert_thoughts: Thoughts = "none"
     """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
-    """the system prompt: none, act (only an action) or think (reasoning before the action)"""
+    """the system prompt: none, act (only an action), think (reasoning before the action), react (short thoughts that remain in the
+    conversation), plan (a plan with reflection), or env (that of the env, for models without behaviour cloning: it describes the actions
+    and the form of answers)"""
     max_prompt_tokens: int = 1400
     """steps with longer prompts are left out, since a few long pages would take much of the time"""
     vocabulary: int = 2048
@@ -503,7 +508,7 @@ class BCSettings(PassSettings, CloningSettings):
     learning_rate: float = 2e-3
     """maximum learning rate of a language model"""
     tokens_per_update: int = 3072
-    """tokens in one update, including padding, computed with whole pages; updates with thinned pages have fewer"""
+    """tokens in one update, including padding, computed with whole pages; updates with shortened pages have fewer"""
     copy_weight: float = 0.5
     """weight of the loss on repeated tokens within prompts, which teaches copying; 0 for pretrained models"""
     curriculum: float = 0.6
@@ -511,10 +516,10 @@ class BCSettings(PassSettings, CloningSettings):
     curriculum_power: float = 1.0
     """exponent of the growth; 2 keeps pages short for longer"""
     thinned: float = 0.0
-    """fraction of the updates with thinned pages after the curriculum, until 85 % of the training"""
+    """fraction of the updates in which pages lack random lines, after the curriculum and until 85 % of the training"""
     focus: float = 0.0
-    """above 0, train less often on kinds of steps that the model predicts well, but at least with this probability; the kind of a step
-    is its template and the number of earlier steps in its prompt"""
+    """minimum probability of training on a step; steps of templates and positions that the model predicts well are trained on less often;
+    0: all steps equally often"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -570,9 +575,9 @@ class PointerBCSettings(CloningSettings):
     """maximum learning rate of a pointer network, after a warmup; it decays to 3 %"""
     weight_decay: float = 0.05
     decisions_per_update: int = 64
-    """decisions in one update"""
+    """decisions (selections of a candidate) in one update"""
     wrong_kept: int = 1_500
-    """wrong candidates stored per decision"""
+    """maximum number of wrong candidates stored per decision"""
     wrong_drawn: int = 150
     """wrong candidates sampled per decision and update, with weights that represent the others"""
 
