@@ -32,6 +32,7 @@ from agents.models.checkpoints import (
     find_model,
     load_model,
     lock_folder,
+    model_kind,
     open_run,
     record_settings,
     save_agent,
@@ -409,3 +410,26 @@ def test_models_that_do_not_belong_together_are_refused(tmp_path):
         average_main(["--models", first, str(tmp_path / "small"), "--out", str(tmp_path / "mean")])
     assert json.loads((tmp_path / "first" / AGENT).read_text()) == RECORD
     assert not (tmp_path / "mean").exists()
+
+
+@pytest.mark.parametrize(("name", "content", "kind"), [
+    ("pointer.json", {}, "pointer"),
+    ("ensemble.json", {}, "ensemble"),
+    ("config.json", {"vision_config": {}}, "vision"),
+    ("config.json", {}, "language"),
+    ("adapter_config.json", {}, "language"),
+    (AGENT, {"algorithm": "ppo"}, "candidates"),
+    (AGENT, {"elements": "id"}, "language"),
+])  # fmt: skip
+def test_the_kind_of_a_model_follows_from_the_files_of_its_folder_and_of_a_runs_newest_checkpoint(
+    tmp_path, name, content, kind
+):
+    (tmp_path / name).write_text(json.dumps(content))
+    assert model_kind(tmp_path) == kind
+    if name != AGENT:
+        checkpoint = tmp_path / "run" / "update_0000001"
+        checkpoint.mkdir(parents=True)
+        (checkpoint / "progress.json").write_text("{}")
+        (tmp_path / name).rename(checkpoint / name)
+        assert model_kind(tmp_path / "run") == kind
+    assert model_kind("owner/name") == model_kind(tmp_path / "absent") == "language"

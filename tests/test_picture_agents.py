@@ -18,7 +18,7 @@ from agents import evaluate as command
 from agents.data.trajectories import read_trajectories
 from agents.evaluation.report.episodes import Replayer
 from agents.evaluation.report.sources import read_sources, task_of
-from agents.models.checkpoints import is_vision_model, load_vision_model
+from agents.models.checkpoints import load_vision_model, model_kind
 from agents.rollouts.policies import Request, vision_replies
 from tests import needs
 from tests.chat_server import serving_chat
@@ -139,7 +139,7 @@ def request(shade, seed=0, text="Round 0"):
 
 
 def test_a_vision_language_model_replies_to_what_it_sees(folder):
-    assert is_vision_model(folder)
+    assert model_kind(folder) == "vision"
     model, processor = load_vision_model(folder, "float32")
     make = partial(vision_replies, model, processor, None, max_new_tokens=12)
     reply = make(temperature=1.0, max_prompt_tokens=100)

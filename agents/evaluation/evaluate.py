@@ -12,9 +12,9 @@ from tqdm import tqdm
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory, load_workflows, site_of
-from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
-from agents.models.checkpoints import agent_record, is_pointer, is_small, is_vision_model, load_model, load_vision_model
-from agents.models.ensembles import EnsembleWeights, is_ensemble, load_ensemble
+from agents.evaluation.settings import CHAT, OCCAM_ENV, AgentKind, EvaluationSettings, agent_kind
+from agents.models.checkpoints import is_pointer, is_small, load_model, load_vision_model
+from agents.models.ensembles import EnsembleWeights, load_ensemble
 from agents.models.pointer.labels import LABELS, create_label_matcher
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, load_pointer
 from agents.rollouts.chat import ChatPolicy, OccamPolicy
@@ -59,8 +59,9 @@ def evaluate_policy(
     """
     env, processes, name, seed = env or settings, settings.processes, settings.policy, settings.seed
     if not processes:
-        is_single = settings.threads or settings.workers or name.startswith(CHAT) or torch.cuda.is_available()
-        is_light = not is_single and (name in SCRIPTED or "algorithm" in agent_record(name) or is_small(name))
+        kind = agent_kind(name)
+        is_single = settings.threads or settings.workers or kind == "chat" or torch.cuda.is_available()
+        is_light = not is_single and (kind in ("scripted", "candidates") or is_small(name))
         processes = process_count(0, len(tasks)) if is_light else 1
     if processes == 1:
         if settings.threads:
@@ -94,48 +95,26 @@ def recorded_env(env: EnvSettings) -> EnvSettings | None:
 
 def create_policy(settings: EvaluationSettings) -> Policy:
     """Create the policy of the settings. Raises ValueError for options that the policy does not support."""
-    policy, temperature = settings.policy, settings.temperature or 0.0
-    is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
-    if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED) or is_vision_model(policy)):
-        raise ValueError(
-            f"constrained is set and policy is {policy!r}; expected a text-only language model, in a folder or on the Hub"
-        )
-    dialect = settings.env_arguments().get("dialect", "webrl")
-    if dialect != "webrl" and settings.system not in ("env", "none", "occam"):
-        raise ValueError(
-            f"system is {settings.system!r}, which describes webrl, and dialect is {dialect!r}; expected 'env', which describes {dialect}"
-        )
-    if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
-        raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointer networks")
-    if settings.system == "occam":
-        if not is_chat:
-            raise ValueError(f"system is 'occam' and policy {policy!r}; expected {CHAT}MODEL")
-        if settings.history == "none" or not settings.thoughts or settings.elements != "id":
-            raise ValueError(
-                f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements "
-                f"{settings.elements!r}; expected a history, its thoughts, and elements 'id'"
-            )
-    if settings.reads == "meaning" and not is_pointing:
-        raise ValueError(f"reads is 'meaning' and policy {policy!r}; expected a pointer network")
-    memory = load_workflows(settings.memory) if settings.memory else None
-    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
-    if settings.system == "occam":
-        return OccamPolicy(ChatPolicy(policy.removeprefix(CHAT), memory=memory, **sampling), settings.max_steps)
-    if policy in SCRIPTED:
+    policy, kind, temperature = settings.policy, agent_kind(settings.policy), settings.temperature or 0.0
+    _check_options(settings, kind)
+    if kind == "scripted":
         return ScriptedPolicy(ExpertReplies() if policy == "expert" else RandomReplies())
-    system = system_prompt(settings.system, elements=settings.elements)
-    prompt = (
-        None if settings.system == "env" else system
-    )  # the env's system message is kept: it describes the dialect and the observation
-    if is_chat:
-        return ChatPolicy(policy.removeprefix(CHAT), system=prompt, memory=memory, **sampling)
-    if "algorithm" in agent_record(policy):
+    if kind == "candidates":
         from agents.sb3 import load_replies  # noqa: PLC0415 - optional dependencies
 
         return ScriptedPolicy(load_replies(Path(policy), temperature=temperature))
-    if is_pointing or is_ensemble(policy):
+    memory = load_workflows(settings.memory) if settings.memory else None
+    if kind in ("pointer", "ensemble"):
         return _create_pointing(settings, memory)
-    if is_vision_model(policy):
+    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    if settings.system == "occam":
+        return OccamPolicy(ChatPolicy(policy.removeprefix(CHAT), memory=memory, **sampling), settings.max_steps)
+    system = system_prompt(settings.system, elements=settings.elements)
+    # The env's system message is kept if it is requested: it describes the dialect and the observation.
+    prompt = None if settings.system == "env" else system
+    if kind == "chat":
+        return ChatPolicy(policy.removeprefix(CHAT), system=prompt, memory=memory, **sampling)
+    if kind == "vision":
         model, processor = load_vision_model(policy, settings.dtype)
         sampling |= {"temperature": temperature, "max_prompt_tokens": settings.max_prompt_tokens}
         return ScriptedPolicy(vision_replies(model.to(Ranks.current().device), processor, prompt, **sampling))
@@ -149,6 +128,32 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)
 
 
+def _check_options(settings: EvaluationSettings, kind: AgentKind) -> None:
+    """Raise ValueError for options that this kind of policy does not support."""
+    policy = settings.policy
+    if settings.constrained and kind in ("chat", "pointer", "scripted", "vision"):
+        raise ValueError(
+            f"constrained is set and policy is {policy!r}; expected a text-only language model, in a folder or on the Hub"
+        )
+    dialect = settings.env_arguments().get("dialect", "webrl")
+    if dialect != "webrl" and settings.system not in ("env", "none", "occam"):
+        raise ValueError(
+            f"system is {settings.system!r}, which describes webrl, and dialect is {dialect!r}; expected 'env', which describes {dialect}"
+        )
+    if settings.memory and kind not in ("chat", "pointer", "ensemble"):
+        raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointer networks")
+    if settings.system == "occam":
+        if kind != "chat":
+            raise ValueError(f"system is 'occam' and policy {policy!r}; expected {CHAT}MODEL")
+        if settings.history == "none" or not settings.thoughts or settings.elements != "id":
+            raise ValueError(
+                f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements "
+                f"{settings.elements!r}; expected a history, its thoughts, and elements 'id'"
+            )
+    if settings.reads == "meaning" and kind != "pointer":
+        raise ValueError(f"reads is 'meaning' and policy {policy!r}; expected a pointer network")
+
+
 def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None) -> Policy:
     """Create the policy of a pointer network or an ensemble.
 
@@ -158,7 +163,7 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
     """
     network: PointerNetwork | PointerEnsemble
     labels = None
-    if is_ensemble(settings.policy):
+    if agent_kind(settings.policy) == "ensemble":
         ensemble = load_ensemble(Path(settings.policy))
         pointing = [member for member in ensemble.members if is_pointer(member)]
         if not pointing:

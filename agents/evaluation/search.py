@@ -21,7 +21,7 @@ from tqdm import tqdm
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import action_of
 from agents.evaluation.evaluate import create_policy, recorded_env
-from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
+from agents.evaluation.settings import SearchSettings, agent_kind, choose_tasks
 from agents.methods.dpo import Preference
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
 from agents.models.critics import Critic, LanguageValueNetwork
@@ -323,8 +323,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     if settings.workers:
         raise ValueError(f"workers is {settings.workers}; expected 0, because snapshots are taken in this process")
     policy = settings.policy
-    is_folder = policy not in SCRIPTED and not policy.startswith(CHAT)
-    if settings.method in ("tree", "mcts") and (policy == "expert" or (is_folder and "algorithm" in agent_record(policy))):
+    if settings.method in ("tree", "mcts") and (policy == "expert" or agent_kind(policy) == "candidates"):
         raise ValueError(
             f"policy {policy!r} keeps state during an episode, which a tree search cannot restore; expected method greedy or best_of_n"
         )

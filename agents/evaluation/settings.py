@@ -9,7 +9,7 @@ import tyro
 
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import write_trajectories
-from agents.models.checkpoints import agent_record, is_vision_model
+from agents.models.checkpoints import ModelKind, agent_record, model_kind
 from agents.settings import EnvSettings, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
@@ -116,6 +116,14 @@ class SearchSettings(EvaluationSettings):
     """must be 0: snapshots are taken in this process"""
 
 
+AgentKind = ModelKind | Literal["scripted", "chat"]
+
+
+def agent_kind(policy: str) -> AgentKind:
+    """Return the kind of agent that the setting `policy` names."""
+    return "scripted" if policy in SCRIPTED else "chat" if policy.startswith(CHAT) else model_kind(policy)
+
+
 def expect_server(policy: str) -> None:
     """Raise ServerError if the server of a chat model does not respond within 5 seconds."""
     if policy.startswith(CHAT):
@@ -128,9 +136,10 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     For system prompts that need them, a chat model's earlier thoughts remain in the conversation. Raises ValueError for an unknown name
     that resembles a known policy, instead of looking it up on the Hub.
     """
-    if policy in SCRIPTED:
+    kind = agent_kind(policy)
+    if kind == "scripted":
         return {}
-    if policy.startswith(CHAT):
+    if kind == "chat":
         options: dict[str, Any] = {"thoughts": True} if system in (*REMEMBERED, "occam") else {}
         if system == "occam":
             options |= {"elements": "id", "window": MAX_PAGE}
@@ -140,7 +149,7 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
         if hint:
             raise ValueError(f"policy is {quote_value(policy)}, which does not exist; {hint}")
     names = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
-    common = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
+    common = {"system": "env", "max_new_tokens": 512} if kind == "vision" else {}
     return common | {name: value for name, value in agent_record(policy).items() if name in names}
 
 

@@ -21,7 +21,7 @@ from inspect import signature
 from pathlib import Path
 from pickle import UnpicklingError
 from ssl import SSLError
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -35,6 +35,9 @@ if (
 ):  # imported late, so that a command rejects a wrong option without the seconds that torch and transformers take
     from _typeshed import DataclassInstance
     from transformers import PreTrainedModel
+
+ModelKind = Literal["language", "pointer", "vision", "ensemble", "candidates"]
+"""Kinds of models; "candidates" are those of `agents.train_sb3`."""
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE, _LOCK_FILE = "trainer.pt", "progress.json", "begun_with.json", ".lock"
@@ -423,21 +426,33 @@ def find_model(source: str | Path) -> str | Path:
     return run_checkpoints[-1].path
 
 
+def model_kind(source: str | Path) -> ModelKind:
+    """Return the kind of model in a folder or in a run's newest checkpoint. All other sources are names of language models."""
+    if "algorithm" in _read_json(Path(source) / AGENT):
+        return "candidates"
+    try:
+        folder = Path(find_model(source))
+    except CheckpointError:
+        return "language"
+    if (folder / _POINTER_FILE).is_file():
+        return "pointer"
+    if (folder / ENSEMBLE).is_file():
+        return "ensemble"
+    with suppress(ValueError):  # a damaged file is reported when the model is loaded
+        if "vision_config" in _read_json(folder / "config.json"):
+            return "vision"
+    return "language"
+
+
 def is_pointer(source: str | Path) -> bool:
     """Return True if a folder or a run's newest checkpoint contains a pointer network."""
-    try:
-        return (Path(find_model(source)) / _POINTER_FILE).is_file()
-    except CheckpointError:
-        return False
+    return model_kind(source) == "pointer"
 
 
-def is_vision_model(source: str | Path) -> bool:
-    """Return True if a folder or a run's newest checkpoint contains a vision-language model."""
-    try:
-        config = Path(find_model(source)) / "config.json"
-    except CheckpointError:
-        return False
-    return config.is_file() and "vision_config" in json.loads(config.read_text(encoding="utf-8"))
+def _read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a file; empty without the file."""
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return record
 
 
 def is_small(source: str | Path) -> bool:
@@ -451,9 +466,7 @@ def is_small(source: str | Path) -> bool:
 def agent_record(source: str | Path) -> dict[str, Any]:
     """Return a model's agent record: the env and prompt settings that it was trained with. It is empty if the model has none."""
     direct = Path(source) / AGENT  # agents without a model that `find_model` knows, for example those of train_sb3
-    path = direct if direct.is_file() else Path(find_model(source)) / AGENT
-    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return record
+    return _read_json(direct if direct.is_file() else Path(find_model(source)) / AGENT)
 
 
 def _flush(*paths: Path) -> None:

@@ -57,11 +57,6 @@ class Ensemble:
         (folder / ENSEMBLE).write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
 
-def is_ensemble(source: str | Path) -> bool:
-    """Return True if a folder contains an ensemble."""
-    return (Path(source) / ENSEMBLE).is_file()
-
-
 def load_ensemble(folder: Path) -> Ensemble:
     """Return the ensemble in a folder. Raises CheckpointError if its file is not a valid ensemble."""
     try:
