@@ -513,7 +513,7 @@ def test_real_keys_choose_the_same(opened, element_id):
         expected = choice_by_key(key, focused)
         does = True
         try:
-            check_key_effect(key, focused)
+            check_key_effect(key, focused, browser.page().root)
         except ActionError:
             does = False
         before = browser.run_script(STATE)

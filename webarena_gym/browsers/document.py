@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -18,6 +18,7 @@ from webarena_gym.browsers.markup import INVALID_XML as INVALID_XML
 from webarena_gym.browsers.markup import is_plain, parse_plain
 from webarena_gym.pages import dom
 from webarena_gym.pages.input_values import sanitize_value
+from webarena_gym.pages.navigables import base_target
 
 NodePath = tuple[int, ...]
 """Path of an element in its tree: its child index on each level, from the root down."""
@@ -39,6 +40,14 @@ DocumentChange = tuple[NodePath, str, str | None]
 """(element, attribute name or TEXT, value); the value None removes the attribute."""
 
 
+class TopLayerEntry(NamedTuple):
+    """An open popover or modal dialog: its path, its kind, and the element that gets the focus back, if any."""
+
+    element: NodePath
+    kind: Literal["auto", "hint", "manual", "modal"]
+    previous_focus: NodePath | None
+
+
 class SavedDocument(NamedTuple):
     """The picklable state of a Document."""
 
@@ -50,6 +59,11 @@ class SavedDocument(NamedTuple):
     is_revisited: bool = False
     policy: str = ""
     """Referrer policy of the response's headers."""
+    refresh: str = ""
+    """Refresh header of the response."""
+    waited_ms: float = 0.0
+    """Time that has passed since the document was opened; only the action wait takes time."""
+    top_layer: tuple[TopLayerEntry, ...] = ()
 
 
 class DocumentTree:
@@ -75,7 +89,7 @@ class DocumentTree:
     @cached_property
     def target(self) -> str:
         """Value of `<base target>`, or ""."""
-        return next((base.get("target") for base in self.root.iter("base") if "target" in base.attrib), "")
+        return base_target(self.root)
 
     @cached_property
     def policy(self) -> str:
@@ -85,10 +99,24 @@ class DocumentTree:
         return next(filter(None, reversed(policies)), "")
 
     @cached_property
+    def refreshes(self) -> tuple[str, ...]:
+        """The `content` of each `<meta http-equiv=refresh>`."""
+        metas = (meta for meta in self.root.iter("meta") if meta.get("http-equiv", "").lower() == "refresh")
+        return tuple(meta.get("content", "") for meta in metas if dom.is_rendered(meta))
+
+    @cached_property
     def first_focused(self) -> HtmlElement | None:
-        """The element with `autofocus`, which has the focus after loading."""
-        controls = self.root.iter("input", "textarea", "select", "button")
-        return next((control for control in controls if "autofocus" in control.attrib), None)
+        """The element that has the focus after loading: the first one with `autofocus` that can have it.
+
+        https://html.spec.whatwg.org/multipage/interaction.html#the-autofocus-attribute
+        """
+        return next(filter(dom.is_focusable, _AUTOFOCUS(self.root)), None)
+
+    @cached_property
+    def dismissible_dialogs(self) -> tuple[HtmlElement, ...]:
+        """Open dialogs, other than modal ones, that Escape closes."""
+        dialogs = _DISMISSIBLE(self.root)
+        return tuple(dialog for dialog in dialogs if dom.closed_by(dialog) != "none")
 
     @cached_property
     def is_scripted(self) -> bool:
@@ -122,6 +150,8 @@ class DocumentTree:
         return bool(dom.is_too_deep(self.root))
 
 
+_AUTOFOCUS = etree.XPath("//*[@autofocus]")
+_DISMISSIBLE = etree.XPath(f"//dialog[@open][@closedby][not(@{dom.TOP_LAYER})]")
 _SCRIPTED_PARTS = etree.XPath(
     "//*[@onclick or @draggable = 'true' or @contenteditable[. != 'false'] or contains(local-name(), '-')]"
     " | //*[@role or @tabindex >= 0][not(self::a or self::button or self::input or self::select or self::textarea or self::summary)]"
@@ -190,25 +220,27 @@ class Document:
     def __init__(self, saved: SavedDocument) -> None:
         self.html = saved.html
         self._saved: SavedDocument | None = saved
-        self._changes: dict[NodePath, tuple[str, str | None]] = {path: (name, value) for path, name, value in saved.changes}
+        self._changes: dict[tuple[NodePath, str], str | None] = {(path, name): value for path, name, value in saved.changes}
         self._focused: HtmlElement | None = None
         self._is_selected = False
         self._tab_start: HtmlElement | None = None
         self._is_revisited = saved.is_revisited
         self._header_policy = saved.policy
+        self.refresh = saved.refresh
+        self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
     @cached_property
     def tree(self) -> DocumentTree:
         """The tree in the current state."""
         tree = self._read()
         if self._saved is not None:
-            _, _, focus, self._is_selected, tab_start, *_ = self._saved
+            focus, tab_start, self._is_selected = self._saved.focus, self._saved.tab_start, self._saved.is_selected
             self._focused = None if focus is None else _element_at(tree.root, focus)
             self._tab_start = None if tab_start is None else _element_at(tree.root, tab_start)
         return tree
 
     def _read(self) -> DocumentTree:
-        changes = tuple((path, *change) for path, change in self._changes.items())
+        changes = tuple((path, name, value) for (path, name), value in self._changes.items())
         return changed_tree(self.html, changes) if changes else original_tree(self.html)
 
     @property
@@ -245,8 +277,8 @@ class Document:
             tab_start = element if element is not None else self._tab_start if self.tree else None
         if element is not self.focused or selected != self._is_selected or tab_start is not self._tab_start:
             self._saved, self._is_selected = None, selected
-            self._focused = None if element is None else self._current(element)
-            self._tab_start = None if tab_start is None else self._current(tab_start)
+            self._focused = None if element is None else self.current(element)
+            self._tab_start = None if tab_start is None else self.current(tab_start)
 
     def reset_tab_start(self) -> None:
         """Make the Tab key continue at the focused element, or at the top without one."""
@@ -263,12 +295,11 @@ class Document:
     def write(self, *writes: tuple[HtmlElement, str, str | None]) -> None:
         """Set live state of elements: (element, attribute or TEXT, value), where the value None removes the attribute.
 
-        Each element has only one attribute of live state. Elements may belong to an earlier tree. Characters that XML cannot
-        contain, such as control characters, are dropped.
+        Elements may belong to an earlier tree. Characters that XML cannot contain, such as control characters, are dropped.
         """
-        current_writes = [(self._current(element), name, value) for element, name, value in writes]
+        current_writes = [(self.current(element), name, value) for element, name, value in writes]
         new = {
-            _path_to(element): (name, None if value is None else INVALID_XML.sub("", value))
+            (_path_to(element), name): None if value is None else INVALID_XML.sub("", value)
             for element, name, value in current_writes
             if _read(element, name) != value
         }
@@ -277,28 +308,82 @@ class Document:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        self.tree, self._saved = self._read(), None
-        self._focused = None if self._focused is None else self._current(self._focused)
-        self._tab_start = None if self._tab_start is None else self._current(self._tab_start)
+        """Switch to the tree of the current changes. An element that can no longer have the focus loses it.
 
-    def _current(self, element: HtmlElement) -> HtmlElement:
+        https://html.spec.whatwg.org/multipage/interaction.html#focus-fixup
+        """
+        self.tree, self._saved = self._read(), None
+        self._focused = None if self._focused is None else self.current(self._focused)
+        self._tab_start = None if self._tab_start is None else self.current(self._tab_start)
+        if self._focused is not None and not dom.is_focusable(self._focused):
+            self._focused, self._tab_start = None, self._focused
+
+    def current(self, element: HtmlElement) -> HtmlElement:
         """Return the element of the current tree at the path of `element`, which may belong to an earlier tree."""
         root = self.tree.root
         return element if element.getroottree().getroot() is root else _element_at(root, _path_to(element))
 
+    @property
+    def waited_ms(self) -> float:
+        """Milliseconds that have passed since the document was opened."""
+        return self._waited_ms
+
+    @waited_ms.setter
+    def waited_ms(self, value: float) -> None:
+        if value != self._waited_ms:
+            self._saved = self.save()._replace(waited_ms=value)
+            self._waited_ms = value
+
+    @property
+    def has_top_layer(self) -> bool:
+        """True if popovers or modal dialogs are open."""
+        return bool(self._top_layer)
+
+    @property
+    def top_layer(self) -> list[tuple[HtmlElement, TopLayerEntry]]:
+        """The open popovers and modal dialogs with their entries, in the order in which they were opened."""
+        return [(_element_at(self.root, entry.element), entry) for entry in self._top_layer]
+
+    def add_to_top_layer(
+        self, element: HtmlElement, kind: Literal["auto", "hint", "manual", "modal"], *, returns: bool
+    ) -> None:
+        """Append an entry; the focus returns to the focused element afterwards if `returns` is set."""
+        previous = _path_to(self.focused) if returns and self.focused is not None else None
+        self._set_top_layer((*self._top_layer, TopLayerEntry(_path_to(element), kind, previous)))
+
+    def remove_from_top_layer(self, element: HtmlElement) -> HtmlElement | None:
+        """Remove the entry of an element, if any, and return the element that gets the focus back, if any."""
+        path = _path_to(element)
+        removed = next((entry for entry in self._top_layer if entry.element == path), None)
+        self._set_top_layer(tuple(entry for entry in self._top_layer if entry is not removed))
+        previous = None if removed is None else removed.previous_focus
+        return None if previous is None else _element_at(self.root, previous)
+
+    def _set_top_layer(self, entries: tuple[TopLayerEntry, ...]) -> None:
+        """Set the entries and their marks in the tree. Only the last modal dialog blocks the document, so only it is marked."""
+        last_modal = next((entry for entry in reversed(entries) if entry.kind == "modal"), None)
+        marks = {entry.element: "popover" for entry in entries if entry.kind != "modal"}
+        if last_modal is not None:
+            marks[last_modal.element] = "modal"
+        paths = {entry.element for entry in (*self._top_layer, *entries)}
+        self._saved, self._top_layer = None, entries
+        self.write(*((_element_at(self.root, path), dom.TOP_LAYER, marks.get(path)) for path in sorted(paths)))
+
     def value_before_edit(self, control: HtmlElement) -> str | None:
         """Return the value of a control after loading; None if the user has not changed it since, or since a reset."""
         path = _path_to(control)
-        if path not in self._changes:
+        if not any(changed == path for changed, _ in self._changes):
             return None
         return dom.field_value(_element_at(original_tree(self.html).root, path))
 
     def restore_defaults(self, applies_to: Callable[[HtmlElement], bool]) -> None:
         """Reset the changed elements for which `applies_to` returns True to their state after loading."""
-        paths = [path for path in self._changes if applies_to(_element_at(self.root, path))]
-        if paths:
-            for path in paths:
-                del self._changes[path]
+        keys = [key for key in self._changes if applies_to(_element_at(self.root, key[0]))]
+        if keys:
+            for key in keys:
+                del self._changes[key]
+            still_open = {path for path, name in self._changes if name == dom.TOP_LAYER}
+            self._top_layer = tuple(entry for entry in self._top_layer if entry.element in still_open)
             self._rebuild()
 
     def save(self) -> SavedDocument:
@@ -306,10 +391,11 @@ class Document:
         if self._saved is None:
             focus = None if self._focused is None else _path_to(self._focused)
             tab_start = None if self._tab_start is None else _path_to(self._tab_start)
-            changes = tuple((path, *change) for path, change in self._changes.items())
+            changes = tuple((path, name, value) for (path, name), value in self._changes.items())
             self._saved = SavedDocument(
-                self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy
-            )
+                self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy,
+                self.refresh, self._waited_ms, self._top_layer,
+            )  # fmt: skip
         return self._saved
 
 
@@ -352,6 +438,7 @@ def parse(html: bytes) -> HtmlElement:
     if root.find("body") is None:  # a frameset
         etree.SubElement(root, "body")
     _set_initial_state(root.iter("select", "input"))
+    _close_details(root)
     if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
         for control in root.iter("input", "select", "textarea", "button"):
             if "disabled" not in control.attrib and dom.is_disabled(control):
@@ -375,6 +462,20 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
             if earlier is not None:
                 del earlier.attrib["checked"]
             checked[group] = control
+
+
+def _close_details(root: HtmlElement) -> None:
+    """Leave only the first open `details` element of each name open.
+
+    https://html.spec.whatwg.org/multipage/interactive-elements.html#ensure-details-exclusivity-by-closing-the-given-element-if-needed
+    """
+    names: set[str] = set()
+    for details in root.iter("details"):
+        name = details.get("name") if "open" in details.attrib else ""
+        if name in names:
+            del details.attrib["open"]
+        elif name:
+            names.add(name)
 
 
 def _select_one(select: HtmlElement) -> None:
@@ -402,14 +503,25 @@ class SavedTab(NamedTuple):
 
     entries: tuple[tuple[str, SavedDocument], ...]
     position: int
+    name: str = ""
+    group: int = 0
 
 
 class OpenTab:
-    """A tab with its history and the index of the current entry."""
+    """A tab with its history and the index of the current entry.
 
-    def __init__(self, entries: Sequence[HistoryEntry], position: int = 0) -> None:
+    Args:
+        entries: the entries of the history.
+        position: index of the current entry.
+        name: name of the window, which a link's `target` may be.
+        group: number of the browsing context group; a name is looked up in the tabs of the same group.
+
+    """
+
+    def __init__(self, entries: Sequence[HistoryEntry], position: int = 0, name: str = "", group: int = 0) -> None:
         self._entries = list(entries)
         self.position = position
+        self.name, self.group = name, group
 
     @property
     def entry(self) -> HistoryEntry:
@@ -438,11 +550,12 @@ class OpenTab:
 
     def save(self) -> SavedTab:
         """Return the picklable state."""
-        return SavedTab(tuple((url, document.save()) for url, document in self._entries), self.position)
+        return SavedTab(tuple((url, document.save()) for url, document in self._entries), self.position, self.name, self.group)
 
     @classmethod
     def from_saved(cls, saved: SavedTab) -> "OpenTab":
         """Return a tab in a saved state."""
         # Entries that share a document share its saved state, which identifies it.
         documents = {id(document): Document(document) for _, document in saved.entries}
-        return cls([HistoryEntry(url, documents[id(document)]) for url, document in saved.entries], saved.position)
+        entries = [HistoryEntry(url, documents[id(document)]) for url, document in saved.entries]
+        return cls(entries, saved.position, saved.name, saved.group)

@@ -23,12 +23,19 @@ def is_reset_on_leave(element: HtmlElement) -> bool:
     """Return True if an element's live state is reset when the user leaves the page and comes back."""
     form = dom.form_owner(element)
     completes = element.get("autocomplete", "" if form is None else form.get("autocomplete", "")).strip().lower()
-    return element.tag == "details" or dom.element_type(element) == "password" or completes == "off"
+    is_control = element.tag in (*dom.CONTROL_TAGS, "option")
+    return not is_control or dom.element_type(element) == "password" or completes == "off"
 
 
 def click_target(element: HtmlElement) -> HtmlElement | None:
-    """Return the element that handles a click on `element`: itself, an ancestor, or the control of a label; None if none does."""
+    """Return the element that handles a click on `element`: itself, an ancestor, or the control of a label; None if none does.
+
+    A control without an effect of its own, such as a text field, leaves the click to a link around it.
+    https://dom.spec.whatwg.org/#eventtarget-activation-behavior
+    """
     for target in (element, *element.iterancestors()):
+        if target.tag in dom.CONTROL_TAGS and not _handles_clicks(target):
+            return next(filter(dom.is_link, target.iterancestors("a")), target)
         if target.tag in (*dom.CONTROL_TAGS, "option") or dom.is_link(target) or dom.is_summary(target):
             return target
         if target.tag == "label":
@@ -38,10 +45,23 @@ def click_target(element: HtmlElement) -> HtmlElement | None:
     return None
 
 
+def _handles_clicks(control: HtmlElement) -> bool:
+    type_name = dom.element_type(control)
+    if control.tag == "select":
+        return dom.display_size(control) == 1
+    if type_name in dom.BUTTON_TYPES:
+        return dom.is_disabled(control) or (type_name != "button" and dom.form_owner(control) is not None)
+    return type_name in dom.CHECKABLE_TYPES or type_name in _PICKER_TYPES
+
+
 def check_visible(element: HtmlElement) -> None:
-    """Raise ActionError if an element is hidden and has no visible label that operates it."""
+    """Raise ActionError if an element is inert, or is hidden and has no visible label that operates it."""
     if dom.is_unclickable(element):
         raise ActionError(f"{describe(element)} is hidden")
+    if dom.is_inert(element):
+        modal = dom.modal_dialog(element.getroottree().getroot())
+        reason = "cannot be used: it is inert" if modal is None else "is behind an open dialog: close that first"
+        raise ActionError(f"{describe(element)} {reason}")
 
 
 def check_enabled(control: HtmlElement) -> None:
@@ -222,6 +242,15 @@ def form_request(
     return Request(url, referrer=referrer_for(page_url, url))
 
 
+def submitted_dialog(form: HtmlElement, button: HtmlElement | None) -> HtmlElement | None:
+    """Return the dialog that a form closes when `button` submits it; None unless its method is dialog.
+
+    https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#form-submission-algorithm
+    """
+    method = form.get("method", "") if button is None else button.get("formmethod", form.get("method", ""))
+    return next(form.iterancestors("dialog"), None) if method.lower() == "dialog" else None
+
+
 _MODIFIER_KEYS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
 _FORWARD_KEYS, _BACKWARD_KEYS = frozenset(("ArrowDown", "ArrowRight")), frozenset(("ArrowUp", "ArrowLeft"))
 _NAMED_KEYS = _MODIFIER_KEYS | _FORWARD_KEYS | _BACKWARD_KEYS | frozenset(f"F{number}" for number in range(1, 13)) | frozenset((
@@ -275,9 +304,11 @@ def choice_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
     return None
 
 
-def check_key_effect(key: str, focused: HtmlElement | None) -> None:
-    """Raise ActionError for a key that has no effect on the focused element, or none that the page text shows."""
+def check_key_effect(key: str, focused: HtmlElement | None, root: HtmlElement) -> None:
+    """Raise ActionError for a key that has no effect on the focused element or the page, or none that the page text shows."""
     if key in ("Tab", "Shift+Tab") or choice_by_key(key, focused) is not None:
+        return
+    if key == "Escape" and dom.takes_close_request(root):
         return
     if focused is None:
         raise ActionError(f'the key "{key}" does nothing here: no element has the focus')

@@ -397,11 +397,12 @@ class Request(NamedTuple):
 
 
 class LoadedPage(NamedTuple):
-    """A page that was loaded: its URL, its HTML, and the referrer policy of its headers."""
+    """A page that was loaded: its URL, its HTML, and the referrer policy and the refresh of its headers."""
 
     url: str
     html: bytes
     policy: str = ""
+    refresh: str = ""
 
 
 _MAX_PREVIEW = 300  # characters of a downloaded text in the notice
@@ -466,7 +467,8 @@ class Client:
                 self.notices.append(save_download(name, response.body, self.downloads))
                 return None
             else:
-                return LoadedPage(request.url, render_response(response), referrer_policy(response.header("Referrer-Policy")))
+                policy = referrer_policy(response.header("Referrer-Policy"))
+                return LoadedPage(request.url, render_response(response), policy, response.header("Refresh"))
         return LoadedPage(request.url, failure_page(request.url, too_many_redirects=True))
 
     def _send(self, request: Request) -> Response:

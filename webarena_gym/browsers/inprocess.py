@@ -5,6 +5,7 @@ rendering or HTTP cache. Going back shows the page as it was received, with the 
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -12,7 +13,7 @@ from urllib.parse import unquote
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action
-from webarena_gym.browsers import forms
+from webarena_gym.browsers import forms, top_layer
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
@@ -21,6 +22,7 @@ from webarena_gym.browsers.http import (
     BLANK_URL,
     NEEDS_SCRIPTS,
     Client,
+    LoadedPage,
     Request,
     failure_page,
     is_web,
@@ -32,10 +34,15 @@ from webarena_gym.browsers.http import (
 )
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
-from webarena_gym.pages import constraints, dom
+from webarena_gym.pages import constraints, dom, navigables
 from webarena_gym.pages.input_values import sanitize_value
 from webarena_gym.pages.page import Network, Page, Tab, Traffic
 from webarena_gym.pages.reading import is_interactive
+
+_Trigger = Literal["address", "link", "form", "refresh", "replace"]
+"""Cause of a navigation; "replace" is a refresh that replaces the page in the history."""
+_WAIT_MS, _MAX_WAIT_MS = 3000.0, 10_000.0  # of the action wait, without and with a time, as in Chromium
+_MAX_REFRESHES = 10  # pages in a row that lead on at once
 
 
 class Snapshot(NamedTuple):
@@ -60,11 +67,12 @@ class InProcessBrowser:
         self._closed = False
         self._tabs: list[OpenTab] = []
         self._active = 0
+        self._groups = 0  # browsing context groups so far
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]], *, storage: Storage = NO_STORAGE) -> None:  # noqa: ARG002 - no scripts
         self._check_open()
         self._client.cookies, self._client.downloads = CookieJar.from_hosts(cookies), {}
-        self._tabs = []
+        self._tabs, self._groups = [], 0
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._active = 0
@@ -97,7 +105,7 @@ class InProcessBrowser:
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
         request = Request(typed_url(url))
-        self._open_tab(_loaded_entry(BLANK_URL, BLANK_PAGE))
+        self._open_tab(_loaded_entry(LoadedPage(BLANK_URL, BLANK_PAGE)))
         self._navigate(request, "address")
 
     def switch_tab(self, index: int) -> None:
@@ -129,9 +137,12 @@ class InProcessBrowser:
             f'the in-process browser has no window to scroll {"down" if down else "up"}; that needs browser="chromium"'
         )
 
-    def wait(self, for_ms: float | None = None) -> None:  # noqa: ARG002 - without scripts, no work is ever pending
+    def wait(self, for_ms: float | None = None) -> None:
         self._client.notices.clear()
-        self._tab  # noqa: B018 - raises BrowserError if there is no tab
+        document = self._document
+        if self._refresh is not None:
+            document.waited_ms += _WAIT_MS if for_ms is None else min(for_ms, _MAX_WAIT_MS)
+            self._follow_refreshes()
 
     def screenshot(self) -> bytes:
         raise BrowserError('the in-process browser draws nothing; pictures need browser="chromium"')
@@ -164,6 +175,7 @@ class InProcessBrowser:
             raise SnapshotError(f"expected a snapshot of the in-process browser, got {type(snapshot).__name__}")
         self._tabs = [OpenTab.from_saved(saved) for saved in snapshot.tabs]
         self._active = snapshot.active_tab
+        self._groups = max((tab.group for tab in self._tabs), default=0)
         self._client.cookies, self._client.downloads = CookieJar(snapshot.cookies), {**snapshot.downloads}
 
     def close(self) -> None:
@@ -186,6 +198,11 @@ class InProcessBrowser:
 
     def click(self, element: HtmlElement) -> None:
         self._check_element(element)
+        document = self._document
+        if document.has_top_layer or document.tree.dismissible_dialogs:
+            forms.usable_click_target(element)
+            top_layer.light_dismiss(document, element)
+            element = document.current(element)
         self._click(element)
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
@@ -212,12 +229,17 @@ class InProcessBrowser:
             self._check_element(element)
             self._document.focus(forms.focusable_ancestor(element))
         focused = self._document.focused
-        forms.check_key_effect(key, focused)
+        forms.check_key_effect(key, focused, self._document.root)
         if (choice := forms.choice_by_key(key, focused)) is not None:
             self._click(choice)
+        elif key == "Escape" and top_layer.close_request(self._document):
+            return
         elif key in {"Tab", "Shift+Tab"}:
             document = self._document
-            document.focus(dom.next_tab_stop(document.root, document.tab_start, backwards=key != "Tab"), selected=True)
+            stop = dom.next_tab_stop(document.root, document.tab_start, backwards=key != "Tab")
+            document.focus(stop, selected=True)
+            if stop is None:  # the focus has left the page, and comes back at its other end
+                document.reset_tab_start()
         elif focused is None:
             return
         elif key != "Enter":
@@ -249,7 +271,9 @@ class InProcessBrowser:
     def _click(self, element: HtmlElement) -> None:
         document = self._document
         target = forms.usable_click_target(element)
-        document.focus(forms.focusable_ancestor(element if target is None else target))
+        clicked = element if target is None or target in element.iterancestors() else target
+        focusable = forms.focusable_ancestor(clicked)
+        document.focus(focusable, tab_start=element if focusable is None else None)
         if target is None:
             if is_interactive(element):
                 self._reject_scripted(element)
@@ -257,8 +281,7 @@ class InProcessBrowser:
         if dom.is_link(target):
             self._follow_link(target)
         elif target.tag == "summary":
-            details = target.getparent()
-            document.write((details, "open", None if "open" in details.attrib else "open"))
+            _toggle_details(document, target.getparent())
         elif target.tag == "option":
             for select in target.iterancestors("select"):
                 forms.check_enabled(select)
@@ -273,16 +296,15 @@ class InProcessBrowser:
         elif type_name == "radio":
             group = dom.radio_group(control)
             self._document.write(*((radio, "checked", "checked" if radio is control else None) for radio in group))
-        elif type_name in dom.BUTTON_TYPES and (form := dom.form_owner(control)) is not None:
-            if type_name in dom.SUBMIT_TYPES:
+        elif type_name in dom.BUTTON_TYPES:
+            form = dom.form_owner(control)
+            if form is not None and type_name in dom.SUBMIT_TYPES:
                 self._submit(form, control)
-            elif type_name == "reset":
+            elif form is not None and type_name == "reset":
                 members = {element for part in dom.form_controls(form) for element in (part, *part.iter("option"))}
                 self._document.restore_defaults(members.__contains__)
-            else:
+            elif not top_layer.run_command(self._document, control):
                 self._reject_scripted(control)
-        elif type_name in dom.BUTTON_TYPES:
-            self._reject_scripted(control)
 
     def _choose_file(self, field: HtmlElement, name: str, *, add: bool = False) -> None:
         names = forms.file_selection(field, name, self._client.files, add=add)
@@ -322,8 +344,10 @@ class InProcessBrowser:
                 before.focus(before.focused, selected=before.is_selected, tab_start=before.root)
         else:  # the page returns with most of its form values, but without its focus
             entry.document.restore_defaults(forms.is_reset_on_leave)
+            entry.document.waited_ms = 0.0
             entry.document.focus(None if _fragment_target(entry) is not None else entry.document.tree.first_focused)
             entry.document.reset_tab_start()
+            self._follow_refreshes()
 
     def _follow_link(self, link: HtmlElement) -> None:
         url = self._resolve(link.get("href"))
@@ -340,7 +364,7 @@ class InProcessBrowser:
             return
         if link.get("href").strip() == "#":
             self._reject_scripted(link)
-        self._navigate(request, "link", link.get("target"))
+        self._navigate(request, "link", navigables.get_target(link, None, self._document.tree.target))
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
         invalid = constraints.interactively_validate(form, button, self._document.value_before_edit)
@@ -350,40 +374,91 @@ class InProcessBrowser:
             )
             self._document.focus(next(filter(dom.is_focusable, invalid), self._document.focused))
             raise forms.refusal(invalid[0], problem)
-        overrides = {} if button is None else button.attrib
         files = self._client.files if self._document.tree.notes[1] else {}
         request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files)
         if request is not None:
             request = request.sent_by(self._tab.entry.url, self._document.policy)
-            self._navigate(request, "form", overrides.get("formtarget", form.get("target")))
+            self._navigate(request, "form", navigables.get_target(form, button, self._document.tree.target))
+        elif (dialog := forms.submitted_dialog(form, button)) is not None:
+            top_layer.close_dialog(self._document, dialog)
 
     def _resolve(self, reference: str) -> str:
         here = self._tab.entry.url
         base = self._document.tree.base
         return resolve_url(resolve_url(here, base) or here if base else here, reference)
 
-    def _navigate(self, request: Request, trigger: Literal["address", "link", "form"], target: str | None = "") -> None:
-        tab = self._tab
+    def _navigate(self, request: Request, trigger: _Trigger, target: navigables.Target = navigables.Target()) -> None:  # noqa: B008 - immutable
+        """Send a request and show the page in the tab that `target` names; see `navigables`.
+
+        https://html.spec.whatwg.org/multipage/document-sequences.html#the-rules-for-choosing-a-navigable
+        """
         self._client.notices.clear()
+        if target.name and target.name != "_blank":
+            frame = navigables.frame_named(self._document.root, target.name)
+            if frame is not None:
+                self._navigate_frame(frame, request)
+                return
+            same_group = [tab for tab in self._tabs if tab.group == self._tab.group and tab.name == target.name]
+            if same_group:
+                self._active = self._tabs.index(same_group[0])
+                target = navigables.Target()
+        tab = self._tab
         here, document = tab.entry
-        new_tab = (document.tree.target if target is None else target).lower() not in {"", "_self", "_parent", "_top"}
         same_page = without_fragment(request.url) == without_fragment(here)
         # An error page has no fragments, so its address is requested again.
-        if same_page and "#" in request.url and request.method == "GET" and not new_tab and not self.has_failed:
+        if same_page and "#" in request.url and request.method == "GET" and not target.name and not self.has_failed:
             tab.visit(HistoryEntry(request.url, document), replace=request.url == here and trigger == "link")
             _scroll_to_fragment(tab.entry)
             return
         result = self._client.load(request)
         if result is None:
             return
-        if new_tab:
-            self._open_tab(_loaded_entry(*result))
-            return
-        is_initial_page = tab.position == 0 and here == BLANK_URL
-        tab.visit(_loaded_entry(*result), replace=is_initial_page or (trigger != "form" and request.url == here))
+        if target.name:
+            self._open_tab(_loaded_entry(result), target)
+        else:
+            is_initial_page = tab.position == 0 and here == BLANK_URL
+            replaces = trigger == "replace" or is_initial_page or (trigger != "form" and request.url == here)
+            tab.visit(_loaded_entry(result), replace=replaces)
+        if trigger not in ("refresh", "replace"):
+            self._follow_refreshes()
 
-    def _open_tab(self, entry: HistoryEntry) -> None:
-        self._tabs.append(OpenTab([entry]))
+    def _navigate_frame(self, frame: HtmlElement, request: Request) -> None:
+        """Load a page in a frame, which the page text does not show."""
+        page = self._client.load(request)
+        if page is not None:
+            self._client.notices.append(
+                f"The frame {frame.get('name')} has opened {page.url}, which the in-process browser does not show."
+            )
+            if navigables.has_document(frame):
+                self._tab.visit(self._tab.entry)
+
+    def _follow_refreshes(self) -> None:
+        """Open the page to which the current one leads by itself once its time has come, without an end for at most some pages."""
+        for _ in range(_MAX_REFRESHES):
+            refresh, document = self._refresh, self._document
+            if refresh is None or 1000 * refresh.delay_s > document.waited_ms:
+                return
+            here = self._tab.entry.url
+            url = self._resolve(refresh.reference) if refresh.reference else here
+            document.waited_ms = -inf  # a refresh happens once
+            if url == BLANK_URL or is_web(url):
+                request = Request(url).sent_by(here, document.policy)
+                self._navigate(request, "replace" if refresh.delay_s <= 1 else "refresh")
+
+    @property
+    def _refresh(self) -> navigables.Refresh | None:
+        """The refresh of the current document."""
+        document = self._document
+        contents = ([document.refresh] if document.refresh else []) + list(document.tree.refreshes)
+        return navigables.shared_declarative_refresh(contents) if contents else None
+
+    def _open_tab(self, entry: HistoryEntry, target: navigables.Target = navigables.Target(is_detached=True)) -> None:  # noqa: B008 - immutable
+        if target.is_detached:
+            self._groups += 1
+            self._tabs.append(OpenTab([entry], group=self._groups))
+        else:
+            name = "" if target.name == "_blank" else target.name
+            self._tabs.append(OpenTab([entry], name=name, group=self._tab.group))
         self._active = len(self._tabs) - 1
 
     @property
@@ -408,9 +483,17 @@ class InProcessBrowser:
         forms.check_visible(element)
 
 
-def _loaded_entry(url: str, html: bytes, policy: str = "") -> HistoryEntry:
+def _toggle_details(document: Document, details: HtmlElement) -> None:
+    """Close a `details` element, or open it and close the others of its group."""
+    if "open" in details.attrib:
+        document.write((details, "open", None))
+    else:
+        document.write((details, "open", "open"), *((other, "open", None) for other in dom.details_group(details)))
+
+
+def _loaded_entry(page: LoadedPage) -> HistoryEntry:
     """Return a history entry for a page in its state after loading."""
-    entry = HistoryEntry(url, Document(SavedDocument(html, policy=policy)))
+    entry = HistoryEntry(page.url, Document(SavedDocument(page.html, policy=page.policy, refresh=page.refresh)))
     if _fragment_target(entry) is None:
         entry.document.focus(entry.document.tree.first_focused)
     else:
@@ -431,13 +514,19 @@ def _fragment_target(entry: HistoryEntry) -> HtmlElement | None:
 
 
 def _scroll_to_fragment(entry: HistoryEntry) -> None:
-    """Go to the fragment's target, if any: open the closed `details` around it, focus it if possible, and continue tabbing there."""
+    """Go to the fragment's target, if any: reveal it, focus it if possible, and continue tabbing there.
+
+    https://html.spec.whatwg.org/multipage/browsing-the-web.html#scroll-to-the-fragment-identifier
+    """
     target = _fragment_target(entry)
     if target is None:
         return
-    for details in target.iterancestors("details"):
-        if dom.summary_of(details) not in target.iterancestors():
-            entry.document.write((details, "open", details.get("open", "open")))
-    target = _fragment_target(entry)  # a write replaces the tree
-    assert target is not None
-    entry.document.focus(target if dom.is_focusable(target) else None, tab_start=target)
+    document = entry.document
+    for part in (target, *target.iterancestors()):
+        if part.get("hidden", "").lower() == "until-found":
+            document.write((part, "hidden", None))
+        details = part.getparent()
+        if details is not None and dom.is_closed_details(document.current(details)) and part is not dom.summary_of(details):
+            _toggle_details(document, document.current(details))
+    target = document.current(target)  # a write replaces the tree
+    document.focus(target if dom.is_focusable(target) else None, tab_start=target)

@@ -12,8 +12,9 @@ Terms:
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from math import inf
+from typing import Literal, NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
@@ -43,7 +44,18 @@ _OPTION_TEXTS = etree.XPath("descendant::text()[not(parent::script)]")
 _OWNING_FORM = etree.XPath(f"//form[@{FORM_OWNER} = $number]")
 _LINE_BREAK = re.compile(r"\r\n?")
 _ASCII_SPACES = re.compile(r"[ \t\n\f\r]+")
-HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style"))
+HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style", "popover"))
+TOP_LAYER = "data-top-layer"
+"""Attribute of live state: "popover" on each open popover, and "modal" on the modal dialog that makes the rest of the page inert."""
+_OPEN_POPOVERS = etree.XPath(f"//*[@{TOP_LAYER} = 'popover']")
+_OPEN_DIALOGS = etree.XPath("//dialog[@open]")
+_MODAL_DIALOG = etree.XPath(f"//dialog[@{TOP_LAYER} = 'modal']")
+_HIDDEN_TAGS = frozenset(("datalist", "noembed", "noframes", "noscript", "rp", "template"))
+_FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "object", "progress", "video"))
+"""Elements whose content is shown only by a browser that does not support them. An `object` also shows it instead of a plug-in."""
+_INLINE_TAGS = frozenset(
+    "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var".split()  # noqa: SIM905
+)
 _INTEGER = re.compile(r"[ \t\n\f\r]*+([+-]?[0-9]{1,9})")
 _VISIBILITIES = frozenset(("visible", "hidden", "collapse"))
 _DISPLAYS = frozenset(
@@ -56,14 +68,16 @@ _DISPLAYS = frozenset(
 def element_type(element: HtmlElement) -> str:
     """Return the type of an input or button, or the tag of any other element.
 
-    Types are lower case. Unknown types become HTML's default: "text" for inputs, "submit" for buttons.
+    Types are lower case. Unknown types become HTML's default: "text" for inputs; for buttons "submit", or "button" with a command.
     """
     if element.tag == "input":
         value = element.get("type", "").strip().lower()
         return value if value in _INPUT_TYPES else "text"
     if element.tag == "button":
         value = element.get("type", "").strip().lower()
-        return value if value in BUTTON_TYPES - {"image"} else "submit"
+        if value in BUTTON_TYPES - {"image"}:
+            return str(value)
+        return "button" if "command" in element.attrib or "commandfor" in element.attrib else "submit"
     return str(element.tag)
 
 
@@ -160,10 +174,70 @@ def is_link(element: HtmlElement) -> bool:
     return element.tag in {"a", "area"} and "href" in element.attrib
 
 
+def details_group(details: HtmlElement) -> list[HtmlElement]:
+    """Return the other `details` elements with the same name, of which only one can be open.
+
+    https://html.spec.whatwg.org/multipage/interactive-elements.html#details-name-group
+    """
+    name = details.get("name")
+    every = details.getroottree().getroot().iter("details") if name else ()
+    return [other for other in every if other is not details and other.get("name") == name]
+
+
 def is_summary(element: HtmlElement) -> bool:
     """Return True if an element is the summary of its parent `details`."""
     parent = element.getparent()
     return element.tag == "summary" and parent.tag == "details" and summary_of(parent) is element
+
+
+def command_target(button: HtmlElement) -> tuple[str, HtmlElement | None]:
+    """Return the command of a button in lower case and the element that it acts on; ("", None) if it has none.
+
+    `popovertarget` is read as the commands toggle-popover, show-popover and hide-popover.
+    https://html.spec.whatwg.org/multipage/form-elements.html#the-button-element:activation-behaviour
+    """
+    if element_type(button) not in BUTTON_TYPES:
+        return "", None
+    if button.tag == "button" and "commandfor" in button.attrib:
+        return button.get("command", "").lower(), element_by_id(button, button.get("commandfor"))
+    if "popovertarget" in button.attrib:
+        action = button.get("popovertargetaction", "").lower()
+        action = action if action in ("show", "hide") else "toggle"
+        return f"{action}-popover", element_by_id(button, button.get("popovertarget"))
+    return "", None
+
+
+def closed_by(dialog: HtmlElement) -> str:
+    """Return what closes a dialog besides its controls: "any" (a click outside, and Escape), "closerequest" (Escape) or "none".
+
+    https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-closedby
+    """
+    value = dialog.get("closedby", "").lower()
+    if value in ("any", "closerequest", "none"):
+        return str(value)
+    return "closerequest" if TOP_LAYER in dialog.attrib else "none"
+
+
+def popover_kind(element: HtmlElement) -> Literal["auto", "hint", "manual"]:
+    """Return how a popover closes: "auto" and "hint" by a click outside or Escape, "manual" only by its buttons.
+
+    https://html.spec.whatwg.org/multipage/popover.html#attr-popover
+    """
+    value = element.get("popover", "").lower()
+    return "auto" if value in ("", "auto") else "hint" if value == "hint" else "manual"
+
+
+def takes_close_request(root: HtmlElement) -> bool:
+    """Return True if Escape closes a popover or dialog."""
+    if any(popover_kind(popover) != "manual" for popover in _OPEN_POPOVERS(root)):
+        return True
+    return any(closed_by(dialog) != "none" for dialog in _OPEN_DIALOGS(root))
+
+
+def invokers_of(popover: HtmlElement) -> list[HtmlElement]:
+    """Return the buttons that open or close a popover."""
+    buttons = popover.getroottree().getroot().iter("button", "input")
+    return [button for button in buttons if command_target(button)[1] is popover]
 
 
 # Values of controls.
@@ -224,10 +298,19 @@ def is_rendered(element: HtmlElement) -> bool:
     """Return True if the element has a box: neither it nor an ancestor removes it."""
     child = None
     for part in (element, *element.iterancestors()):
-        if _has_no_box(part) or (is_closed_details(part) and child is not None and child is not summary_of(part)):
+        if _has_no_box(part) or (child is not None and _shows_no_content(part, child)):
             return False
         child = part
     return True
+
+
+def _shows_no_content(element: HtmlElement, child: HtmlElement) -> bool:
+    """Return True if an element with a box shows nothing of its child: it is closed, or shows something else instead."""
+    if is_closed_details(element):
+        return child is not summary_of(element)
+    if element.tag == "object":
+        return "data" in element.attrib and element.get("type", "text/").startswith(("text/", "image/"))
+    return element.tag in _FALLBACK_TAGS
 
 
 def is_visible(element: HtmlElement) -> bool:
@@ -241,7 +324,7 @@ def is_excluded(element: HtmlElement) -> bool:
     if tag == "input" and element_type(element) == "hidden":
         return True
     if HIDING_ATTRIBUTES.isdisjoint(names):  # the common case: one set operation is faster than a look-up of each name
-        return tag == "dialog" and "open" not in names
+        return (tag == "dialog" and "open" not in names) or tag in _HIDDEN_TAGS
     if element.get("aria-hidden") == "true" or _has_no_box(element):
         return True
     style = element.get("style")
@@ -261,12 +344,25 @@ def is_unclickable(element: HtmlElement) -> bool:
 
 
 def _has_no_box(element: HtmlElement) -> bool:
-    if element.tag == "input" and element_type(element) == "hidden":
+    """Return True if the element itself is not displayed.
+
+    https://html.spec.whatwg.org/multipage/rendering.html#hidden-elements. An element with `hidden=until-found` has a box in
+    Chromium, but nothing in it.
+    """
+    tag, attributes = element.tag, element.attrib
+    if tag == "input" and element_type(element) == "hidden":
         return True
-    attributes = element.attrib
     if "style" in attributes and (display := _declared_value(attributes["style"], "display")):
         return display == "none"  # the style overrides what the browser hides by default
-    return "hidden" in attributes or (element.tag == "dialog" and "open" not in attributes)
+    if "hidden" in attributes:
+        return attributes["hidden"].lower() != "until-found" or tag not in _INLINE_TAGS
+    if "popover" in attributes:
+        return TOP_LAYER not in attributes
+    return (
+        (tag == "dialog" and "open" not in attributes)
+        or tag in _HIDDEN_TAGS
+        or (tag == "audio" and "controls" not in attributes)
+    )
 
 
 def _is_invisible(element: HtmlElement) -> bool:
@@ -320,55 +416,108 @@ def is_disabled(control: HtmlElement) -> bool:
     return False
 
 
+def modal_dialog(root: HtmlElement) -> HtmlElement | None:
+    """Return the modal dialog that blocks the rest of the document; None if there is none."""
+    return next(iter(_MODAL_DIALOG(root)), None)
+
+
+def is_inert(element: HtmlElement) -> bool:
+    """Return True if an element takes neither clicks nor the focus: by `inert`, or because a modal dialog is open outside of it.
+
+    https://html.spec.whatwg.org/multipage/interaction.html#inert
+    """
+    return _is_inert(element, modal_dialog(element.getroottree().getroot()))
+
+
+def _is_inert(element: HtmlElement, modal: HtmlElement | None) -> bool:
+    for part in (element, *element.iterancestors()):
+        if "inert" in part.attrib:
+            return True
+        if part is modal:
+            return False
+    return modal is not None
+
+
 def is_focusable(element: HtmlElement) -> bool:
     """Return True if a click can focus an element."""
+    return _is_focusable(element, modal_dialog(element.getroottree().getroot()))
+
+
+def _is_focusable(element: HtmlElement, modal: HtmlElement | None) -> bool:
     if element.tag in CONTROL_TAGS:
         can_have_focus = not is_disabled(element)
     else:
         can_have_focus = (
             is_link(element)
             or is_summary(element)
+            or element.tag in ("dialog", "iframe")
             or tab_index(element) is not None
             or element.get("contenteditable") in EDITABLE_VALUES
         )
-    is_inert = any("inert" in part.attrib for part in (element, *element.iterancestors()))
-    return can_have_focus and is_visible(element) and not is_inert
+    if not can_have_focus or _is_inert(element, modal):
+        return False
+    return any(map(is_visible, _images_of(element))) if element.tag == "area" else is_visible(element)
+
+
+def _images_of(area: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the images that use the image map of an area."""
+    image_map = next(area.iterancestors("map"), None)
+    name = "" if image_map is None else image_map.get("name", "")
+    for image in area.getroottree().getroot().iter("img") if name else ():
+        if image.get("usemap", "").partition("#")[2] == name:
+            yield image
+
+
+class _FocusContext(NamedTuple):
+    """State that changes the tab order: the modal dialog, and the open popovers by the buttons that open them."""
+
+    modal: HtmlElement | None
+    popovers: dict[HtmlElement, HtmlElement]
 
 
 def tab_stops(root: HtmlElement) -> list[HtmlElement]:
     """Return the elements that the Tab key focuses, in tab order.
 
-    Positive values of `tabindex` come first, in ascending order. A radio group is one stop. A `details` element is a separate
-    scope, as in Chromium: its content follows it directly, and a negative `tabindex` skips both.
+    Positive values of `tabindex` come first, in ascending order. A radio group with a checked button is one stop. A `details`
+    element is a separate scope, as in Chromium: its content follows it directly, and a negative `tabindex` skips both. An open
+    popover is a scope that follows its button.
     """
-    return list(_tab_stops_in([root]))
+    popovers = {button: popover for popover in _OPEN_POPOVERS(root) for button in invokers_of(popover)[:1]}
+    return list(_tab_stops_in([root], _FocusContext(modal_dialog(root), popovers)))
 
 
-def _tab_stops_in(parts: Iterable[HtmlElement]) -> Iterator[HtmlElement]:
-    """Yield the tab stops of a scope: `parts` and their descendants. The content of a nested `details` directly follows it."""
+def _tab_stops_in(parts: Iterable[HtmlElement], context: _FocusContext) -> Iterator[HtmlElement]:
+    """Yield the tab stops of a scope: `parts` and their descendants. The content of a nested scope directly follows its owner."""
+    separate = frozenset(context.popovers.values())
     candidates = [
-        (index, element) for part in parts for element in _scope_elements(part) if (index := tab_index(element) or 0) >= 0
+        (index, element)
+        for part in parts
+        for element in _scope_elements(part, separate)
+        if (index := tab_index(element) or 0) >= 0 and (element.tag != "dialog" or tab_index(element) is not None)
     ]
     for _, element in sorted(candidates, key=lambda pair: pair[0] or inf):  # the sort is stable: ties keep document order
-        if is_focusable(element) and _is_group_tab_stop(element):
+        if _is_focusable(element, context.modal) and _is_group_tab_stop(element):
             yield element
         if element.tag == "details":
             summary = summary_of(element)
-            yield from _tab_stops_in([] if summary is None else [summary])
-            yield from _tab_stops_in(child for child in element.iterchildren("*") if child is not summary)
+            yield from _tab_stops_in([] if summary is None else [summary], context)
+            yield from _tab_stops_in((child for child in element.iterchildren("*") if child is not summary), context)
+        elif element in context.popovers:
+            yield from _tab_stops_in(context.popovers[element].iterchildren("*"), context)
 
 
-def _scope_elements(element: HtmlElement) -> Iterator[HtmlElement]:
+def _scope_elements(element: HtmlElement, separate: Set[HtmlElement]) -> Iterator[HtmlElement]:
     yield element
     if element.tag != "details":
         for child in element.iterchildren("*"):
-            yield from _scope_elements(child)
+            if child not in separate:
+                yield from _scope_elements(child, separate)
 
 
 def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bool) -> HtmlElement | None:
     """Return the tab stop after `start`, or before it if `backwards`; None if there is no further one.
 
-    Without `start`, return the first tab stop, or the last if `backwards`.
+    Without `start`, return the first tab stop, or the last if `backwards`. From a radio button the Tab key leaves its group.
     """
     stops = tab_stops(root)
     if backwards:
@@ -376,7 +525,8 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
     if start is None:
         return next(iter(stops), None)
     if start in stops:
-        return next(iter(stops[stops.index(start) + 1 :]), None)
+        group = radio_group(start) if element_type(start) == "radio" else []
+        return next((stop for stop in stops[stops.index(start) + 1 :] if stop not in group), None)
     elements = list(root.iter("*"))
     if backwards:
         elements.reverse()

@@ -31,7 +31,23 @@ MAX_VALUE = 20_000
 SPACE = re.compile(r"\s+")
 
 SKIPPED_TAGS = frozenset(
-    {"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas", "rp"}
+    {
+        "head",
+        "script",
+        "style",
+        "template",
+        "noscript",
+        "svg",
+        "colgroup",
+        "datalist",
+        "object",
+        "canvas",
+        "rp",
+        "audio",
+        "video",
+        "noembed",
+        "noframes",
+    }
 )
 BLOCK_TAGS = frozenset(
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form header"  # noqa: SIM905

@@ -22,6 +22,7 @@ from webarena_gym.browsers.http import typed_url
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages import constraints, dom
+from webarena_gym.pages.navigables import names_window
 from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
 from webarena_gym.pages.reading import is_editor
@@ -69,6 +70,21 @@ def location_of(element: HtmlElement, view: PageView | None) -> NodeLocation:
     if location is None:
         raise ActionError(f"{forms.describe(element)} is no longer on the page")
     return location
+
+
+def _names_window(target: HtmlElement | None) -> bool:
+    """Return True if a click on an element, or Enter in it, opens a page in a window with a name, which may be open already."""
+    if target is None:
+        return False
+    if dom.is_link(target):
+        return names_window(target, None)
+    form = dom.form_owner(target) if target.tag in dom.CONTROL_TAGS else None
+    if form is None:
+        return False
+    is_button = dom.element_type(target) in dom.SUBMIT_TYPES
+    return (
+        names_window(form, target if is_button else forms.default_button(form)) if is_button or target.tag == "input" else False
+    )
 
 
 T = TypeVar("T")
@@ -184,6 +200,7 @@ class ChromiumBrowser:
                 lambda handle, at: handle.click(position=at, timeout=ACTION_MS, force=force),
                 "click",
                 watches_validation=submits,
+                names_window=_names_window(target),
             )
 
     def right_click(self, element: HtmlElement) -> None:
@@ -258,9 +275,10 @@ class ChromiumBrowser:
             self._check_visible(element)
             if (focusable := forms.focusable_ancestor(element)) is not None:
                 self._act_on_element(focusable, lambda handle: handle.focus(), "focus")
-        focused = self._current_view().page.focused
+        page = self._current_view().page
+        focused = page.focused
         if not self._tab.is_scripted and not self._windowed:
-            forms.check_key_effect(key, focused)
+            forms.check_key_effect(key, focused, page.root)
             if focused is not None and (choice := forms.choice_by_key(key, focused)) is not None:
                 if choice.tag == "option":
                     self._select_option(focused, choice)
@@ -277,7 +295,7 @@ class ChromiumBrowser:
 
         if is_typing or text.isascii():
             with self._refusals():
-                self._act(press)
+                self._act(press, names_window=key in ("Enter", " ", "Space") and _names_window(focused))
 
     def go_back(self) -> None:
         self._traverse(-1, "there is no earlier page in this tab to go back to")
@@ -409,12 +427,12 @@ class ChromiumBrowser:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._driver.run(self._context.run(work))
 
-    def _act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
-        """Perform an action in the active tab, wait until the page has settled, and invalidate the view."""
+    def _act(self, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool = False) -> None:
+        """Perform an action in the active tab, wait until the page has settled, and invalidate the view; see `Context.act`."""
         self._check_started()
         self._check_no_dialog()
         self._view = None
-        self._run(self._context.act(action))
+        self._run(self._context.act(action, names_window=names_window))
 
     def _answer_dialog(self, *, accept: bool) -> None:
         self._view = None
@@ -440,6 +458,7 @@ class ChromiumBrowser:
         operation: str = "",
         *,
         watches_validation: bool = False,
+        names_window: bool = False,
     ) -> None:
         """Perform `operation` of hand.js on an element if possible, otherwise call `action(handle, position)` for its click point."""
         frame, index = location_of(element, self._view)
@@ -452,7 +471,7 @@ class ChromiumBrowser:
                         await tab.record_mouse(handle, at)
                     await action(handle, at)
 
-        self._act(act)
+        self._act(act, names_window=names_window)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

@@ -90,6 +90,7 @@ _OPEN_SHADOWS = """{
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (options) { return attach.call(this, {...options, mode: "open"}); };
 }"""
+NAVIGATION_S = 1.0  # limit for the start of a navigation that an action has requested
 POPUP_S = 10.0  # limit for a tab that a page has requested
 OPENING_S = 20.0  # limit for opening a page
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
@@ -141,6 +142,7 @@ class Context:
         self._context_id = ""  # in CDP; "" if it is not needed
         self._network_process: int | None = None  # process id at the start of the context
         self._popups: list[Any] = []
+        self._popup_event = asyncio.Event()  # set when a tab opens
         self._has_download = False  # whether the last action started a download
         self._spare_tab: Tab | None = None  # a cleared tab of the previous session
         self._documents: dict[str, HttpResponse] = {}
@@ -329,6 +331,7 @@ class Context:
 
     def _on_page(self, page: Any) -> None:
         self._popups.append(page)
+        self._popup_event.set()
         page.on("download", self._on_download)
 
     async def _on_download(self, download: Any) -> None:
@@ -419,18 +422,24 @@ class Context:
         else:
             await tab.open(url)
 
-    async def act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
+    async def act(self, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool = False) -> None:
         """Perform an action in the active tab, wait until the page has settled, and activate the tab that it has opened, if any.
 
-        If the action opens a dialog, the work is suspended until `answer`.
+        If the action opens a dialog, the work is suspended until `answer`. If it `names_window`, a tab with this name may be open,
+        in which the page is opened. A browser with a window brings that tab to the front.
         """
         self.tab.signals.notices.clear()
         self.tab.signals.file_chooser = None
         self._has_download = False
-        await self.until_dialog(self._act(self.tab, action))
+        await self.until_dialog(self._act(self.tab, action, names_window=names_window))
 
-    async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]]) -> None:
+    async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool) -> None:
+        self._popup_event.clear()
+        for other in self.tabs:
+            other.signals.navigation_event.clear()
         await tab.act(lambda: action(tab))
+        if names_window and not tab.signals.expects_popup:
+            await self._activate_navigated_tab()
         if tab.signals.expects_popup:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POPUP_S):
@@ -459,6 +468,21 @@ class Context:
             self.active = max(0, min(self.active, len(self.tabs) - 1))
         if not self.tabs:
             await self.new_tab()
+
+    async def _activate_navigated_tab(self) -> None:
+        """Wait until the last action navigates a tab or opens one, and activate the former."""
+        waits = {asyncio.ensure_future(tab.signals.navigation_event.wait()): tab for tab in self.tabs}
+        opening = asyncio.ensure_future(self._popup_event.wait())
+        try:
+            done, _ = await asyncio.wait((*waits, opening), timeout=NAVIGATION_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in (*waits, opening):
+                wait.cancel()
+        navigated = next((waits[wait] for wait in done if wait in waits), None)
+        if navigated is not None and not self._popups:
+            self.active = self.tabs.index(navigated)
+            await navigated.settle()
+            await navigated.record_document(self._documents)
 
     async def traverse(self, distance: int) -> bool:
         """Go back or forward in the active tab. Return False if there is no such history entry."""

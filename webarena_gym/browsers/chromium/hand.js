@@ -48,6 +48,12 @@ async (index, operation, argument, validation) => {
     const box = point.label.getBoundingClientRect();
     return {label: point.labelIndex, x: point.x - box.x - point.label.clientLeft, y: point.y - box.y - point.label.clientTop};
   }
+  if (operation === "click" && element.localName === "area") {  // it has no box, but its image has
+    element.focus();
+    element.click();
+    await new Promise((done) => setTimeout(done));
+    return true;
+  }
   if (!element.checkVisibility({visibilityProperty: true}) && !(operation === "click" && labels.length)) return false;
   // A mouse click focuses the nearest focusable ancestor.
   const focusNear = (target) => {
@@ -71,6 +77,7 @@ async (index, operation, argument, validation) => {
     const target = clickTarget();
     const control = target?.closest("label")?.control ?? target;
     if (!target || control.type === "file") return false;
+    if (document.querySelector(":popover-open, dialog[open][closedby=any i]")) return false;  // which only the mouse closes
     focusNear(target);
     moveCaretToEnd(document.activeElement);
     validation("watch");

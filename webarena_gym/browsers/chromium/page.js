@@ -41,6 +41,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     "treeitem", "combobox", "textbox", "searchbox", "spinbutton", "slider"];
   const INTERACTIVE = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
     ...ROLES.map((role) => `[role=${role}]`)].join();
+  const TOP_LAYER = "data-top-layer";
   const elements = [];
   const parts = [];
   const text = (value) => parts.push(value.replaceAll("\f", " ").replace(INVALID_XML, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
@@ -52,8 +53,21 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
   };
 
+  // True for hidden=until-found, whose content is hidden unless the element is inline.
+  const isUntilFound = (element) => element.hidden === "until-found" && getComputedStyle(element).contentVisibility === "hidden"
+    && !getComputedStyle(element).display.startsWith("inline");
+
+  // The modal dialog that makes the rest of the document inert.
+  const modals = [...document.querySelectorAll("dialog:modal")];
+  const isOnTop = (dialog) => {
+    const {x, y, width, height} = dialog.getBoundingClientRect();
+    return dialog.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+  };
+  const modal = modals.length > 1 ? modals.find(isOnTop) ?? modals.at(-1) : modals[0];
+
   const isHidden = (element, tag) => {
     if (WITHOUT_BOX.has(tag) || tag === "body") return false;
+    if (isUntilFound(element)) return true;
     if (windowed && !isInWindow(element) && ![...element.querySelectorAll("*")].some(isInWindow)) return true;
     const style = () => getComputedStyle(element);
     if (!element.checkVisibility()) return style().display !== "contents";
@@ -114,7 +128,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
 
   // True if markup hides the element, but a style sheet shows it or a part of it.
   const isShownByStyle = (element, names) =>
-    (names.has("hidden") || (element.localName === "dialog" && !names.has("open"))
+    !isUntilFound(element) && !names.has(TOP_LAYER)
+      && (names.has("hidden") || names.has("popover") || (element.localName === "dialog" && !names.has("open"))
       || /display\s*:\s*none|visibility\s*:\s*(hidden|collapse)/i.test(names.get("style") ?? "")) && element.checkVisibility()
       && [element, ...element.querySelectorAll("*")].some((part) => part.checkVisibility({visibilityProperty: true}));
 
@@ -179,6 +194,9 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     } else if (tag === "option") flag("selected", element.selected);
     else if (tag === "iframe" || tag === "frame") names.set("data-frame", String(elements.length));
     if (["input", "button", "select", "textarea"].includes(tag)) flag("disabled", element.matches(":disabled"));
+    names.delete(TOP_LAYER);
+    if (element.popover !== null && element.matches(":popover-open")) names.set(TOP_LAYER, "popover");
+    else if (element === modal) names.set(TOP_LAYER, "modal");
     if (isShownByStyle(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
     if ((scripted || hovered.size) && !WITHOUT_BOX.has(tag) && listens(element)) names.set("data-listens", "");

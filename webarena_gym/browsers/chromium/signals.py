@@ -22,6 +22,7 @@ class Signals:
         self.has_failed_request = False  # set when a request fails, which may mean that a process has died
         self.crash_event = asyncio.Event()  # set when the renderer process has died
         self.expects_popup = False  # the page has requested a tab that is not open yet
+        self.navigation_event = asyncio.Event()  # set when a navigation of the tab starts
         self.has_new_document = False  # set when another document is shown
         self.history_event = asyncio.Event()  # set when another document or another fragment is shown
         self.load_event = asyncio.Event()  # cleared from the start of a navigation until the page has loaded completely
@@ -91,6 +92,7 @@ class Signals:
 
     def start_loading(self) -> None:
         """Record the start of a navigation."""
+        self.navigation_event.set()
         self.load_event.clear()
         self.document_event.clear()
 

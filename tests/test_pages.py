@@ -1,0 +1,95 @@
+"""Windows, focus, dialogs and navigation of the in-process browser, held against what Chromium itself does (`tests/data/pages.json`)."""
+
+import random
+
+import pytest
+from werkzeug.wrappers import Request, Response
+
+from tests import needs
+from tests.raw_pages import HOME, SENT, RawPages, page_of, read_table, record
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import ActionError
+from webarena_gym.pages import dom
+from webarena_gym.pages.page import Network
+
+TABLE = read_table()
+WITHOUT_BOX = ("option", "optgroup", "area", "map", "legend", "source", "param", "base", "title", "template")
+
+
+class Site:
+    """The pages of a case, by path or whole address, and a record of all other requests."""
+
+    def __init__(self, case):
+        html = case["html"]
+        self.pages = html if isinstance(html, dict) else {"/": html}
+        self.headers, self.requests = case.get("headers", {}), []
+
+    def __call__(self, environ, start_response):
+        request = Request(environ)
+        address = request.url.removeprefix(HOME[:-1])
+        if request.method == "GET" and address in self.pages:
+            headers = self.headers if address == "/" else {}
+            response = Response(page_of(self.pages[address]), headers=headers, content_type="text/html; charset=utf-8")
+        else:
+            query = environ["QUERY_STRING"]
+            self.requests.append([request.method, request.base_url + (query and f"?{query}"), request.get_data().decode()])
+            response = Response(SENT, content_type="text/html")
+        return response(environ, start_response)
+
+
+def play(case):
+    site = Site(case)
+    browser = InProcessBrowser(Network({"app.test": site, "other.test": site}))
+    browser.start([HOME], {})
+    for kind, *arguments in case["steps"]:
+        root = browser.page().root
+        try:
+            match kind:
+                case "click":
+                    browser.click(root.get_element_by_id(arguments[0]))
+                case "point":
+                    target = arguments[2]
+                    browser.click(root if target == "html" else root.get_element_by_id(target))
+                case "focus":
+                    browser._document.focus(root.get_element_by_id(arguments[0]))
+                case "press":
+                    browser.press(arguments[0])
+                case "tab":
+                    browser.switch_tab(arguments[0])
+                case "back":
+                    browser.go_back()
+                case _:
+                    browser.wait(arguments[0])
+        except ActionError:
+            pass  # the browser explains why nothing happens
+    page = browser.page()
+    elements = [part for part in page.root.iter("*") if "id" in part.attrib and part.tag not in WITHOUT_BOX]
+    # The box of such an element is shown, but nothing in it, so that it counts as hidden.
+    elements = [part for part in elements if part.get("hidden", "").lower() != "until-found"]
+    return {
+        "requests": site.requests,
+        "tabs": [tab.url for tab in page.tabs],
+        "active": page.active_tab,
+        "focus": "" if page.focused is None else page.focused.get("id", ""),
+        "shown": [element.get("id") for element in elements if dom.is_visible(element)],
+    }
+
+
+def test_states_are_chromiums():
+    wrong = {}
+    for name, case in TABLE["cases"].items():
+        state = play(case)
+        if state != case["state"]:
+            wrong[name] = [(case["state"][key], state[key]) for key in state if state[key] != case["state"][key]]
+    assert wrong == {}
+
+
+@needs.chromium
+def test_the_table_is_of_the_installed_chromium():
+    with needs.opened_chromium() as chromium:
+        raw = RawPages(chromium)
+        if raw.version.partition(".")[0] != TABLE["chromium"].partition(".")[0]:
+            pytest.skip(f"the table is of Chromium {TABLE['chromium']}, this is {raw.version}: python -m tests.raw_pages")
+        names = random.Random(7).sample(sorted(TABLE["cases"]), 20)
+        some = {"chromium": raw.version, "cases": {name: TABLE["cases"][name] for name in names}}
+        assert record(some, raw) == some
