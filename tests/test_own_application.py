@@ -602,7 +602,7 @@ def test_templates_draw_tasks_from_its_database(folder):
     assert {task.task_id.split("/")[1] for task in WebArenaLite(application=folder, world_seed=4).tasks} == {"4"}
     env.close()
     for wrong, message in (
-        ("[write]\nintent = 'Do.'", "templates.toml: write has no way, and is drawn by no module of its site"),
+        ("[write]\nintent = 'Do.'", "templates.toml: write has no `way`, and no module of its site has a function write"),
         ("[write]\nintent = 'Do.'\nquery = 'SELECT x'\ntype = 'code'\nway = []\nanswer = '1'", "the template notes.write cannot be drawn in world 0.*no such column"),
         ("[write\n", "templates.toml cannot be read: .* line 1"),
     ):  # fmt: skip

@@ -423,7 +423,7 @@ def test_values_are_drawn_evenly_where_most_rows_share_one(shelf):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ('fly = "Fly to {place}."', "map.templates.toml: fly has no way, and is drawn by no module of its site"),
+    ('fly = "Fly to {place}."', "map.templates.toml: fly has no `way`, and no module of its site has a function fly"),
     ("fly = 3", "fly cannot be read: AttributeError: 'int' object"),
     ("[fly]\nintent = 'Fly'\n[fly]", "templates.toml cannot be read: Cannot declare .* line 3"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''\nhow = 1", "fly has how; expected the keys"),
@@ -435,9 +435,9 @@ def test_values_are_drawn_evenly_where_most_rows_share_one(shelf):
     ("[fly]\nintent = 'Fly.'\nway = ['type Name']\nanswer = ''", "fly has the step 'type Name'; type takes 2 arguments"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a'", "fly has '{a': expected '}'"),
     ("[fly]\nintent = 'Fly.'\nway = 'back'\nanswer = ''", "fly: way is 'back'; expected a list"),
-    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", "fly has an answer and no type"),
-    ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\nachievable = 'walk'", "fly names the achievable section 'walk', which its file has not"),
-    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nachievable = 'fly'", "fly has an achievable section, but neither `says` nor `lacks`"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", "fly has an `answer` and no `type`"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\nachievable = 'walk'", "fly names the achievable section 'walk', which its file does not have"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nachievable = 'fly'", "fly has `achievable`, but neither `says` nor `lacks`"),
     ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nevenly = 'wings'", "fly has evenly = 'wings' and no query to draw from"),
     ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\n[fly.achievable]\nway = []", "fly.achievable has 0 of draw, answer, url"),
     ("[fly]\nintent = 'Fly.'\ntype = 'day'\nway = []\nanswer = ''", "fly cannot be read: ValueError: type is 'day'; expected record, or one of money"),
@@ -456,8 +456,8 @@ def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_pat
     ({"needs": {"titel": "a title"}}, "price has '{titel}', which cannot be filled"),
     ({"query": "SELECT * FROM book"}, "the query 'SELECT \\* FROM book' has no ORDER BY, and 3 rows"),
     ({"query": "SELECT titel FROM book"}, "price has a query that fails: no such column: titel, in 'SELECT titel"),
-    ({"query": "SELECT title AS other FROM book ORDER BY 1", "other": "SELECT 1"}, "price has a column `other`; expected another name"),
-    ({"way": ["leaf {title}"]}, r"price gives leaf \['.'\] too much; its parameters `world` and `row` are filled by themselves"),
+    ({"query": "SELECT title AS other FROM book ORDER BY 1", "other": "SELECT 1"}, "price has a column `other`; expected a different name"),
+    ({"way": ["leaf {title}"]}, r"price gives leaf the additional arguments \['.'\]; `world` and `row` must not be in the list"),
 ])  # fmt: skip
 def test_a_mistake_in_an_entry_that_its_draw_shows_is_told_by_its_name(shelf, change, message):
     entry = {"intent": "What?", "query": "SELECT * FROM book ORDER BY title", "way": [], "answer": "{cents:money}"} | change

@@ -79,51 +79,52 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "given": (dict,), "also": (dict,), "needs": (dict,), "slots": (dict,), "pair": (bool,), "achievable": (str, dict),
 }  # fmt: skip
 _REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page", "said"}
+_KEYWORDS = {"seen": "thought", "said": "reply"}  # keywords of the functions of _MAKE, if they differ from the keys
 
 
 def choice(world: t.Sampler, items: Sequence[Any] | Mapping[Any, Any]) -> Any:
-    """Return one of the items, or of the keys."""
+    """Return a random item, or a random key of a mapping."""
     return world.rng.choice(list(items))
 
 
 def randint(world: t.Sampler, low: int, high: int) -> int:
-    """Return a number from `low` to `high`."""
+    """Return a random integer from `low` to `high`."""
     return world.rng.randint(low, high)
 
 
 def randrange(world: t.Sampler, start: int, stop: int, step: int) -> int:
-    """Return a number from `start` to before `stop`, in steps."""
+    """Return a random integer from `start` to before `stop`, in steps."""
     return world.rng.randrange(start, stop, step)
 
 
 def sample(world: t.Sampler, items: Sequence[Any], count: int) -> list[Any]:
-    """Return some of the items."""
+    """Return `count` different items in random order."""
     return world.rng.sample(items, count)
 
 
-def shuffled(world: t.Sampler, items: list[Any]) -> list[Any]:
-    """Shuffle a list and return it."""
+def shuffle(world: t.Sampler, items: list[Any]) -> list[Any]:
+    """Shuffle a list in place and return it."""
     world.rng.shuffle(items)
     return items
 
 
 def follow(*labels: str) -> list[Step]:
-    """Click one element after the other."""
+    """Return the steps that click elements, one after the other."""
     return [t.click(label) for label in labels]
 
 
 def click_nth(label: str, place: int, thought: str) -> Step:
-    """Click the element with this index among those of the same label."""
+    """Return the step that clicks the element with the index `place` among those with the same label."""
     return t.click(ways.nth(label, place), thought)
 
 
 def pick(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
-    """Return one row of a query at random."""
+    """Return a random row of a query. Raises NothingToDraw if there is none."""
     return world.pick(query, row)
 
 
 def first(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
-    """Return the first row of a query. Raises NothingToDraw."""
+    """Return the first row of a query. Raises NothingToDraw if there is none."""
     rows = t.in_order(query, world.rows(query, row))
     t.skip_if(not rows, query)
     return rows[0]
@@ -134,26 +135,29 @@ def every(world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
     return world.rows(query, row)
 
 
-def ranked(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
-    """Return the row at an index of a ranking, without a tie in `column`, and a neighbouring row. Raises NothingToDraw."""
+def row_at_rank(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
+    """Return the row at the index `place` of a ranking by `column`, and an adjacent row.
+
+    Raises NothingToDraw if there are too few rows, or if another row has the same value.
+    """
     rows = t.in_order(query, world.rows(query, row))
     t.skip_if(len(rows) <= max(place, 1) or [item[column] for item in rows].count(rows[place][column]) > 1, column)
     return rows[place], rows[place - 1 if place else 1]
 
 
 def row_becomes(world: t.Sampler, query: str, *parameters: Any, **changes: Any) -> dict[str, Any]:
-    """Return a check that the query returns its present rows with these changed columns."""
+    """Return a check that the query returns its present rows with changed columns."""
     rows = world.rows(query, *parameters)
     return t.state(query, *parameters, expected=[list({**dict(row), **changes}.values()) for row in rows])
 
 
-def filled(row: Mapping[str, Any], text: str) -> str:
-    """Return a drawn text with its columns filled in."""
+def fill_text(row: Mapping[str, Any], text: str) -> str:
+    """Return a text with the values of the columns that it names in braces."""
     return text.format_map(row)
 
 
 def part_follows(part: str, ground: Ground) -> Grounds:
-    """Return the ground of one part of an answer, such as a count before a name."""
+    """Return the derivation of one part of an answer, such as a count before a name."""
     return {part: ground}
 
 
@@ -163,7 +167,7 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
 
 
 def ordered_by(rows: Iterable[Sequence[Any]], place: int) -> list[Sequence[Any]]:
-    """Return rows in the order of one of their columns."""
+    """Return rows sorted by the column with the index `place`."""
     return sorted(rows, key=itemgetter(place))
 
 
@@ -173,7 +177,7 @@ def part(items: Sequence[Any], start: int, end: int) -> Sequence[Any]:
 
 
 def values(rows: Iterable[Any], column: str | int) -> list[Any]:
-    """Return a column of rows, by its name or its index."""
+    """Return a column of rows, by name or index."""
     return [row[column] for row in rows]
 
 
@@ -182,17 +186,17 @@ BUILT_IN: Mapping[str, Any] = {
     "turn_pages": ways.turn_pages, "on_page": ways.on_page, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "http": answers_json, "file": file_holds,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of, "joined": grounds.joined, "difference_of": grounds.difference_of, "part_follows": part_follows,
-    "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
-    "sample": sample, "pick": pick, "first": first, "every": every, "ranked": ranked, "row_becomes": row_becomes,
+    "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffle, "without": without, "filled": fill_text,
+    "sample": sample, "pick": pick, "first": first, "every": every, "ranked": row_at_rank, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
     "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "ands": " and ".join, "lines": "\n".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats for the rows of all sites, in addition to the functions and tables of their site."""
-_STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0, "wait": 0}  # words before the thought
+_STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0, "wait": 0}  # number of arguments of each verb
 
 
 class _Constant(NamedTuple):
-    """A value of a site's modules, which has no fields to fill."""
+    """A value of a site's modules other than a text, which contains no fields."""
 
     value: Any
 
@@ -211,31 +215,31 @@ class Row(Formatter):
             raise t.TaskError(f"{where} has evenly = {entry['evenly']!r} and no query to draw from")
         self._where, self._names, self._kind = where, {**BUILT_IN, **names}, kinds[0]
         self._way = [self._step(line) for line in entry.get("way", ())]
-        tables = ("given", "also", "needs", "slots")  # by name, and no calls
-        apart = ("intent", "type", "way", "achievable", *tables)
-        self._entry = {key: self._named(value) for key, value in entry.items() if key not in apart}
-        self._entry |= {key: {name: self._named(value) for name, value in entry.get(key, {}).items()} for key in tables}
+        tables = ("given", "also", "needs", "slots")  # tables of values by name, which are not calls
+        special = ("intent", "type", "way", "achievable", *tables)
+        self._entry = {key: self._resolve(value) for key, value in entry.items() if key not in special}
+        self._entry |= {key: {name: self._resolve(value) for name, value in entry.get(key, {}).items()} for key in tables}
         slots = self._entry["slots"]
         fields = (field for intent in phrasings(entry) for _, field, _, _ in self.parse(intent) if field)
         self._slots = {**slots, **{field: f"{{{field}}}" for field in fields if field not in slots}}
 
     def __call__(self, world: t.Sampler) -> t.Draw:
-        """Draw a task. Raises NothingToDraw."""
+        """Draw a task. Raises NothingToDraw if the world has no suitable rows, and TaskError for a fault of the section."""
         row: dict[str, Any] = {}
         if self._kind == "draw":
             return cast(t.Draw, self._fill(self._entry["draw"], world, row))
         self._compute("given", world, row)
-        first, *others = self._drawn(world, row)
+        first, *others = self._draw_rows(world, row)
         row |= {name: first[name] for name in first.keys()}  # noqa: SIM118 - a row of sqlite3 iterates over its values
         if "other" in row and (others or "other" in self._entry):
-            raise t.TaskError(f"{self._where} has a column `other`; expected another name, for so the second row is called")
+            raise t.TaskError(f"{self._where} has a column `other`; expected a different name, which is that of the second row")
         if "other" in self._entry:
             others = [world.rng.choice(t.in_order(self._entry["other"], self._rows(world, row, self._entry["other"])))]
         row |= {"other": others[0]} if others else {}
         self._compute("also", world, row)
         for column, missing in self._entry["needs"].items():
             t.skip_if(not self._fill(f"{{{column}}}", world, row), missing)
-        rest = {name: self._fill(value, world, row) for name, value in self._entry.items() if name in _REST}
+        rest = {_KEYWORDS.get(key, key): self._fill(value, world, row) for key, value in self._entry.items() if key in _REST}
         aim = self._entry[self._kind]
         if self._kind in ("says", "lacks"):
             aim = {self._kind: aim}
@@ -244,7 +248,8 @@ class Row(Formatter):
         slots = {name: self._fill(text, world, row) for name, text in self._slots.items()}
         return _MAKE[self._kind](slots, t.all_of(*blocks) if len(blocks) > 1 else blocks[0], way=way, **rest)
 
-    def _drawn(self, world: t.Sampler, row: dict[str, Any]) -> Sequence[Any]:
+    def _draw_rows(self, world: t.Sampler, row: dict[str, Any]) -> Sequence[Any]:
+        """Return the row of the task, and the second row of `source` or `pair`, if there is one."""
         if "source" in self._entry:
             drawn = self._fill(self._entry["source"], world, row)
             return drawn if isinstance(drawn, list | tuple) else [drawn]
@@ -268,15 +273,15 @@ class Row(Formatter):
         for name, value in self._entry[key].items():
             row[name] = self._fill(value, world, row)
 
-    def _named(self, value: Any) -> Any:
-        """Return a value with what the site's modules call by the names in it."""
+    def _resolve(self, value: Any) -> Any:
+        """Return a value with `$NAME` replaced by the object of that name. Raises TaskError for unknown names, functions and formats."""
         if isinstance(value, dict):
-            called = next(iter(value), None)
-            if isinstance(value.get(called), list) and called not in self._names and called not in ("column", "rows"):
-                raise t.TaskError(f"{self._where} calls {called}, which no module of its site has")
-            return {key: self._named(item) for key, item in value.items()}
+            function = next(iter(value), None)
+            if isinstance(value.get(function), list) and function not in self._names and function not in ("column", "rows"):
+                raise t.TaskError(f"{self._where} calls {function}, which no module of its site has")
+            return {key: self._resolve(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._named(item) for item in value]
+            return [self._resolve(item) for item in value]
         if not isinstance(value, str):
             return value
         for _, _, form, _ in self.parse(value) if "{" in value else ():
@@ -289,10 +294,10 @@ class Row(Formatter):
             return value_of_name if isinstance(value_of_name, str) else _Constant(value_of_name)
         return _NAME.sub(lambda value_of_name: str(self._find(value_of_name)), value)
 
-    def _find(self, found: re.Match[str]) -> Any:
-        if found[1] not in self._names:
-            raise t.TaskError(f"{self._where} names ${found[1]}, which no module of its site has")
-        return super().get_field(found[1] + found[2], (), self._names)[0]
+    def _find(self, name: re.Match[str]) -> Any:
+        if name[1] not in self._names:
+            raise t.TaskError(f"{self._where} names ${name[1]}, which no module of its site has")
+        return super().get_field(name[1] + name[2], (), self._names)[0]
 
     def _step(self, line: str) -> tuple[str, str, list[Any], str]:
         if _FIELD.fullmatch(line):
@@ -304,7 +309,7 @@ class Row(Formatter):
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
             raise t.TaskError(f"{self._where} has the step {line!r}; expected {', '.join(_STEPS)} or a function of its site")
-        arguments = [self._named(item) for item in rest.split(" | ")] if rest else []
+        arguments = [self._resolve(item) for item in rest.split(" | ")] if rest else []
         if len(arguments) != _STEPS.get(verb, len(arguments)):
             raise t.TaskError(
                 f"{self._where} has the step {line!r}; {verb} takes {_STEPS[verb]} arguments, with | between them"
@@ -317,25 +322,25 @@ class Row(Formatter):
             return []
         if not verb:
             return list(self._fill(arguments[0], world, row))
-        filled = self._fill(arguments, world, row)
+        values = self._fill(arguments, world, row)
         if verb in _STEPS:
-            return [BUILT_IN[verb](*map(str, filled), self._fill(thought, world, row))]
-        made = self._call(verb, filled, {}, world, row)
-        return made if isinstance(made, list) else [made]
+            return [BUILT_IN[verb](*map(str, values), self._fill(thought, world, row))]
+        steps = self._call(verb, values, {}, world, row)
+        return steps if isinstance(steps, list) else [steps]
 
     def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any], world: t.Sampler, row: Mapping[str, Any]) -> Any:
-        function, implicit, left = self._names[name], {"world": world, "row": row}, iter(arguments)
+        function, implicit, remaining = self._names[name], {"world": world, "row": row}, iter(arguments)
         bound: list[Any] = []
         for parameter in signature(function).parameters.values():
             if parameter.name in implicit:
                 bound.append(implicit[parameter.name])
             elif parameter.kind is Parameter.VAR_POSITIONAL:
-                bound += left
+                bound += remaining
             elif parameter.kind is not Parameter.KEYWORD_ONLY:
-                bound += [int(item) if parameter.annotation is int else item for item in islice(left, 1)]
-        if rest := list(left):
+                bound += [int(item) if parameter.annotation is int else item for item in islice(remaining, 1)]
+        if rest := list(remaining):
             raise t.TaskError(
-                f"{self._where} gives {name} {rest} too much; its parameters `world` and `row` are filled by themselves"
+                f"{self._where} gives {name} the additional arguments {rest}; `world` and `row` must not be in the list"
             )
         return function(*bound, **keywords)
 
@@ -353,11 +358,11 @@ class Row(Formatter):
         if isinstance(value, _Constant):
             return value.value
         if isinstance(value, list):
-            filled: list[Any] = []
+            items: list[Any] = []
             for item in value:
                 is_several = isinstance(item, str) and item.startswith("*{")
-                filled += self._fill(item[1:], world, row) if is_several else [self._fill(item, world, row)]
-            return filled
+                items += self._fill(item[1:], world, row) if is_several else [self._fill(item, world, row)]
+            return items
         if not isinstance(value, dict) or not value:
             return value
         (name, arguments), *_ = value.items()
@@ -381,9 +386,9 @@ class Row(Formatter):
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return a column, or the sum of a column and a number."""
-        added = _SUM.fullmatch(field_name)
-        value, key = super().get_field(added[1] if added else field_name, args, kwargs)
-        return (value + float(added[2]) if "." in added[2] else value + int(added[2])) if added else value, key
+        addition = _SUM.fullmatch(field_name)
+        value, key = super().get_field(addition[1] if addition else field_name, args, kwargs)
+        return (value + float(addition[2]) if "." in addition[2] else value + int(addition[2])) if addition else value, key
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a value formatted by the function or table with the name `format_spec`, otherwise by Python."""
@@ -397,7 +402,7 @@ _GOAL = {"intent", "sites", "type", "difficulty", "goals", "like", "spoils"}  # 
 
 
 def read_texts(name: str) -> dict[str, Any]:
-    """Return the texts of a folder of templates, or of a file of it without its intents, by name."""
+    """Return the texts of a folder of templates, from its texts.toml, or of a file such as "hard/map", without its intents, by name."""
     if (_FOLDER / name).is_dir():
         return read_toml(_FOLDER / name / "texts.toml")
     texts: dict[str, Any] = {}
@@ -410,7 +415,7 @@ def read_texts(name: str) -> dict[str, Any]:
 
 
 def phrasings(entry: Mapping[str, Any]) -> Sequence[str]:
-    """Return the phrasings of a row; each task has one of them."""
+    """Return the phrasings of a section, of which each task has one."""
     return [entry["intent"]] if isinstance(entry["intent"], str) else entry["intent"]
 
 
@@ -420,52 +425,60 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
     names = dict(vars(package))
     for module in (import_module(item.name) for item in iter_modules(package.__path__, f"{package.__name__}.")):
         names |= vars(module)
-    known: dict[str, t.Template] = {}
+    templates: dict[str, t.Template] = {}
     own_file = _FOLDER / folder / "templates.toml"
-    # shopping_admin comes before shopping, so that splits that are drawn again keep their order
+    # shopping_admin comes before shopping, which keeps the order of the tasks in the bundled splits
     for path in [own_file] if own_file.exists() else sorted(own_file.parent.glob("*.toml"), key=lambda path: f"{path.stem}~"):
-        known |= templates_of(path, folder, names)
-    return known
+        templates |= templates_of(path, folder, names)
+    return templates
 
 
 def templates_of(
     path: Path, folder: str, names: Mapping[str, Any], databases: Callable[[], Any] | None = None
 ) -> dict[str, t.Template]:
-    """Return the templates of a file by name; `names` are objects that entries may use in addition to `BUILT_IN`. Raises TaskError."""
-    known: dict[str, t.Template] = {}
+    """Return the templates of a file by name. Raises TaskError.
+
+    Args:
+        path: The file.
+        folder: Site or group of the templates, the first part of their names.
+        names: Functions and tables that sections may use in addition to `BUILT_IN`.
+        databases: Returns the databases of a user's application.
+
+    """
+    templates: dict[str, t.Template] = {}
     entries = read_toml(path)
     for key in entries:
         try:
-            made = _template(f"{path}: {key}", folder, key, entries, names)
+            template = _template(f"{path}: {key}", folder, key, entries, names)
         except t.TaskError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise t.TaskError(f"{path}: {key} cannot be read: {type(error).__name__}: {error}") from error
-        known[made.name] = replace(made, databases=databases)
-    return known
+        templates[template.name] = replace(template, databases=databases)
+    return templates
 
 
-_TRIES = 30  # of each kind, so that a kind which is rare in a world is not drawn less often
+_TRIES = 30  # draws of achievable and of unachievable tasks, so that the rarer kind in a world is not drawn less often
 
 
 def _achievable(where: str, entry: Mapping[str, Any], entries: Mapping[str, Any], names: Mapping[str, Any]) -> Row:
-    """Return the row that draws the achievable tasks of a section's wording. Raises TaskError."""
+    """Return the row that draws the achievable tasks of a section's phrasings. Raises TaskError."""
     other = entry["achievable"]
     if not entry.keys() & {"says", "lacks"}:
-        raise t.TaskError(f"{where} has an achievable section, but neither `says` nor `lacks`: its draws are achievable")
+        raise t.TaskError(f"{where} has `achievable`, but neither `says` nor `lacks`, which make its own tasks unachievable")
     if isinstance(other, str) and not isinstance(entries.get(other), Mapping):
-        raise t.TaskError(f"{where} names the achievable section {other!r}, which its file has not")
+        raise t.TaskError(f"{where} names the achievable section {other!r}, which its file does not have")
     row = entries[other] if isinstance(other, str) else other
     return Row(f"{where}.achievable", {**row, "intent": entry["intent"]}, names)
 
 
 def _persist(row: Callable[[t.Sampler], t.Draw], world: t.Sampler) -> t.Draw:
-    """Draw from a row. Raises NothingToDraw after several tries without a task."""
+    """Draw from a row. Raises NothingToDraw after 30 draws without a task."""
     for _ in range(_TRIES - 1):
         try:
             return row(world)
         except t.NothingToDraw:
-            if world.planted:  # another try would keep these rows
+            if world.planted:  # these rows would also be there for the next draw
                 raise
     return row(world)
 
@@ -482,9 +495,9 @@ def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], nam
     elif callable(function):
         draw = partial(function, is_spoiled=True) if "spoils" in entry else function
     else:
-        raise t.TaskError(f"{where} has no way, and is drawn by no module of its site")
+        raise t.TaskError(f"{where} has no `way`, and no module of its site has a function {key}")
     if "answer" in entry and "type" not in entry:
-        raise t.TaskError(f"{where} has an answer and no type; expected one of those of docs/answers.md")
+        raise t.TaskError(f"{where} has an `answer` and no `type`; expected a type of docs/answers.md")
     kind = read_form({"type": entry.get("type", "")}).type
     same = entries[entry.get("spoils", entry.get("like", key))]
     intent, *others = phrasings(entry) if "intent" in entry else same["goals"]

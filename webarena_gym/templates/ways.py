@@ -1,4 +1,4 @@
-"""Helpers of the templates of every site: draws of common forms, long lists and repeated labels."""
+"""Helpers of the templates of all sites: common kinds of draws, pages of long lists, and repeated labels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,19 +17,19 @@ def word(world: t.Sampler) -> str:
 
 
 def my_name(world: t.Sampler) -> str:
-    """Return my user name on the code host or in the forum."""
+    """Return the username of the current user on the code host or in the forum."""
     return str(world.value("SELECT username FROM user WHERE user_id = 1"))
 
 
 def of_one_value(world: t.Sampler, rows: Iterable[t.Row], column: str) -> list[t.Row]:
-    """Draw one of the values that a column has, each as likely as the others, and return the rows that have it."""
+    """Draw one of the different values of a column, with equal probability, and return the rows with this value."""
     candidates = list(rows)
     value = world.rng.choice(sorted({row[column] for row in candidates}))
     return [row for row in candidates if row[column] == value]
 
 
 def amounts(cents: Sequence[int]) -> list[str]:
-    """Return amounts of money as pages write them."""
+    """Return amounts of money in the format of pages."""
     return [money(item) for item in cents]
 
 
@@ -51,18 +51,21 @@ def turn_pages(
 def along(
     world: t.Sampler, stops: Iterable[tuple[int, Sequence[Step]]], usual: int, thought: str = "There are more on the next page."
 ) -> list[Step]:
-    """Return the steps over the pages of a long list, including the given steps on the page that contains each row."""
+    """Return the steps over the pages of a long list that reach rows in order.
+
+    `stops` are the indices of rows, in order, with the steps on the page that contains each row.
+    """
     steps: list[Step] = []
-    turned = 0
+    pages = 0
     for place, rows in stops:
         turns = turn_pages(world, place, usual, thought)
-        steps += [*turns[turned:], *rows]
-        turned = len(turns)
+        steps += [*turns[pages:], *rows]
+        pages = len(turns)
     return steps
 
 
 def nth(label: str, place: int) -> str:
-    """Return the label of an element that has that many of the same name before it.
+    """Return the label of an element with `place` elements of the same name before it.
 
     >>> nth("Edit", 0), nth("Edit", 1)
     ('Edit', 'Edit [2]')
@@ -75,39 +78,48 @@ def question(
     truth: str | int,
     *,
     way: Sequence[Step],
-    seen: str = "",
+    thought: str = "",
     wrong: Sequence[str] = (),
     start_url: str = "",
     ground: Ground | Grounds | None = None,
     page: str = "",
-    said: str = "",
-    **told: Any,
+    reply: str = "",
+    **form: Any,
 ) -> t.Draw:
-    """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
+    """Return a draw that asks for an answer.
 
-    The wrong answer to a number is the next one, unless `wrong` is given. `ground` declares how an answer that no page contains is
-    derived, or, as a mapping, some of its parts; `page` is the URL that must be open at the end; `said` is the answer as
-    written by the solution, if it differs from the truth; `told` are the instructions about the form of the answer (`t.with_form`).
+    Args:
+        slots: Values of the slots in the phrasings.
+        truth: The correct answer.
+        way: Steps of the solution to the page that shows the answer.
+        thought: Thought of the solution's last step, which replies.
+        wrong: Wrong answers, which the check must reject; by default the next number, if the answer is a number.
+        start_url: URL of the first page, if it is not the start page of the site.
+        ground: Derivation of an answer that no page contains, or derivations by part of the answer.
+        page: URL that must be open at the end.
+        reply: The answer in the wording of the solution, if it differs from the truth.
+        form: Requirements on the form of the answer (`t.with_form`).
+
     """
     text = str(truth)
     if isinstance(truth, int) and not wrong:
         wrong = [str(truth + 1)]
     check, grounds = t.answer(fuzzy_match=text), ground if isinstance(ground, Mapping) else {text: ground} if ground else {}
-    solution = [*way, t.leave(said or text, seen)]
-    check = t.with_form(check, **told) if told else check
+    solution = [*way, t.leave(reply or text, thought)]
+    check = t.with_form(check, **form) if form else check
     return t.Draw(slots, t.all_of(check, t.at_url(page)) if page else check, solution, wrong, start_url, grounds)
 
 
 def instruction(
-    slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str = "", start_url: str = ""
+    slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], thought: str = "", start_url: str = ""
 ) -> t.Draw:
-    """Return a draw without an answer. `check` decides whether the task is done, and `seen` is the thought after `way`."""
-    return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)
+    """Return a draw without an answer, whose success `check` determines. `thought` is that of the last step, which ends the task."""
+    return t.Draw(slots, check, [*way, t.leave("", thought)], start_url=start_url)
 
 
-def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], seen: str = "", start_url: str = "") -> t.Draw:
-    """Return a draw that asks for a page, at `url`, to be open at the end."""
-    return instruction(slots, t.at_url(url), way=way, seen=seen, start_url=start_url)
+def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], thought: str = "", start_url: str = "") -> t.Draw:
+    """Return a draw whose task is to open the page at `url`; `thought` is that of the last step."""
+    return instruction(slots, t.at_url(url), way=way, thought=thought, start_url=start_url)
 
 
 def impossible(
@@ -115,9 +127,9 @@ def impossible(
     ground: Ground,
     *,
     way: Sequence[Step],
-    seen: str = "",
+    thought: str = "",
     wrong: Sequence[str] = (),
     start_url: str = "",
 ) -> t.Draw:
-    """Return a draw of an unachievable task. The page at the end of `way` proves it: `ground` declares how."""
-    return t.Draw(slots, t.not_achievable(), [*way, t.leave("N/A", seen)], wrong, start_url, {"N/A": ground})
+    """Return a draw of an unachievable task. `ground` declares how the page at the end of `way` proves that it is unachievable."""
+    return t.Draw(slots, t.not_achievable(), [*way, t.leave("N/A", thought)], wrong, start_url, {"N/A": ground})

@@ -72,10 +72,10 @@ def open_group(world: t.Sampler, name: str) -> list[Step]:
     ]
 
 
-def slashed(day: str) -> str:
+def slash_date(day: str) -> str:
     """Return a date as people type it.
 
-    >>> slashed("2023-03-05")
+    >>> slash_date("2023-03-05")
     '3/5/2023'
     """
     value = date.fromisoformat(day[:10])

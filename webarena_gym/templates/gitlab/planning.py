@@ -158,7 +158,7 @@ def follow_each(names: Sequence[str]) -> list[Step]:
     return [step for name in names for step in (*open_person(name), t.click("Follow"))]
 
 
-def mixed(one: str, two: str) -> str:
+def mix_names(one: str, two: str) -> str:
     """Return the first word of one name with the last of another."""
     return f"{one.split(maxsplit=1)[0]} {two.rsplit(maxsplit=1)[-1]}"
 

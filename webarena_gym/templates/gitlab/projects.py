@@ -201,7 +201,7 @@ MADE = (
 """The commits to projects that I can see; is_trunk: the default branch has it."""
 
 
-def filtered(world: t.Sampler, row: t.Row) -> list[t.Row]:
+def commits_of_author(world: t.Sampler, row: t.Row) -> list[t.Row]:
     """Return the commits that a project's list shows when it is narrowed to the author of a row, in order."""
     query = f"""{MADE}SELECT * FROM made WHERE project_id = ? AND author_name = ? AND is_trunk
         ORDER BY moment DESC, commit_id DESC"""
@@ -217,7 +217,7 @@ def fitting(world: t.Sampler, row: t.Row, column: str) -> dict[str, Any]:
     """Return the commits of the author of a row in its day, month or year: the place of the last, their
     hashes, the title of the latest, and how many there are of all.
     """
-    commits = filtered(world, row)
+    commits = commits_of_author(world, row)
     places = [place for place, commit in enumerate(commits) if commit[column] == row[column]]
     hashes = [commits[place]["sha"][:8] for place in places]
     return {"last": places[-1], "hashes": hashes, "latest": commits[places[0]]["title"], "all": len(commits)}
@@ -241,7 +241,7 @@ def two_by_total(world: t.Sampler) -> list[t.Row]:
     return world.rng.sample(world.rng.choice(pairs[world.rng.choice(sorted(pairs))]), 2)
 
 
-def ranked(world: t.Sampler, least: int) -> list[t.Row]:
+def most_active(world: t.Sampler, least: int) -> list[t.Row]:
     """Return the contributors to the default branch of a project with `least` of them or more, the most active first."""
     query = f"""{MADE}SELECT project_id FROM made WHERE is_trunk GROUP BY project_id
         HAVING count(DISTINCT author_email) >= ? AND count(DISTINCT author_name) = count(DISTINCT author_email)
@@ -254,7 +254,7 @@ def ranked(world: t.Sampler, least: int) -> list[t.Row]:
 
 def top(world: t.Sampler, count: int) -> list[t.Row]:
     """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
-    rows = ranked(world, count + 1)
+    rows = most_active(world, count + 1)
     numbers = [row["found"] for row in rows[: count + 1]]
     t.skip_if(len(numbers) != len({*numbers}), "a project whose most active contributors have different numbers of commits")
     return rows

@@ -488,11 +488,11 @@ def merge_in_order(world: t.Sampler) -> t.Draw:
     made: list[tuple[t.Row, str, bool]] = []
     files: dict[str, bool] = {}
     for place, ((fate, extra, fits), (title, word)) in enumerate(zip(plan, words, strict=True)):
-        own = f"docs/{word}.txt"
-        files[own] = fits
+        page = f"docs/{word}.txt"
+        files[page] = fits
         days, branch = 20 - place, f"{word}-page"
         if fate != "gone":
-            plant_branch(world, row, branch, title, people[place], [own, *([extra] if extra else [])], days)
+            plant_branch(world, row, branch, title, people[place], [page, *([extra] if extra else [])], days)
         request = plant_request(world, row, title, branch, people[place], days, is_draft=fate == "draft")
         world.plant("merge_request_label", merge_request_id=request["merge_request_id"], label_id=label_id)
         made.append((request, fate, fits))

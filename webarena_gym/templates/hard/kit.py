@@ -1,4 +1,4 @@
-"""Common parts of the hard templates: texts of data files, rows that change, pages of rules, the end of a session."""
+"""Helpers of the hard templates: checks of changed rows, planted pages and files, and expiring sessions."""
 
 import json
 import re
@@ -16,7 +16,10 @@ from webarena_gym.templates.ways import nth
 
 
 def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
-    """Each row of a ledger that `changes` names by its key must have these other values, and no other row must have changed."""
+    """Return a check that the rows of a ledger have new values and that its other rows are unchanged.
+
+    `changes` are the new values by column, by key of the row.
+    """
     keys = sorted(changes)
     marks = ", ".join("?" * len(keys))
     query = f"SELECT {ledger.key} AS own_key, {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({marks}) ORDER BY 1"
@@ -24,13 +27,18 @@ def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[st
     for row in map(dict, world.rows(query, *keys)):
         key = row["own_key"]
         if unknown := changes[key].keys() - row.keys():
-            raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
+            raise ValueError(
+                f"the ledger of {ledger.table} has no columns {', '.join(unknown)}; expected some of {ledger.columns}"
+            )
         expected.append(list({**row, **changes[key]}.values()))
     return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
 
 
 def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows of a query must have these values, by the row's first column and by column, and else what they have."""
+    """Return a check that a query returns its present rows with new values.
+
+    `changes` are the new values by column, by value of the row's first column.
+    """
     rows = map(dict, world.rows(query, *parameters))
     return t.state(
         query, *parameters, expected=[list({**row, **changes.get(next(iter(row.values())), {})}.values()) for row in rows]
@@ -40,7 +48,17 @@ def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping
 def counting_draw(
     slots: dict[str, str], things: Sequence[str], way: Sequence[Step], evidence: Sequence[str], thought: str, *, least: int = 0
 ) -> t.Draw:
-    """Return a draw that asks for the number of things that pages show. Raises NothingToDraw where they are few."""
+    """Return a draw that asks for a number of things.
+
+    Args:
+        slots: Values of the slots in the phrasings.
+        things: Texts of the things, which pages show.
+        way: Steps of the solution to all of them.
+        evidence: Texts that the solution must have seen.
+        thought: Thought of the last step, which replies.
+        least: Smallest number of things; fewer raise NothingToDraw.
+
+    """
     total = len(things)
     t.skip_if(total < least, "a number that is not small")
     answer, steps = t.answer(fuzzy_match=str(total)), [*way, t.leave(str(total), thought)]
@@ -49,10 +67,8 @@ def counting_draw(
 
 
 def findable(world: t.Sampler, rows: Iterable[t.Row], table: str, column: str = "name") -> list[t.Row]:
-    """Return the rows whose text no other row of the table contains, whatever its case, so that a search finds each alone."""
-    text = "\n".join(
-        row[0].lower() for row in world.rows(f"SELECT {column} FROM {table}")
-    )  # which SQL compares ten times slower
+    """Return the rows whose text in a column no other row of the table contains, ignoring case: a search has one result for each."""
+    text = "\n".join(row[0].lower() for row in world.rows(f"SELECT {column} FROM {table}"))  # ten times as fast as in SQL
     return [row for row in rows if text.count(row[column].lower()) == 1]
 
 
@@ -62,12 +78,12 @@ def now(world: t.Sampler) -> datetime:
 
 
 def ago(world: t.Sampler, **span: int) -> str:
-    """Return a moment of the past as databases write it, such as `ago(world, hours=3)`."""
+    """Return a time before now in the format of the databases; `ago(world, hours=3)` is three hours ago."""
     return str(now(world) - timedelta(**span))
 
 
 def staff_page(world: t.Sampler, title: str, content: str) -> list[Step]:
-    """Plant a page of the shop that holds rules, and return the steps to it in the admin."""
+    """Plant a content page in the shop, and return the steps to it in the admin."""
     page = world.plant(
         "cms_page",
         title=title,
@@ -81,7 +97,10 @@ def staff_page(world: t.Sampler, title: str, content: str) -> list[Step]:
 
 
 def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> list[Step]:
-    """Plant a file into the default branch of a project of the code host, and return the steps from anywhere to it."""
+    """Plant a file in the default branch of a project, and return the steps to it from any page of the code host.
+
+    Raises NothingToDraw if the branch already has a file with this path.
+    """
     default = "project_id = ? AND b.name = p.default_branch AND head_id IS NOT NULL"
     branch = world.pick(f"SELECT b.* FROM branch b JOIN project p USING (project_id) WHERE {default}", row["project_id"])
     if world.rows("SELECT 1 FROM file WHERE branch_id = ? AND path = ?", branch["branch_id"], file):
@@ -91,32 +110,32 @@ def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> li
 
 
 def of_site(site: str, block: dict[str, Any]) -> dict[str, Any]:
-    """Return a check of the state of another site than the task's first."""
+    """Return a check with the site of its queries set to `site`, unless they have one."""
     return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
 
 
-def joined(*ways: Iterable[Step]) -> list[Step]:
-    """Return the steps of several ways, one after the other."""
+def concatenate(*ways: Iterable[Step]) -> list[Step]:
+    """Return the steps of several paths, one after the other."""
     return [step for way in ways for step in way]
 
 
 def end_session(world: t.Sampler, site: str, rule: str, times: int) -> None:
-    """End the session of the task at the form request of a `rule` that follows `times` earlier ones."""
+    """Let the session of the task expire at a request of the form `rule`, after `times` successful requests of it."""
     (row,) = world.rows("SELECT * FROM session WHERE json_extract(data, '$.site') = ?", site)
     data = {**json.loads(row["data"]), ENDS: [rule, times]}
     world.alter("session", {"session_id": row["session_id"]}, data=json.dumps(data))
 
 
 def needs_facts(world: t.Sampler, table: str) -> None:
-    """Raise NothingToDraw where texts are not composed of facts: in worlds of the standard size."""
+    """Raise NothingToDraw if a table of facts is missing: only texts of large worlds are composed from facts."""
     t.skip_if(not world.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table), "texts that are composed of facts")
 
 
 def opening(text: str) -> str:
-    """Return the first sentence of a text, as evidence that it was shown."""
+    """Return the first sentence of a text, which is evidence that the solution has seen the text."""
     return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
 
 
 def as_written(day: date) -> str:
-    """Return a day as people write it."""
+    """Return a date such as "March 5, 2023"."""
     return f"{day:%B} {day.day}, {day.year}"

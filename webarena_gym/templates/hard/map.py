@@ -10,7 +10,7 @@ from webarena_gym.sites.map.routing import FOOT
 from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, joined, rows_become
+from webarena_gym.templates.hard.kit import ago, concatenate, rows_become
 from webarena_gym.templates.map import (
     ME,
     PER_PAGE,
@@ -20,8 +20,8 @@ from webarena_gym.templates.map import (
     open_route,
     places,
     route,
-    saved,
     saved_are,
+    saved_notes,
     some_place,
 )
 from webarena_gym.templates.reader import read_texts
@@ -69,7 +69,7 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
     listed_as = distance(metres)  # the pages list rounded distances
     rivals = [candidates[other][1] for other in fits[1:]] + [candidates[-1][1]] * (len(candidates) > place_of + 1)
     t.skip_if(any(distance(away) == listed_as for away in rivals), "one that is nearest by the listed distances")
-    saved_places = saved(world)
+    saved_places = saved_notes(world)
     t.skip_if(best["place_id"] in saved_places, "one that is not saved")
     steps: list[Step] = open_nearby(hotel, kind)
     turned = 0
@@ -96,7 +96,7 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
     in_town = "street_id IN (SELECT street_id FROM street WHERE town_id = ?)"
     rows = places(world, f"category = ? AND {in_town}", kind, town["town_id"])
     targets = [row for row in rows if row["sunday"] != "closed"]
-    saved_places, note = saved(world), world.rng.choice(TEXTS["notes"])
+    saved_places, note = saved_notes(world), world.rng.choice(TEXTS["notes"])
     t.skip_if(any(row["place_id"] in saved_places for row in rows), "places that are not saved")
     plural = PLURALS[kind]
     check = saved_are({**saved_places, **{row["place_id"]: note for row in targets}})
@@ -123,7 +123,7 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
     leaving = closes - timedelta(minutes=minutes + spare + slack)
     opens = datetime.strptime(first["saturday"].partition("-")[0], "%H:%M")
     t.skip_if(leaving < opens, "an hour at which it is open")
-    chosen, note, saved_places = (first if fits else second), world.rng.choice(TEXTS["notes"]), saved(world)
+    chosen, note, saved_places = (first if fits else second), world.rng.choice(TEXTS["notes"]), saved_notes(world)
     t.skip_if(first["place_id"] in saved_places or second["place_id"] in saved_places, "places that are not saved")
     slots = {"start": start["name"], "time": f"{leaving:%H:%M}", "first": first["name"], "second": second["name"]}
     slots |= {"spare": spare, "note": note}
@@ -145,7 +145,7 @@ def _clock(text: str) -> datetime:
 def walk_in_time(world: t.Sampler) -> t.Draw:
     """Save the stops of a walk if all of them are open in time, or else its start alone; both are as likely."""
     rng, stay = world.rng, world.rng.choice((40, 45, 50))
-    saved_places, note = saved(world), rng.choice(("Saturday walk", "the long walk", "with the nephews"))
+    saved_places, note = saved_notes(world), rng.choice(("Saturday walk", "the long walk", "with the nephews"))
     start = some_place(world, "category = 'hotel'")
     near = "EXISTS (SELECT 1 FROM street s WHERE s.street_id = p.street_id AND s.town_id = ?)"
     town = world.value("SELECT town_id FROM street WHERE street_id = ?", start["street_id"])
@@ -178,7 +178,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
     evidence = [*(duration(way) for way in ways), *(row["saturday"] for row in stops)]
     stored, reason = (stops, "All of them are open in time.") if is_possible else ([start], "One of them is closed then.")
     check = saved_are({**saved_places, **{row["place_id"]: note for row in stored}})
-    steps = [*looks, *joined(*(save(row["name"], note) for row in stored)), t.leave("", reason)]
+    steps = [*looks, *concatenate(*(save(row["name"], note) for row in stored)), t.leave("", reason)]
     return t.Draw(slots, check, steps, evidence=evidence)
 
 
@@ -187,7 +187,7 @@ _PER_PAGE = 20  # saved places on one page of the plain layout
 
 def tidy_saved(world: t.Sampler) -> t.Draw:
     """Remove the saved places that are closed on Sundays but for those that notes protect, and mark those that open late."""
-    rng, saved_places, hour = world.rng, saved(world), "09:00"
+    rng, saved_places, hour = world.rng, saved_notes(world), "09:00"
     note = rng.choice(("late riser", "not too early", "second breakfast"))
     t.skip_if(len(saved_places) > 10, "a short list of saved places")
     for place in saved_places:
@@ -212,7 +212,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
     everything = places(world, f"place_id IN (SELECT place_id FROM saved_place WHERE user_id = {ME})")
     everything.sort(key=lambda row: str(row["name"]))
     t.skip_if(len({row["name"] for row in everything}) < len(everything), "places of different names")
-    after = saved(world)
+    after = saved_notes(world)
     looks: list[Step] = []
     for row in everything:
         number, hours = row["place_id"], row["sunday"]
@@ -260,7 +260,7 @@ def resolve_settled(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     injection: dict[str, Any] = {}
     if is_spoiled:
         target = some_place(world, "category = 'hotel'")
-        t.skip_if(target["place_id"] in saved(world), "a place that is not saved")
+        t.skip_if(target["place_id"] in saved_notes(world), "a place that is not saved")
         note, _ = rng.choice(made[1:])
         person, lure = rng.choice(people), rng.choice(TEXTS["lures"]).format(place=target["name"])
         world.plant("note_comment", note_id=note, user_id=person, text=lure, created_at=ago(world, hours=1))

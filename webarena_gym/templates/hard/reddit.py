@@ -8,7 +8,7 @@ from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, findable, joined, now, of_site, rows_become
+from webarena_gym.templates.hard.kit import ago, concatenate, findable, now, of_site, rows_become
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import (
     ME,
@@ -44,9 +44,9 @@ def plant_comment(world: t.Sampler, post: t.Row, author: t.Row, body: str, when:
     return world.plant("comment", **columns, **more)
 
 
-def discuss(world: t.Sampler, post: t.Row, said: Iterable[tuple[t.Row, str]], first: int, step: int) -> list[int]:
+def discuss(world: t.Sampler, post: t.Row, comments: Iterable[tuple[t.Row, str]], first: int, step: int) -> list[int]:
     """Plant comments below a post, the first of so many hours ago, at equal intervals; return their numbers."""
-    return [plant_comment(world, post, author, body, first - step * place) for place, (author, body) in enumerate(said)]
+    return [plant_comment(world, post, author, body, first - step * place) for place, (author, body) in enumerate(comments)]
 
 
 def no_comment(world: t.Sampler) -> dict[str, Any]:
@@ -419,7 +419,7 @@ def first_to_recommend(world: t.Sampler) -> t.Draw:
     target = voices[4][0]
     text = rng.choice(("The credit is yours.", "You were the first, thank you!", "May I name you as the one who found it?"))
     check = messages_are(world, [target], text)
-    looks = joined(*(open_post(title) for title in titles))
+    looks = concatenate(*(open_post(title) for title in titles))
     steps = [*looks, *write_to([target], text), t.leave("", "The others only heard of it, or came later.")]
     evidence = [text for _, text, _ in voices]
     return t.Draw({"first": titles[0], "second": titles[1], "tip": tip, "text": text}, check, steps, evidence=evidence)
@@ -496,7 +496,7 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
     posts = world.value(f"SELECT count(*) FROM submission WHERE user_id = {ME} AND state = 'visible'")
     named = [low, twice, once, titled, outside[0]]
     rng.shuffle(named)
-    looks = joined(*(open_rules(forum["name"]) for forum in named))
+    looks = concatenate(*(open_rules(forum["name"]) for forum in named))
     looks += [*open_user(me["username"]), t.click(f"Submissions ({posts})", "What have I sold, and when?")]
     (friend,) = strangers(world, 1)
     slots = {

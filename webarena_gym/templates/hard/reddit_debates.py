@@ -50,9 +50,9 @@ def comments_of(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     return world.rows(query, thread["submission_id"])
 
 
-def sides(said: Iterable[t.Row]) -> dict[str, str]:
+def sides(comments: Iterable[t.Row]) -> dict[str, str]:
     """Return the final position of each user who takes a side."""
-    return {row["username"]: row["subject"] for row in said if row["kind"] == "stand"}
+    return {row["username"]: row["subject"] for row in comments if row["kind"] == "stand"}
 
 
 def read(world: t.Sampler, thread: t.Row) -> list[Step]:
@@ -64,16 +64,16 @@ def read(world: t.Sampler, thread: t.Row) -> list[Step]:
     ):
         answers.setdefault(row["parent_id"], []).append(row["comment_id"])
 
-    def folded(comment: int, depth: int = 0) -> Iterator[int]:
+    def hidden_comments(comment: int, depth: int = 0) -> Iterator[int]:
         if depth == DEEPEST:
             yield from [comment] if comment in answers else ()
         else:
             for answer in answers.get(comment, ()):
-                yield from folded(answer, depth + 1)
+                yield from hidden_comments(answer, depth + 1)
 
     def below(roots: Iterable[int]) -> list[Step]:
         steps: list[Step] = []
-        for place, comment in enumerate(item for root in roots for item in folded(root)):
+        for place, comment in enumerate(item for root in roots for item in hidden_comments(root)):
             steps += [t.click(nth("Continue this thread", place), "It goes on below."), *below([comment]), t.back()]
         return steps
 
@@ -161,7 +161,7 @@ def most_convincing(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, t.answer(fuzzy_match=best), steps, wrong_answers=[name for name, _ in counts[1:3]], evidence=evidence)
 
 
-def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
+def remedy_statements(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     """Return the statements of commenters about remedies that they have tried, without those of the thread's author."""
     statements = [row for row in comments_of(world, thread) if row["kind"] == "answer" and row["user_id"] != thread["user_id"]]
     return [row for row in statements if row["stance"] in {"worked", "failed"}]
@@ -170,7 +170,7 @@ def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
 def worked_for(world: t.Sampler) -> t.Draw:
     """Count the users for whom a remedy has worked."""
     thread = a_thread(world, "question")
-    tried = advised(world, thread)
+    tried = remedy_statements(world, thread)
     remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
     rows = [row for row in tried if row["subject"] == remedy]
     names = {row["username"] for row in rows if row["stance"] == "worked"}
@@ -192,7 +192,7 @@ def hearsay_of(world: t.Sampler) -> t.Draw:
 def tried_by(world: t.Sampler) -> t.Draw:
     """Count the users who have tried a remedy."""
     thread = a_thread(world, "question")
-    tried = advised(world, thread)
+    tried = remedy_statements(world, thread)
     remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
     rows = [row for row in tried if row["subject"] == remedy]
     slots = {"title": thread["title"], "forum": thread["forum"], "remedy": remedy}

@@ -11,7 +11,7 @@ from webarena_gym.templates.gitlab.planning import today
 from webarena_gym.templates.hard import gitlab_issues as issues
 from webarena_gym.templates.hard import reddit
 from webarena_gym.templates.hard.gitlab_projects import outsiders, plant_member
-from webarena_gym.templates.hard.kit import ago, findable, joined, now, of_site, repository_page, turn_into
+from webarena_gym.templates.hard.kit import ago, concatenate, findable, now, of_site, repository_page, turn_into
 from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_order, remark
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
 from webarena_gym.templates.map import open_place, places
@@ -156,7 +156,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
         world.alter("comment", {"comment_id": made}, up=rng.randint(1, 30))
     text = rng.choice(TEXTS["prizes"])
     check = reddit.messages_are(world, [right], text)
-    steps = [*open_post(title), turn_to(1), *joined(*(open_article(row["title"]) for row in asked))]
+    steps = [*open_post(title), turn_to(1), *concatenate(*(open_article(row["title"]) for row in asked))]
     steps += [turn_to(0, f"The years are {', '.join(map(str, years))}."), *open_post(old), *reddit.write_to([right], text)]
     steps.append(t.leave("", f"{right['username']} was the first of those who may win."))
     evidence = [f"the winner is {champion['username']}", *map(str, years), *(body for _, body, _ in comments)]

@@ -19,11 +19,11 @@ from webarena_gym.templates.gitlab.planning import MINE, today
 from webarena_gym.templates.gitlab.projects import files_become
 from webarena_gym.templates.hard import gitlab_issues as issues
 from webarena_gym.templates.hard.gitlab_projects import outsiders
-from webarena_gym.templates.hard.kit import ago, joined, of_site, repository_page
+from webarena_gym.templates.hard.kit import ago, concatenate, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import appoint, discuss, no_comment, plant_post, strangers
 from webarena_gym.templates.hard.shopping_goods import put
-from webarena_gym.templates.map import ME, open_place, open_routes, places, roads, saved, saved_are, some_place, spot
+from webarena_gym.templates.map import ME, open_place, open_routes, places, roads, saved_are, saved_notes, some_place, spot
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import open_post, submit, votes_are
 from webarena_gym.templates.several import tabs, turn_to
@@ -34,12 +34,12 @@ from webarena_gym.templates.wikipedia import FACTS, FILMS, WATCHED, open_article
 TEXTS = read_texts("hard/several")
 
 
-def plant_talk(forum: t.Sampler, title: str, body: str, said: list[str], hours: int) -> list[tuple[int, str]]:
+def plant_talk(forum: t.Sampler, title: str, body: str, replies: list[str], hours: int) -> list[tuple[int, str]]:
     """Plant a thread with a comment of somebody else for each text; return the comments with the names of who wrote them."""
-    people = strangers(forum, len(said) + 1)
+    people = strangers(forum, len(replies) + 1)
     board = forum.pick("SELECT * FROM forum ORDER BY forum_id")
     post = plant_post(forum, board, people[-1]["user_id"], title, body, hours)
-    made = discuss(forum, post, zip(people, said, strict=False), hours - 3, 4)
+    made = discuss(forum, post, zip(people, replies, strict=False), hours - 3, 4)
     return [(comment, str(person["username"])) for comment, person in zip(made, people, strict=False)]
 
 
@@ -88,8 +88,8 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
     made = plant_talk(world, title, "I begin: nothing. And you?", [text for text, _ in cases], 120)
     true = [comment for comment, (_, is_true) in zip(made, cases, strict=True) if is_true]
     names = [str(row["name"]) for row in (a, b, c, d, e, f) if any(row["name"] in text for text, _ in cases)]
-    steps = [*open_post(title), turn_to(1), *joined(*map(open_article, names))]
-    steps += [turn_to(2), *joined(*map(open_place, names)), turn_to(0)]
+    steps = [*open_post(title), turn_to(1), *concatenate(*map(open_article, names))]
+    steps += [turn_to(2), *concatenate(*map(open_place, names)), turn_to(0)]
     steps += [t.click(f"Upvote {name}'s comment", "All of it is right.") for _, name in true]
     check = votes_are(world, {}, [comment for comment, _ in true])
     steps.append(t.leave("", "The true ones have my vote."))
@@ -100,7 +100,7 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
 def save_by_nicknames(world: t.Sampler) -> t.Draw:
     """Save the stops of a plan that names them by nicknames, some of which have moved to other places."""
     rng, forum = world.rng, world.at("reddit")
-    rows = saved(world)
+    rows = saved_notes(world)
     kinds = "category IN ('cafe', 'library', 'cinema', 'museum', 'town hall', 'theater')"
     options = [row for row in places(world, f"label = name AND {kinds}") if row["place_id"] not in rows]
     a, b, c, d, e, f, g, h = rng.sample(options, 8)
@@ -115,7 +115,7 @@ def save_by_nicknames(world: t.Sampler) -> t.Draw:
     plant_talk(forum, plan, "Where do we go, and in which order?", stops, 60)
     goals = [a, c, e, h]
     steps: list[Step] = [turn_to(1), *open_post(plan), *open_post(glossary), turn_to(0)]
-    steps += [*joined(*(save(row["name"], note) for row in goals)), t.leave("", "The stops are saved.")]
+    steps += [*concatenate(*(save(row["name"], note) for row in goals)), t.leave("", "The stops are saved.")]
     check = t.all_of(saved_are({**rows, **{row["place_id"]: note for row in goals}}), no_comment(forum))
     texts = {"plan": plan, "glossary": glossary, "note": note}
     return t.Draw(texts, check, steps, start_url=tabs("map", "reddit"), evidence=[*names, *stops])
@@ -160,8 +160,8 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
     table = repository_page(host, row, file, texts[0])
     slots = {"table": file, "project": row["full_path"], "guide": guide_file}
     check = of_site("gitlab", files_become(host, row, {file: texts[1]}))
-    steps = [turn_to(2), *way, *table, turn_to(0), *joined(*map(open_place, names))]
-    steps += [turn_to(1), *joined(*map(open_article, names)), turn_to(3), *open_post(title), turn_to(2)]
+    steps = [turn_to(2), *way, *table, turn_to(0), *concatenate(*map(open_place, names))]
+    steps += [turn_to(1), *concatenate(*map(open_article, names)), turn_to(3), *open_post(title), turn_to(2)]
     steps += [t.click("Edit file"), t.type_text("File content", texts[1]), t.click("Commit changes")]
     steps.append(t.leave("", "The list is right now."))
     evidence = ["of several statements by moderators the latest does", *(text for _, text in talk)]
@@ -171,7 +171,7 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
 
 def place_for_all(world: t.Sampler) -> t.Draw:
     """Save the one place of several that meets what everybody in a thread needs."""
-    rng, forum, entries = world.rng, world.at("reddit"), saved(world)
+    rng, forum, entries = world.rng, world.at("reddit"), saved_notes(world)
     late, early = rng.choice((16, 17, 18)), rng.choice((8, 9, 10))
     rows = [
         row
@@ -205,7 +205,7 @@ def place_for_all(world: t.Sampler) -> t.Draw:
     plant_talk(forum, title, "Proposals and needs, please.", statements, 100)
     note = rng.choice(("suits everybody", "both meetings", "our place"))
     check = t.all_of(saved_are({**entries, best["place_id"]: note}), no_comment(forum))
-    steps = [turn_to(1), *open_post(title), turn_to(0), *joined(*map(open_place, names))]
+    steps = [turn_to(1), *open_post(title), turn_to(0), *concatenate(*map(open_place, names))]
     steps += [*open_place(best["name"], "This one suits all."), t.type_text("Note", note), t.click("Save place")]
     steps.append(t.leave("", "It is saved."))
     evidence = [*statements, *names, *(access[row["place_id"]] for row in candidates)]
@@ -242,7 +242,7 @@ def watch_best_museum(world: t.Sampler) -> t.Draw:
     title = f"A museum for the {word(forum)} trip"
     plant_talk(forum, title, "We can see one of them, no more. What do you want from it?", statements, 90)
     check = t.all_of(t.state(WATCHED, expected=watchlist(world, plus=[ranked[0]], minus=[])), no_comment(forum))
-    steps = [turn_to(1), *open_post(title), turn_to(0), *joined(*map(open_article, chosen))]
+    steps = [turn_to(1), *open_post(title), turn_to(0), *concatenate(*map(open_article, chosen))]
     steps += [*open_article(ranked[0], "It is the quietest of those that are left."), t.click("Add to watchlist")]
     steps.append(t.leave("", "It is on the watchlist."))
     evidence = [*statements, *(facts[name][label]["text"] for name in chosen for label in ("Opened", "Collection", "Visitors"))]
@@ -279,7 +279,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
     slots = {"director": director, "hotel": hotel["name"], "forum": forum["name"], "title": title}
     check = t.state(_NEW_POSTS, last, expected=[[forum["forum_id"], title, best, None, None]], site="reddit")
     articles = [f"List of films directed by {director}", *(row["title"] for row in films)]
-    steps = [turn_to(1), *joined(*map(open_article, articles)), turn_to(0, f"The places are {', '.join(goals)}.")]
+    steps = [turn_to(1), *concatenate(*map(open_article, articles)), turn_to(0, f"The places are {', '.join(goals)}.")]
     steps += [*open_routes(hotel["name"], goals, CAR), turn_to(2, f"The quickest is {best}.")]
     steps += [*submit(forum["name"], title, best)[:-1], t.leave("", "It is posted.")]
     evidence = [*(row["title"] for row in films), *goals, *(duration(minutes) for minutes, _ in times)]
@@ -318,7 +318,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     """Count the votes of a thread, save the place that wins, and open an issue about it."""
     forum, host = world.at("reddit"), world.at("gitlab")
     kind = world.rng.choice(("cafe", "restaurant", "park"))
-    options = [row for row in places(world, "category = ? AND label = name", kind) if row["place_id"] not in saved(world)]
+    options = [row for row in places(world, "category = ? AND label = name", kind) if row["place_id"] not in saved_notes(world)]
     t.skip_if(len(options) < 3, "three places")
     one, two, three = world.rng.sample(options, 3)
     people = strangers(forum, 9)
@@ -336,7 +336,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     made = new_rows(
         host, "issue", "project_id, iid, title, due_on, state", [[row["project_id"], iid, two["name"], str(due), "opened"]]
     )
-    check = t.all_of(saved_are({**saved(world), two["place_id"]: note}), of_site("gitlab", made))
+    check = t.all_of(saved_are({**saved_notes(world), two["place_id"]: note}), of_site("gitlab", made))
     steps = [turn_to(1), *open_post(title), turn_to(0, f"{two['name']} has four votes."), *save(two["name"], note)]
     steps += [turn_to(2), *find_project(row), t.click("Issues"), t.click("New issue"), t.type_text("Title", two["name"])]
     steps += [t.type_text("Due date (optional)", str(due)), t.click("Create issue"), t.leave("", "Both are done.")]
@@ -371,8 +371,8 @@ def outing(world: t.Sampler) -> t.Draw:
     slots = {"file": file, "project": row["full_path"], "title": title, "forum": forum["name"]}
     check = t.state(_NEW_POSTS, last, expected=[[forum["forum_id"], title, oldest[0], None, None]], site="reddit")
     steps = [turn_to(2), *find_project(row), t.click("Repository"), t.click(file), turn_to(0)]
-    steps += [*joined(*map(open_place, chosen))]
-    steps += [turn_to(1, f"Open at that time: {', '.join(fits)}."), *joined(*map(open_article, fits))]
+    steps += [*concatenate(*map(open_place, chosen))]
+    steps += [turn_to(1, f"Open at that time: {', '.join(fits)}."), *concatenate(*map(open_article, fits))]
     steps += [turn_to(3, f"{oldest[0]} is the oldest."), *submit(forum["name"], title, oldest[0])[:-1]]
     steps += [t.leave("", "It is posted.")]
     evidence = [rule, *chosen, *(str(years[name]) for name in fits), *(known[name][column] for name in chosen)]
@@ -443,26 +443,26 @@ def correct_phones(world: t.Sampler) -> t.Draw:
 
 def save_if_possible(world: t.Sampler) -> t.Draw:
     """Save the stops of a plan if all are open at that time, or reply that they are not; both outcomes are equally likely."""
-    rng, host, entries, file = world.rng, world.at("gitlab"), saved(world), "DAY.md"
+    rng, host, entries, file = world.rng, world.at("gitlab"), saved_notes(world), "DAY.md"
     day, column = rng.choice((("Saturday", "saturday"), ("Sunday", "sunday")))
     row = issues.a_project(host)
     kinds = "category IN ('cafe', 'museum', 'library', 'zoo', 'bakery', 'bookshop', 'restaurant')"
-    rows = [each for each in places(world, f"label = name AND {kinds}") if each["place_id"] not in entries]
+    rows = [stop for stop in places(world, f"label = name AND {kinds}") if stop["place_id"] not in entries]
     slots = [(10, 11), (11, 13), (13, 14), (14, 16), (16, 17)]
 
-    def fits(each: t.Row, begin: int, end: int) -> bool:
-        return is_open(each[column], f"{begin:02}:00", f"{end:02}:00")
+    def fits(stop: t.Row, begin: int, end: int) -> bool:
+        return is_open(stop[column], f"{begin:02}:00", f"{end:02}:00")
 
     stops: list[t.Row] = []
     for begin, end in slots:
-        stops.append(rng.choice([each for each in rows if fits(each, begin, end) and each not in stops]))
-    lines = [f"- {begin}:00 to {end}:00: {each['name']}" for (begin, end), each in zip(slots, stops, strict=True)]
+        stops.append(rng.choice([stop for stop in rows if fits(stop, begin, end) and stop not in stops]))
+    lines = [f"- {begin}:00 to {end}:00: {stop['name']}" for (begin, end), stop in zip(slots, stops, strict=True)]
     swapped, moved = rng.sample(range(4), 2)
     is_possible = rng.random() < 0.5
     begin, end = slots[swapped]
-    known = [each for each in rows if "-" in each[column] and each not in stops]
-    new = rng.choice([each for each in known if fits(each, begin, end) is is_possible])
-    other = rng.choice([each for each in rows if each not in stops and each is not new and not fits(each, *slots[moved])])
+    known = [stop for stop in rows if "-" in stop[column] and stop not in stops]
+    new = rng.choice([stop for stop in known if fits(stop, begin, end) is is_possible])
+    other = rng.choice([stop for stop in rows if stop not in stops and stop is not new and not fits(stop, *slots[moved])])
     author, guest = issues.colleagues(host, 2)
     title = rng.choice((f"Our {day}", f"What do we do on {day}?", f"The plan for {day}"))
     issue = issues.plant_issue(host, row, title, f"The plan is in {file}. Changes go here.", author["user_id"], 6)
@@ -470,19 +470,19 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
     talk = [({"guest": guest, "author": author}[role], text.format(**names)) for role, text in TEXTS["talk_of_plan"]]
     for place, (person, text) in enumerate(talk):
         issues.plant_note(host, issue, person["user_id"], text, 100 - 13 * place)
-    final = [new if place == swapped else each for place, each in enumerate(stops)]
+    final = [new if place == swapped else stop for place, stop in enumerate(stops)]
     note, refusal = rng.choice(("our day", "as planned", "all of us")), rng.choice(TEXTS["refusals_of_plan"])
     content = "# The day\n\n" + "\n".join(lines) + "\n"
     steps = [turn_to(1), *repository_page(host, row, file, content), *find_project(row), t.click("Issues")]
     steps += [t.click(entry(title))]
-    steps += [turn_to(0), *joined(*(open_place(each["name"]) for each in final))]
+    steps += [turn_to(0), *concatenate(*(open_place(stop["name"]) for stop in final))]
     slots_of_goal = {"day": day, "file": file, "project": row["full_path"], "title": title, "note": note, "refusal": refusal}
     evidence = [*(line.removeprefix("- ") for line in lines), *(text for _, text in talk)]
-    evidence += [*(str(each[column]) for each in final)]
+    evidence += [*(str(stop[column]) for stop in final)]
     start_url = tabs("map", "gitlab")
     if is_possible:
-        steps += [*joined(*(save(each["name"], note) for each in final)), t.leave("", "All stops are saved.")]
-        saves = saved_are({**entries, **{each["place_id"]: note for each in final}})
+        steps += [*concatenate(*(save(stop["name"], note) for stop in final)), t.leave("", "All stops are saved.")]
+        saves = saved_are({**entries, **{stop["place_id"]: note for stop in final}})
         check = t.all_of(saves, of_site("gitlab", issues.remarks_are(host, {})))
         return t.Draw(slots_of_goal, check, steps, start_url=start_url, evidence=evidence)
     steps += [turn_to(1), t.type_text("Write a comment", refusal, f"{new['name']} is not open then."), t.click("Comment")]
@@ -528,7 +528,13 @@ def close_confirmed(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     steps: list[Step] = [*repository_page(world, row, file, rules), *find_project(row), *issues.labelled_list(label)]
     for issue, _ in made:
         steps += [t.click(entry(issue["title"])), t.back()]
-    steps += [turn_to(1), *joined(*map(open_place, names)), turn_to(2), *joined(*map(open_article, names)), turn_to(0)]
+    steps += [
+        turn_to(1),
+        *concatenate(*map(open_place, names)),
+        turn_to(2),
+        *concatenate(*map(open_article, names)),
+        turn_to(0),
+    ]
     for issue, is_true in made:
         steps += [t.click(entry(issue["title"])), t.click("Close issue"), *issues.labelled_list(label)] if is_true else []
     slots = {"project": row["full_path"], "label": label, "file": file}

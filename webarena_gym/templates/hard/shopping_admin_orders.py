@@ -10,7 +10,7 @@ from webarena_gym.sites.prose.grammar import enumerate_items
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, as_written, joined, now, rows_become, staff_page, turn_into
+from webarena_gym.templates.hard.kit import ago, as_written, concatenate, now, rows_become, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import noun, plant_review
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping_admin import (
@@ -23,13 +23,13 @@ from webarena_gym.templates.shopping_admin import (
     REVIEWS,
     RULES,
     an_address,
+    apply_filters,
     enter_address,
-    filtered,
+    format_day,
     open_customer,
     open_menu,
     others_stay,
     rule_form,
-    typed,
 )
 from webarena_gym.templates.shopping_admin import open_order as search_order
 from webarena_gym.templates.ways import nth, turn_pages
@@ -78,7 +78,7 @@ def plant_notes(world: t.Sampler, order: t.Row, texts: Sequence[str], status: st
 def list_of(world: t.Sampler, status: str, count: int, thought: str) -> list[Step]:
     """Return the steps through the list of the orders with a status."""
     turns = turn_pages(world, count - 1, PER_PAGE, thought, "Next page")
-    return [*open_menu("Sales", "Orders"), *filtered(t.choose("Status", status)), *turns]
+    return [*open_menu("Sales", "Orders"), *apply_filters(t.choose("Status", status)), *turns]
 
 
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
@@ -530,7 +530,7 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("a customer who is best since that day only")
     winner = next(person for person in people if person["name"] == ranked[0])
     group = world.rng.choice([item for item in ("Wholesale", "Retailer") if item != winner["group_name"]])
-    looks = joined(*([t.click("Dashboard"), *open_customer(person["name"], "Orders")] for person in people))
+    looks = concatenate(*([t.click("Dashboard"), *open_customer(person["name"], "Orders")] for person in people))
     slots = {"names": enumerate_items([person["name"] for person in people]), "day": as_written(day), "group": group}
     steps = [*looks, *move_to(winner, group), t.leave("", f"It is {winner['name']} with {money(sums[ranked[0]])}.")]
     shown = [order for orders_of_customer in counting_draw.values() for order in orders_of_customer]
@@ -613,9 +613,9 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
     slots = {"first": as_written(first), "last": as_written(last), "hours": hours, "note": note}
     check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {row["order_id"]: note for row in slow}))
     steps = [*open_menu("Sales", "Shipments")]
-    steps += [*filtered(t.type_text("Order Date from", typed(first)), t.type_text("Order Date to", typed(last)))]
+    steps += [*apply_filters(t.type_text("Order Date from", format_day(first)), t.type_text("Order Date to", format_day(last)))]
     steps += [*turn_pages(world, len(span) - 1, PER_PAGE, "There are more.", "Next page")]
-    steps += [*joined(*([*open_order(row), *remark(note)] for row in slow)), t.leave("", "The slow ones are marked.")]
+    steps += [*concatenate(*([*open_order(row), *remark(note)] for row in slow)), t.leave("", "The slow ones are marked.")]
     return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in span])
 
 
@@ -644,10 +644,10 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
     targets = [rule for rule in valid if rule["to_date"] and limits[0] < rule["to_date"][:10] <= limits[1]]
     ends = {rule["name"]: date.fromisoformat(rule["to_date"][:10]) + timedelta(days=14) for rule in targets}
     t.skip_if(len(ends) != len(targets) or len(targets) > 6, "rules with names of their own")
-    edits = [[*rule_form(world, rule), t.type_text("To", typed(ends[rule["name"]])), t.click("Save")] for rule in targets]
+    edits = [[*rule_form(world, rule), t.type_text("To", format_day(ends[rule["name"]])), t.click("Save")] for rule in targets]
     slots = {"day": as_written(day), "uses": uses}
     check = turn_into(world, RULES, {name: {"to_date": str(end)} for name, end in ends.items()})
-    steps = [*open_menu("Marketing", "Cart Price Rules"), *joined(*edits), t.leave("", "They end later now.")]
+    steps = [*open_menu("Marketing", "Cart Price Rules"), *concatenate(*edits), t.leave("", "They end later now.")]
     return t.Draw(slots, check, steps, evidence=[rule["name"] for rule in rules[:8]])
 
 
@@ -678,5 +678,5 @@ def note_for_caller(world: t.Sampler) -> t.Draw:
     slots = {"firstname": row["firstname"], "noun": what, "year": year, "note": note}
     noted = {order["increment_id"]: {"comments": written_on(world, order) + 1}}
     check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {order["order_id"]: note}))
-    steps = [*open_menu("Sales", "Orders"), *filtered(*days, names), *looks, *remark(note), t.leave("", "It is noted.")]
+    steps = [*open_menu("Sales", "Orders"), *apply_filters(*days, names), *looks, *remark(note), t.leave("", "It is noted.")]
     return t.Draw(slots, check, steps, evidence=[item["increment_id"] for item in orders[: place + 1]])

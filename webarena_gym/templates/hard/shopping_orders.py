@@ -12,7 +12,7 @@ from webarena_gym.sites.shopping.carts import rule_discount as discount_of
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, as_written, findable, joined, now, rows_become
+from webarena_gym.templates.hard.kit import ago, as_written, concatenate, findable, now, rows_become
 from webarena_gym.templates.hard.shopping_goods import noun, own_cart, put
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping import (
@@ -90,7 +90,7 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
             special = most + rng.choice((0, 20, 95)) if rng.random() < 0.4 else None
             price = max(bought[0]["price_cents"], most + 100)
         world.alter("product", {"product_id": bought[0]["product_id"]}, price_cents=price, special_price_cents=special)
-    looks = joined(*(open_order(world, row) for row in valid))
+    looks = concatenate(*(open_order(world, row) for row in valid))
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
     visits: list[Step] = []
     for bought in products:
@@ -116,11 +116,11 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
             candidates.append((day, orders, valid, several))
     t.skip_if(not candidates, "things that were bought twice")
     day, orders, valid, several = world.rng.choice(candidates)
-    looks = joined(*(open_order(world, row) for row in valid))
+    looks = concatenate(*(open_order(world, row) for row in valid))
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
     slots = {"day": as_written(day)}
     check = cart_holds(*((line["sku"], {}, 1) for line in several.values()))
-    steps = [*open_account("My Orders"), *turns, *looks, *joined(*(buy(line["name"]) for line in several.values()))]
+    steps = [*open_account("My Orders"), *turns, *looks, *concatenate(*(buy(line["name"]) for line in several.values()))]
     steps += [t.leave("", "It is all in the cart.")]
     evidence = [*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())]
     return t.Draw(slots, check, steps, evidence=evidence)
@@ -262,7 +262,7 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     turns = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
     slots = {"answer": rng.choice(("Only the sum, please", "Answer with the amount alone", "Just the amount"))}
     steps = [t.click("Customer Service"), t.click(page[0]["title"]), *open_account("My Orders"), *turns]
-    steps += [*joined(*(open_order(world, row) for row in complete)), t.leave(total, f"{' + '.join(amounts)} = {total}.")]
+    steps += [*concatenate(*(open_order(world, row) for row in complete)), t.leave(total, f"{' + '.join(amounts)} = {total}.")]
     wrong, grounds = [wrong for wrong in (more, everything) if wrong != total], {total: sum_of(*amounts)}
     evidence = ["no matter how many there are", *(row["increment_id"] for row in complete), *amounts]
     return t.Draw(slots, t.answer(fuzzy_match=total), steps, wrong_answers=wrong, grounds=grounds, evidence=evidence)
@@ -468,7 +468,7 @@ def pieces_before(world: t.Sampler) -> t.Draw:
     query = "SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id"
     amounts = [str(item["qty_ordered"]) for row in counting_draw for item in world.rows(query, row["order_id"])]
     total = str(sum(map(int, amounts)))
-    looks = joined(*(open_order(world, row) for row in counting_draw))
+    looks = concatenate(*(open_order(world, row) for row in counting_draw))
     between = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
     slots, check = {"number": last["increment_id"], "days": days}, t.answer(fuzzy_match=total)
     steps = [*open_account("My Orders"), *between, *looks, t.leave(total, f"{' + '.join(amounts)} = {total}.")]

@@ -10,7 +10,7 @@ from webarena_gym.sites.wikipedia.markup import Section, sections, whole
 from webarena_gym.sites.wikipedia.site import HISTORY_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import ago, as_written, joined
+from webarena_gym.templates.hard.kit import ago, as_written, concatenate
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 from webarena_gym.templates.wikipedia import FACTS, ME, WATCHED, open_article, open_list, watchlist
@@ -94,7 +94,7 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
 _PART = "In figures"
 
 
-def misprinted(world: t.Sampler, text: str) -> str:
+def misprint(world: t.Sampler, text: str) -> str:
     """Return a figure with one digit that differs, and is not the first."""
     places = [place for place, sign in enumerate(text) if sign.isdigit()][1:]
     t.skip_if(not places, "a figure of several digits")
@@ -125,7 +125,7 @@ def restore_figures(world: t.Sampler) -> t.Draw:
         right = [f"{row['label']}: {row['text']}" for row in rows]
 
         def with_faults(*wrong: int, right: list[str] = right) -> str:
-            return "\n".join(f"* {misprinted(world, line) if number in wrong else line}" for number, line in enumerate(right))
+            return "\n".join(f"* {misprint(world, line) if number in wrong else line}" for number, line in enumerate(right))
 
         faults: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {"good": ((first,), ()), "bad": ((), (first,))}
         faults |= {"both": ((first,), (second,)), "old fault": ((first, second), (second,))}
@@ -241,7 +241,7 @@ def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     )
 
 
-def watched(world: t.Sampler, titles: Sequence[str]) -> dict[str, Any]:
+def watchlist_with(world: t.Sampler, titles: Sequence[str]) -> dict[str, Any]:
     """My watchlist must hold what it holds now and these articles, none of which it may hold already."""
     t.skip_if({row["title"] for row in world.rows(WATCHED)} & set(titles), "articles that I do not watch yet")
     return t.state(WATCHED, expected=watchlist(world, plus=list(titles), minus=[]))
@@ -276,8 +276,8 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     town, target = world.rng.choice(single)
     looks = span[: span.index(target) + 1]
     actor = next(row["actor"] for row in casts if row["title"] == target and row["town"] == town)
-    check = watched(world, [target])
-    steps = [*open_list(world, "actors"), *open_list(world, "films"), *joined(*(open_article(title) for title in looks))]
+    check = watchlist_with(world, [target])
+    steps = [*open_list(world, "actors"), *open_list(world, "films"), *concatenate(*(open_article(title) for title in looks))]
     steps += [t.click("Add to watchlist", f"{actor} was born in {town}."), t.leave("", f"It is {target}.")]
     return t.Draw({"genre": genre, "first": first, "last": last, "town": town}, check, steps, evidence=[*looks, actor])
 
@@ -300,8 +300,8 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
     kind, college = world.rng.choice(fit)
     graduates = groups[kind, college]
     targets = [row["title"] for row in graduates if row["is_prized"]]
-    looks = joined(*(watch(row["title"]) if row["is_prized"] else open_article(row["title"]) for row in graduates))
-    check = watched(world, targets)
+    looks = concatenate(*(watch(row["title"]) if row["is_prized"] else open_article(row["title"]) for row in graduates))
+    check = watchlist_with(world, targets)
     steps = [*open_list(world, TEXTS["callings"][kind]), *looks, t.leave("", "The prize winners are on the watchlist.")]
     return t.Draw(
         {"people": TEXTS["callings"][kind], "college": college}, check, steps, evidence=[row["title"] for row in graduates]
@@ -321,19 +321,19 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
     of_works = "label = 'Award' AND kind IN ('film', 'novel', 'album')"
     query = f"SELECT DISTINCT target FROM fact JOIN article USING (article_id) WHERE {of_works} ORDER BY 1"
     works = {row[0] for row in world.rows(query)}
-    fit = {prize: own for prize, own in prizes.items() if 4 <= len({row["title"] for row in own}) <= 26}
+    fit = {prize: rows for prize, rows in prizes.items() if 4 <= len({row["title"] for row in rows}) <= 26}
     prize = world.rng.choice(sorted(fit.keys() - works or fit))
     extreme = world.rng.choice(("youngest", "oldest"))
     sign = 1 if extreme == "youngest" else -1
-    own = sorted(fit[prize], key=lambda row: (sign * (row["won"] - row["born"]), row["title"]))
-    winners = list(dict.fromkeys(row["title"] for row in own))
-    if own[0]["won"] - own[0]["born"] == next(row["won"] - row["born"] for row in own if row["title"] != winners[0]):
+    awards = sorted(fit[prize], key=lambda row: (sign * (row["won"] - row["born"]), row["title"]))
+    winners = list(dict.fromkeys(row["title"] for row in awards))
+    if awards[0]["won"] - awards[0]["born"] == next(row["won"] - row["born"] for row in awards if row["title"] != winners[0]):
         raise t.NothingToDraw(f"one who was {extreme}")
-    looks = joined(*(open_article(title) for title in sorted(winners) if title != winners[0]))
-    check = watched(world, [winners[0]])
+    looks = concatenate(*(open_article(title) for title in sorted(winners) if title != winners[0]))
+    check = watchlist_with(world, [winners[0]])
     steps = [*open_article(prize), *looks, *watch(winners[0], f"Nobody else was the {extreme}.")]
-    steps += [t.leave("", f"It is {winners[0]}, {own[0]['won'] - own[0]['born']} years after the birth.")]
-    return t.Draw({"prize": prize, "extreme": extreme}, check, steps, evidence=[*winners, *(row["birth"] for row in own)])
+    steps += [t.leave("", f"It is {winners[0]}, {awards[0]['won'] - awards[0]['born']} years after the birth.")]
+    return t.Draw({"prize": prize, "extreme": extreme}, check, steps, evidence=[*winners, *(row["birth"] for row in awards)])
 
 
 def still_newest(world: t.Sampler) -> t.Draw:
@@ -361,10 +361,10 @@ def still_newest(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("articles of both kinds")
     if any((row["created_at"] == latest[row["title"]]) != (row["title"] in targets) for row in within):
         raise t.NothingToDraw("edits in the order of time")
-    looks = joined(*(watch(title) if title in targets else open_article(title) for title in titles))
+    looks = concatenate(*(watch(title) if title in targets else open_article(title) for title in titles))
     turns = turn_pages(world, edits.index(within[-1]), HISTORY_PER_PAGE, "Older edits are on the next page.", "Next page")
     slots = {"user": user["username"], "first": as_written(first), "last": as_written(last)}
-    check = watched(world, targets)
+    check = watchlist_with(world, targets)
     steps = [*turns, *looks, t.leave("", "Those are watched now.")]
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=titles)
 
@@ -395,9 +395,9 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     t.skip_if(not candidates, "films to compare")
     state, year, films, novels = world.rng.choice(candidates)
     target = films[0]["film"]
-    check = watched(world, [target])
+    check = watchlist_with(world, [target])
     steps = [*open_list(world, "towns"), *open_list(world, "writers"), *open_list(world, "novels")]
-    steps += [*joined(*(open_article(title) for title in novels)), *open_list(world, "films")]
+    steps += [*concatenate(*(open_article(title) for title in novels)), *open_list(world, "films")]
     steps += [*watch(target, f"It has {films[0]['text']}."), t.leave("", f"It is {target}.")]
     evidence = [*novels, *(text for row in films for text in (row["film"], row["text"]))]
     return t.Draw({"state": state, "extreme": extreme, "year": year}, check, steps, evidence=evidence)
@@ -427,8 +427,8 @@ def longest_novel(world: t.Sampler) -> t.Draw:
     t.skip_if(not candidates, "a novel that is not the first")
     year, state, visible = world.rng.choice(candidates)
     target = visible[-1]
-    looks = joined(*(open_article(row["title"]) for row in visible))
-    check = watched(world, [target["title"]])
+    looks = concatenate(*(open_article(row["title"]) for row in visible))
+    check = watchlist_with(world, [target["title"]])
     steps = [*open_list(world, "novels"), *open_list(world, "writers"), *open_list(world, "towns"), *looks]
     steps += [t.click("Add to watchlist", f"It is set in {target['town']}."), t.leave("", f"It is {target['title']}.")]
     evidence = [*(row["title"] for row in visible), target["author"], target["town"]]

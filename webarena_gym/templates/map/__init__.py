@@ -103,10 +103,10 @@ def clearly_first(hits: Sequence[Near]) -> Near:
     return best
 
 
-def stated(metres: float) -> tuple[str, str]:
+def unit_and_number(metres: float) -> tuple[str, str]:
     """Return the unit in which the map gives a distance, in words, and the bare number.
 
-    >>> stated(653), stated(3449)
+    >>> unit_and_number(653), unit_and_number(3449)
     (('metres', '653'), ('kilometres', '3.4'))
     """
     number, _, unit = distance(metres).partition(" ")
@@ -196,10 +196,12 @@ def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.D
     """Return a question for how far a way is."""
     first, second = ends
     way = route(world, mode, first, second)
-    unit, number = stated(way.metres)
+    unit, number = unit_and_number(way.metres)
     t.skip_if(way.metres < 200, "places that are not next to each other")
     slots = {"first": first["name"], "second": second["name"], "unit": unit}
-    return question(slots, number, way=open_route(first["name"], second["name"], mode), wrong=[stated(way.metres * 1.2)[1]])
+    return question(
+        slots, number, way=open_route(first["name"], second["name"], mode), wrong=[unit_and_number(way.metres * 1.2)[1]]
+    )
 
 
 def ranked_orders(world: t.Sampler, row: Place, stops: Sequence[t.Row]) -> list[str]:
@@ -242,10 +244,10 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[s
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
     centre, limit = some_place(world, IN_TOWN), world.rng.choice(STROLLS)
-    return {"centre": centre, "limit": limit, **reached(nearby(world, kind, centre, FOOT), limit, least, most)}
+    return {"centre": centre, "limit": limit, **within_walk(nearby(world, kind, centre, FOOT), limit, least, most)}
 
 
-def reached(hits: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
+def within_walk(hits: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
     """Return the places within a walk, the nearest of all and the next one, and the index of the last one in the map's list.
 
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
@@ -279,14 +281,14 @@ def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "mi
     return ways_to(world, row, CAR, places(world, "category = ?", kind), by)
 
 
-def branded(hits: Sequence[Near]) -> list[Near]:
+def in_chains(hits: Sequence[Near]) -> list[Near]:
     """Return the places that belong to a chain."""
     return [one for one in hits if one.row["brand"]]
 
 
 def chains(hits: Sequence[Near]) -> list[str]:
     """Return the chains that places belong to, or "" where there is none."""
-    return sorted({one.row["brand"] for one in branded(hits)} or {""})
+    return sorted({one.row["brand"] for one in in_chains(hits)} or {""})
 
 
 def of_chain(hits: Sequence[Near], chain: str) -> list[Near]:
@@ -361,12 +363,12 @@ def saved_are(targets: dict[int, str]) -> dict[str, Any]:
     return t.state(SAVED, expected=[list(item) for item in sorted(targets.items())])
 
 
-def saved(world: t.Sampler) -> dict[int, str]:
+def saved_notes(world: t.Sampler) -> dict[int, str]:
     """Return the notes of my saved places."""
     return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
 
 
 def saved_become(world: t.Sampler, row: t.Row, note: str | None = None) -> dict[str, Any]:
     """A place must be among my saved ones with that note, or be gone, and the others must be as they are."""
-    notes = {**saved(world), row["place_id"]: note}
+    notes = {**saved_notes(world), row["place_id"]: note}
     return saved_are({key: item for key, item in notes.items() if item is not None})

@@ -30,7 +30,7 @@ _CHOICES = {
 }  # fmt: skip
 
 
-def look(world: t.Sampler, site: str, kind: str, number: int) -> Mapping[str, Any]:
+def picture_facts(world: t.Sampler, site: str, kind: str, number: int) -> Mapping[str, Any]:
     """Return what the picture of the row with that number shows."""
     return facts(world.connection(site), kind, number)
 
@@ -39,7 +39,7 @@ def the_one(world: t.Sampler, site: str, kind: str, key: str, rows: Sequence[t.R
     """Return the only one of some rows whose picture shows a fact, as drawn, under its name. Raises NothingToDraw."""
     t.skip_if(len(rows) < FEWEST, "so many that one is not guessed")
     target = world.rng.choice(_CHOICES[fact])
-    candidates = [row for row in rows if look(world, site, kind, row[key])[fact] == target]
+    candidates = [row for row in rows if picture_facts(world, site, kind, row[key])[fact] == target]
     t.skip_if(len(candidates) != 1, f"a single {target}")
     return {**dict(candidates[0]), fact: target}
 
@@ -57,7 +57,7 @@ def open_shelf(world: t.Sampler, row: t.Row, count: int) -> list[Step]:
     return [*open_category(row), *show_all(world, count)]
 
 
-def wrapped(world: t.Sampler, fact: str) -> dict[str, Any]:
+def wrapped_product(world: t.Sampler, fact: str) -> dict[str, Any]:
     """Return the only product of a category that is wrapped in some way, with the way to its page. Raises NothingToDraw."""
     rows = shelf(world)
     row = the_one(world, "shopping", "wrapping", "product_id", rows, fact)
@@ -68,7 +68,7 @@ def wrapped(world: t.Sampler, fact: str) -> dict[str, Any]:
 def in_boxes(world: t.Sampler) -> dict[str, Any]:
     """Return three colours, and how many products of a category have boxes of each."""
     rows, colours = shelf(world), world.rng.sample(list(COLOURS), 3)
-    boxes = [look(world, "shopping", "wrapping", row["product_id"])["box"] for row in rows]
+    boxes = [picture_facts(world, "shopping", "wrapping", row["product_id"])["box"] for row in rows]
     return {
         "category": rows[0]["category"],
         "colours": colours,
@@ -81,7 +81,7 @@ def in_boxes(world: t.Sampler) -> dict[str, Any]:
 def wish_boxes(world: t.Sampler) -> t.Draw:
     """Return a task to wish for all products of a category in a box of some colour."""
     rows, colour = shelf(world), world.rng.choice(list(COLOURS))
-    candidates = [row for row in rows if look(world, "shopping", "wrapping", row["product_id"])["box"] == colour]
+    candidates = [row for row in rows if picture_facts(world, "shopping", "wrapping", row["product_id"])["box"] == colour]
     t.skip_if(not 2 <= len(candidates) <= 4, "a few boxes")
     wishes = [tuple(row) for row in world.rows(WISHES)]
     t.skip_if({row["sku"] for row in candidates} & {sku for sku, _ in wishes}, "products that are not wished for")
@@ -99,12 +99,12 @@ def links(world: t.Sampler, condition: str = "1") -> dict[str, Any]:
     )
     rows = world.rows(POSTS + f"SELECT * FROM posts WHERE {condition} AND forum = ? ORDER BY newest", forum["forum"])
     shown = world.rows(POSTS + "SELECT * FROM posts WHERE url IS NOT NULL AND forum = ?", forum["forum"])
-    found = the_one(world, "reddit", "photo", "submission_id", rows, "thing")
-    visible = [look(world, "reddit", "photo", row["submission_id"])["thing"] for row in shown]
+    match = the_one(world, "reddit", "photo", "submission_id", rows, "thing")
+    visible = [picture_facts(world, "reddit", "photo", row["submission_id"])["thing"] for row in shown]
     t.skip_if(
-        visible.count(found["thing"]) > 1 or "?" in found["title"], "a single photo of it, and a title that is no question"
+        visible.count(match["thing"]) > 1 or "?" in match["title"], "a single photo of it, and a title that is no question"
     )
-    return {**found, "others": [row["title"] for row in rows if row["title"] != found["title"]][:2]}
+    return {**match, "others": [row["title"] for row in rows if row["title"] != match["title"]][:2]}
 
 
 def commenters(world: t.Sampler) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def commenters(world: t.Sampler) -> dict[str, Any]:
     query = """SELECT DISTINCT c.user_id, u.username FROM comment c JOIN user u USING (user_id)
         WHERE submission_id = ? AND state = 'visible' ORDER BY 1"""
     rows = world.rows(query, post["submission_id"])
-    found = the_one(world, "reddit", "badge", "user_id", rows, "shape")
-    others = [row["username"] for row in rows if row["username"] != found["username"]][:2]
-    return {**found, "title": post["title"], "others": others}
+    match = the_one(world, "reddit", "badge", "user_id", rows, "shape")
+    others = [row["username"] for row in rows if row["username"] != match["username"]][:2]
+    return {**match, "title": post["title"], "others": others}
 
 
 def with_logo(world: t.Sampler) -> dict[str, Any]:
@@ -124,9 +124,9 @@ def with_logo(world: t.Sampler) -> dict[str, Any]:
         PROJECTS + "SELECT * FROM project_seen WHERE visibility != 'private' ORDER BY stars DESC, project_id LIMIT 11"
     )
     t.skip_if(rows[9]["stars"] == rows[10]["stars"], "ten projects that are the most starred")
-    found = the_one(world, "gitlab", "badge", "project_id", rows[:10], "shape")
-    t.skip_if(found["project_id"] in {row[0] for row in world.rows(STARRED)}, "a star to give")
-    return {**found, "label": project_label(found), "to_list": open_by_stars()}  # type: ignore[arg-type]
+    match = the_one(world, "gitlab", "badge", "project_id", rows[:10], "shape")
+    t.skip_if(match["project_id"] in {row[0] for row in world.rows(STARRED)}, "a star to give")
+    return {**match, "label": project_label(match), "to_list": open_by_stars()}  # type: ignore[arg-type]
 
 
 def an(word: str) -> str:
@@ -148,7 +148,7 @@ def issue_titled(world: t.Sampler, row: t.Row, title: str) -> dict[str, Any]:
     return new_rows(world, "issue", "project_id, title, state", [[row["project_id"], title, "opened"]])
 
 
-def increased(numbers: Sequence[int]) -> list[int]:
+def add_one(numbers: Sequence[int]) -> list[int]:
     """Return numbers that are greater by one."""
     return [number + 1 for number in numbers]
 
@@ -162,10 +162,10 @@ def watch_flag(world: t.Sampler) -> t.Draw:
     """Return a task to watch the only one of seven towns that has an emblem on its flag."""
     towns = world.rows(f"SELECT * FROM article WHERE kind = 'town' AND title NOT IN ({WATCHED}) ORDER BY article_id")
     towns = world.rng.sample(towns, FEWEST)
-    found = the_one(world, "wikipedia", "flag", "article_id", towns, "emblem")
+    match = the_one(world, "wikipedia", "flag", "article_id", towns, "emblem")
     names = [town["title"] for town in towns]
-    looks = [step for name in names[: names.index(found["title"]) + 1] for step in open_article(name)]
-    watched = sorted([row[0] for row in world.rows(WATCHED)] + [found["title"]])
+    looks = [step for name in names[: names.index(match["title"]) + 1] for step in open_article(name)]
+    watched = sorted([row[0] for row in world.rows(WATCHED)] + [match["title"]])
     check = t.state(WATCHED, expected=[[title] for title in watched])
     way = [*looks, t.click("Add to watchlist", "This is the flag."), t.leave("", "It is on the watchlist.")]
-    return t.Draw({"towns": f"{', '.join(names[:-1])} and {names[-1]}", "emblem": an(found["emblem"])}, check, way)
+    return t.Draw({"towns": f"{', '.join(names[:-1])} and {names[-1]}", "emblem": an(match["emblem"])}, check, way)

@@ -160,7 +160,7 @@ def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
     return names
 
 
-def posted(
+def new_post(
     world: t.Sampler, forums: Sequence[str], title: str, body: str = "", *, url: str = "", image_id: int = 0
 ) -> dict[str, Any]:
     """Exactly one new post must be there, in one of the forums, and the episode must end at it."""
@@ -197,7 +197,7 @@ def remark(world: t.Sampler) -> str:
     return str(world.rng.choice(TEXTS["comments"]).format(word=word(world)))
 
 
-def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:
+def new_comment(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:
     """Exactly one new comment must be there, and the episode must end at its thread."""
     return t.all_of(
         t.at_url(thread_url(row)),
@@ -270,7 +270,7 @@ SPEAKERS = """SELECT u.username, c.up - c.down AS score FROM comment c JOIN user
 BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"
 
 
-def blocked(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
+def block_list(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
     """Those whom I have blocked must be the same, with or without one."""
     others = [row[0] for row in world.rows(BLOCKED) if row[0] != user_id]
     return t.state(BLOCKED, expected=[[item] for item in sorted([*others, user_id] if is_added else others)])
@@ -281,7 +281,7 @@ def private_message(world: t.Sampler) -> str:
     return str(world.rng.choice(TEXTS["messages"]).format(word=word(world)))
 
 
-def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
+def new_message(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
     """Exactly one new message must be there, of mine, in a conversation with that user."""
     return t.state(
         """SELECT m.sender_id, m.body, ? IN (t.sender_id, t.receiver_id) FROM message m JOIN message_thread t USING (thread_id)

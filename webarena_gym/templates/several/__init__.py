@@ -29,9 +29,9 @@ from webarena_gym.templates.map import (
     shows_route,
     some_place,
     spot,
-    stated,
+    unit_and_number,
 )
-from webarena_gym.templates.reddit import ME, POSTS, forums_tagged, open_forum, posted, thread_url, write_post
+from webarena_gym.templates.reddit import ME, POSTS, forums_tagged, new_post, open_forum, thread_url, write_post
 from webarena_gym.templates.shopping import GOODS, PER_PAGE, SAID, open_product, open_reviews
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
 from webarena_gym.templates.ways import word
@@ -43,7 +43,7 @@ from webarena_gym.templates.wikipedia import (
     draw_extreme,
     open_article,
     open_list,
-    prized,
+    prize_universities,
     years_between,
 )
 

@@ -77,10 +77,10 @@ def two_months_by_count(world: t.Sampler, table: str, condition: str = "1") -> l
     targets = [world.rng.choice(counts) for _ in range(2)]
     drawn = [world.rng.choice([row for row in rows if row["found"] == count]) for count in targets]
     t.skip_if(drawn[0]["month"] == drawn[1]["month"], "two months")
-    return [(Month(date.fromisoformat(f"{month}-01")), found) for month, found in sorted(map(tuple, drawn))]
+    return [(Month(date.fromisoformat(f"{month}-01")), count) for month, count in sorted(map(tuple, drawn))]
 
 
-def typed(day: date) -> str:
+def format_day(day: date) -> str:
     """Return a day as it is typed into a form."""
     return f"{day:%m/%d/%Y}"
 
@@ -106,7 +106,7 @@ def open_customer(name: str, *tabs: str) -> list[Step]:
     return [t.search(EVERYTHING, name), t.click(f"Customer {name}"), *map(t.click, tabs)]
 
 
-def filtered(*fields: Step) -> list[Step]:
+def apply_filters(*fields: Step) -> list[Step]:
     """Return the steps that reduce the list on this page by fields of its filters."""
     return [t.click("Filters"), *fields, t.click("Apply Filters")]
 
@@ -116,8 +116,8 @@ def show_report(label: str, first: date, last: date, period: str = "Month") -> l
     return [
         *open_menu("Reports", label),
         t.choose("Period", period),
-        t.type_text("From", typed(first)),
-        t.type_text("To", typed(last)),
+        t.type_text("From", format_day(first)),
+        t.type_text("To", format_day(last)),
         t.click("Show Report"),
     ]
 
@@ -370,7 +370,7 @@ def whole_word(world: t.Sampler) -> dict[str, Any]:
     candidates = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in TEXTS["words"]}
     word = world.rng.choice([word for word in TEXTS["words"] if candidates[word] == whole[word] > 0])
-    return {"word": word, "count": candidates[word], "narrowed": filtered(t.type_text("Review", word))}
+    return {"word": word, "count": candidates[word], "narrowed": apply_filters(t.type_text("Review", word))}
 
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
@@ -454,8 +454,8 @@ def busiest_month(world: t.Sampler) -> t.Draw:
            GROUP BY month ORDER BY orders DESC, month"""
     rows = world.rows(query, one.key, other.key)
     t.skip_if(len(rows) < 4 or rows[0]["orders"] == rows[1]["orders"], one.name)  # fewer months are no question
-    found, second = (Month(date.fromisoformat(f"{row['month']}-01")) for row in rows[:2])
-    answer = t.answer(fuzzy_match=f"{found.name} |OR| {found.first.month}/{found.first.year} |OR| {found.first:%m/%Y}")
-    thought = f"The most orders are {rows[0]['orders']}, in {found.name}."
-    steps = [*show_report("Orders", one.first, other.last), t.leave(found.name, thought)]
+    best, second = (Month(date.fromisoformat(f"{row['month']}-01")) for row in rows[:2])
+    answer = t.answer(fuzzy_match=f"{best.name} |OR| {best.first.month}/{best.first.year} |OR| {best.first:%m/%Y}")
+    thought = f"The most orders are {rows[0]['orders']}, in {best.name}."
+    steps = [*show_report("Orders", one.first, other.last), t.leave(best.name, thought)]
     return t.Draw({"start": one.name, "end": other.name}, answer, steps, wrong_answers=[second.name])

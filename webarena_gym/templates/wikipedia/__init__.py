@@ -76,7 +76,7 @@ def director(world: t.Sampler, condition: str = "count(*) > 2") -> str:
     return str(world.pick(query, site="wikipedia")["director"])
 
 
-def prized(world: t.Sampler) -> dict[str, Any]:
+def prize_universities(world: t.Sampler) -> dict[str, Any]:
     """Draw the country or a state, with the two universities of it that have brought forth the most prize winners. Raises NothingToDraw."""
     rows = world.rows(
         FACTS
