@@ -510,7 +510,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
         bar, rewards = console.Progress(len(tasks.test), "episodes evaluated"), []
         for task, _ in tasks.test:
             rewards.append(play(network, tasks, task, None)[1])
-            bar.show(len(rewards))
+            bar.update(len(rewards))
         bar.clear()
         return rewards
 
@@ -520,7 +520,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
             demonstrations: list[list[Decision]] = []
             for task, _ in tasks.train:
                 demonstrations.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(demonstrations)}")))
-                bar.show(len(demonstrations))
+                bar.update(len(demonstrations))
             bar.clear()
             state["demonstrated"] = sum(map(bool, demonstrations))
             decisions = [decision for demonstration in demonstrations for decision in demonstration]

@@ -14,10 +14,10 @@ _OUTSIDE = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<path>(?:agents|benchmarks|test
 def on_files(files: Any, config: Any) -> Any:
     """Add the files of the repository that pages link to, as text."""
     for page in files.documentation_pages():
-        for found in _OUTSIDE.finditer(Path(page.abs_src_path).read_text(encoding="utf-8")):
-            if (ROOT / found["path"]).is_file() and files.get_file_from_path(_name(found["path"])) is None:
-                content = (ROOT / found["path"]).read_text(encoding="utf-8")
-                files.append(File.generated(config, _name(found["path"]), content=content))
+        for match in _OUTSIDE.finditer(Path(page.abs_src_path).read_text(encoding="utf-8")):
+            if (ROOT / match["path"]).is_file() and files.get_file_from_path(_name(match["path"])) is None:
+                content = (ROOT / match["path"]).read_text(encoding="utf-8")
+                files.append(File.generated(config, _name(match["path"]), content=content))
     return files
 
 
@@ -25,7 +25,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links to files of the repository to their copies, and take off links to folders."""
     up = "../" * page.file.src_uri.count("/")
     markdown = re.sub(r"\[([^\]]*)\]\((?:\.\./)+[\w/]+/results\)", r"\1", markdown)
-    return _OUTSIDE.sub(lambda found: f"]({up}{_name(found['path'])})", markdown)
+    return _OUTSIDE.sub(lambda match: f"]({up}{_name(match['path'])})", markdown)
 
 
 def _name(path: str) -> str:
@@ -39,5 +39,5 @@ class Doctests(griffe.Extension):
         """Fence each run of lines from ">>>" to the next empty line."""
         if obj.docstring is not None:
             obj.docstring.value = re.sub(
-                r"^>>> .*(?:\n.+)*", lambda found: f"```python\n{found[0]}\n```", obj.docstring.value, flags=re.MULTILINE
+                r"^>>> .*(?:\n.+)*", lambda match: f"```python\n{match[0]}\n```", obj.docstring.value, flags=re.MULTILINE
             )

@@ -71,11 +71,11 @@ def _django(folder: Path, python: Path, name: str, install: str) -> None:
     shutil.copy(folder / "settings.py", folder / "site" / name / "settings" / "gym.py")
     variables = {"DJANGO_SETTINGS_MODULE": f"{name}.settings.gym", f"{name.upper()}_STATE": str(folder / "state")}
     _run(python, "manage.py", install, "--verbosity", "0", cwd=folder / "site", variables=variables)
-    told = (folder / "contents.py").read_text()
-    _run(python, "manage.py", "shell", "--verbosity", "0", "-c", told, cwd=folder / "site", variables=variables)
+    script = (folder / "contents.py").read_text()
+    _run(python, "manage.py", "shell", "--verbosity", "0", "-c", script, cwd=folder / "site", variables=variables)
 
 
-def datasette(folder: Path, python: Path) -> None:  # noqa: ARG001 - as all
+def datasette(folder: Path, python: Path) -> None:  # noqa: ARG001 - same signature as the others
     """Write a database of orchards."""
     with sqlite3.connect(folder / "state" / "orchards.db") as db:
         db.executescript(ORCHARD)
@@ -85,7 +85,7 @@ def datasette(folder: Path, python: Path) -> None:  # noqa: ARG001 - as all
     db.close()
 
 
-def klaus(folder: Path, python: Path) -> None:  # noqa: ARG001 - as all
+def klaus(folder: Path, python: Path) -> None:  # noqa: ARG001 - same signature as the others
     """Write a repository of a few commits and a tag."""
     repository = folder / "state" / "recipes"
     _run("git", "init", "--quiet", "--initial-branch=main", repository)
@@ -99,8 +99,8 @@ def klaus(folder: Path, python: Path) -> None:  # noqa: ARG001 - as all
     _run("git", "tag", "v1", cwd=repository)
 
 
-def jupyterlab(folder: Path, python: Path) -> None:  # noqa: ARG001 - as all
-    """Write files to work on, and the settings of who asks for no news and no extensions beyond what tasks need."""
+def jupyterlab(folder: Path, python: Path) -> None:  # noqa: ARG001 - same signature as the others
+    """Write files to work on, and the settings of a user without news and without extensions that tasks do not need."""
     for name, text in LAB_FILES.items():
         path = folder / "state" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def _run(*command: object, cwd: Path | None = None, variables: dict[str, str] | 
 
 
 def prepare(name: str) -> None:
-    """Install one example and write its state anew."""
+    """Install one example and write its initial state."""
     folder = HERE / name
     python = folder / ".venv" / "bin" / "python"
     if not python.exists():

@@ -506,7 +506,7 @@ def test_limits_hold():
     with refused(503, "2 episodes are open"):
         found.create(NewEpisode())
     now[0] = 50
-    with second.logged("something"):
+    with second.log_request("something"):
         pass
     now[0] = 61
     assert found.idle() == [episode.id]

@@ -282,10 +282,10 @@ class TestDoctor:
         ill = {finding.what: finding for finding in found if not finding.is_well}
         assert list(ill) == ["cache", "map", "reddit login", "gitlab"]
         assert "WEBARENA_GYM_CACHE" in ill["cache"].advice
-        assert "did not answer" in ill["map"].seen
-        assert "could not sign in" in ill["reddit login"].seen
+        assert "did not answer" in ill["map"].result
+        assert "could not sign in" in ill["reddit login"].result
         assert "WEBARENA_GYM_REDDIT_USER" in ill["reddit login"].advice
-        assert "502" in ill["gitlab"].seen
+        assert "502" in ill["gitlab"].result
 
     def test_no_chromium(self, tmp_path, monkeypatch):
         monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", str(tmp_path / "none"))

@@ -113,7 +113,7 @@ def find_candidates(observation: Observation, goal: str, size: int) -> list[Cand
 def find_strings(goal: str) -> list[str]:
     """Return the strings of a goal that may be typed into fields: quotations, email addresses, then names and numbers.
 
-    >>> find_strings('Search for "desk lamp". Then tell Ann Lee, ann@example.com, about the Kora Rug, Set of 3 pieces.')
+    >>> find_strings('Search for "desk lamp". Then write to Ann Lee, ann@example.com, about the Kora Rug, Set of 3 pieces.')
     ['desk lamp', 'ann@example.com', 'Ann Lee', 'Kora Rug, Set of 3']
     """
     remainder = _QUOTATION.sub(" ", goal)

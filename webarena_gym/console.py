@@ -369,7 +369,7 @@ class Progress:
         self._start_s = self._printed_s = time.perf_counter()
         self._initial: int | None = None  # number of items at the first call, which an earlier run completed
 
-    def show(self, completed: int, text: str = "") -> None:
+    def update(self, completed: int, text: str = "") -> None:
         """Show the number of completed items, followed by a text: immediately on a terminal, otherwise every 15 s."""
         now_s = time.perf_counter()
         initial = self._initial = completed if self._initial is None else self._initial

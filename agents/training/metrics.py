@@ -92,7 +92,7 @@ class Metrics:
     def show_progress(self, progress: float, text: str) -> None:
         """Show the progress of the run, from 0 to 1, followed by a text."""
         if self._file:
-            self._progress.show(int(min(100.0, 100 * progress)), text)
+            self._progress.update(int(min(100.0, 100 * progress)), text)
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:

@@ -1,4 +1,4 @@
-"""Settings of the example: the paths of its state come from outside, and no clock that stands still counts tries."""
+"""Settings of the example. Environment variables set the paths of its state; rate limits are off, because the clock does not advance."""
 
 import os
 

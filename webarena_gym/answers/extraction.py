@@ -1,7 +1,7 @@
-r"""The stated answer of a reply: what is left when explanations before a mark, markup and JSON are taken off.
+r"""Extracts the answer that a reply states, without markup, JSON, and explanations before an answer mark.
 
-A mark is a last line or sentence "Answer: A" or "The answer is A.", `\boxed{A}`, or JSON that holds one answer. Text before a mark is
-not read. `split` cuts a list into its items.
+An answer mark is a last line or sentence "Answer: A" or "The answer is A.", `\boxed{A}`, or JSON that contains one answer. Text before
+it is ignored. `split` cuts a list into its items.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from typing import Any
 Content = str | list[str] | dict[str, str]
 """The stated answer: a text, the items of a JSON list, or a JSON object of labels and values."""
 
-_TAIL = 20_000  # characters: a mark is looked for in the end of a text
+_TAIL = 20_000  # characters at the end of a reply in which an answer mark is searched
 _MARK = re.compile(
     r"(?:\A|\n|(?<=[\w)%'][.!?]) )[ \t#*_`-]{0,12}(?:(?:so|thus|therefore|hence),? )?(?:here is )?(?:(?:the|my|final|short|correct) ){0,3}"
     r"answers?[*_`]{0,3} {0,2}(?:(?:(?:is|are) ?)?:[*_`]{0,3}|(?:is|are)(?=\s))",
@@ -39,17 +39,17 @@ _AND = re.compile(r",? (?:and|&) ", re.IGNORECASE)
 
 
 def extract(reply: str) -> Content:
-    r"""Return the stated answer of a reply. Raises ValueError where several different answers are marked, or a JSON object is none.
+    r"""Return the stated answer of a reply. Raises ValueError for several different marked answers and for JSON that is not an answer.
 
     >>> extract("I have added both orders up.\n**Answer:** `$12.50`"), extract('{"answer": ["A", "B"]}')
     ('$12.50', ['A', 'B'])
     """
-    text = _unfenced(reply.strip()[-_TAIL:])
+    text = _strip_fence(reply.strip()[-_TAIL:])
     is_inline = False
     if text[:1] not in ("{", "["):
-        body = _marked(_unboxed(text))
+        body = _after_mark(_unbox(text))
         is_inline = body != text and body[:1] != "\n"
-        text = _unfenced(body.strip())
+        text = _strip_fence(body.strip())
     if text[:1] in ("{", "["):
         with suppress(json.JSONDecodeError, RecursionError):
             content = _content(_loads(text))
@@ -62,7 +62,7 @@ def extract(reply: str) -> Content:
 
 
 def plain(text: str) -> str:
-    """Return a text without Markdown around it or around words in it, and without links."""
+    """Return a text without Markdown emphasis, code marks and links, whether around the text or words in it."""
     text = _LINK.sub(lambda match: match[1] or match[2], text).replace("\\$", "$")
     text = _INNER.sub(lambda match: match[1] or match[2], text)
     for _ in range(4):
@@ -76,7 +76,7 @@ def plain(text: str) -> str:
 
 
 def split(text: str, count: int) -> Iterator[list[str]]:
-    """Yield the ways in which a text can be cut into `count` items: by lines, one kind of separator, and "and" before the last item.
+    """Yield the possible lists of `count` items in a text: lines, or items with one kind of separator and "and" before the last.
 
     >>> next(split("A, B and C", 3))
     ['A', 'B', 'C']
@@ -85,11 +85,11 @@ def split(text: str, count: int) -> Iterator[list[str]]:
     if len(lines) > 1:
         bullets = [_BULLET.match(line) for line in lines]
         numbers = [bullet[1] for bullet in bullets if bullet and bullet[1]]
-        if len(lines) == count and (not numbers or numbers == [str(place + 1) for place in range(count)]):
+        if len(lines) == count and (not numbers or numbers == [str(number) for number in range(1, count + 1)]):
             bare = [line[bullet.end() :] if bullet else line for line, bullet in zip(lines, bullets, strict=True)]
-            yield [line.rstrip(",;") if place < count - 1 else line for place, line in enumerate(bare)]
+            yield [*(line.rstrip(",;") for line in bare[:-1]), bare[-1]]
         return
-    for separator in (each for each in _SEPARATORS if each in text or count == 2):
+    for separator in (mark for mark in _SEPARATORS if mark in text or count == 2):
         *items, last = (item.strip() for item in text.split(separator))
         if len(items) == count - 1:
             yield [*items, re.sub(r"^and ", "", last)] if items else [last]
@@ -97,13 +97,13 @@ def split(text: str, count: int) -> Iterator[list[str]]:
             yield from ([*items, last[: joint.start()], last[joint.end() :]] for joint in _AND.finditer(last))
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     fence = _FENCE.fullmatch(text)
     return fence[1].strip() if fence else text
 
 
-def _unboxed(text: str) -> str:
-    """Return a text with the content of its box, which must end it, as a marked last line."""
+def _unbox(text: str) -> str:
+    r"""Return a text with its last sentence and the content of its `\boxed{}`, which must be at the end, as a marked last line."""
     boxes = list(_BOXED.finditer(text))
     if not boxes:
         return text
@@ -118,7 +118,7 @@ def _unboxed(text: str) -> str:
     return f"{text[:start]}\n{mark}{sentence} {contents[-1]}"
 
 
-def _marked(text: str) -> str:
+def _after_mark(text: str) -> str:
     """Return the text after the last answer mark, or the whole text if there is none."""
     marks = sorted([*_MARK.finditer(text), *_HEADING.finditer(text)], key=re.Match.start)
     if not marks:
@@ -143,7 +143,7 @@ def _loads(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object with its keys as words: "finalAnswer" and "final_answer" as "final answer"."""
+    """Return a JSON object with its keys as words: "finalAnswer" and "final_answer" become "final answer"."""
     fields = {re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").lower(): value for key, value in pairs}
     if len(fields) < len(pairs):
         raise ValueError("the JSON object has a duplicate key")
@@ -157,9 +157,9 @@ def _content(value: Any) -> Content:
             return _content(value[key])
         if len(value) == 1 and isinstance(value[key], list):
             return {key: "; ".join(map(_scalar, value[key]))}
-        return {key: _scalar(each) for key, each in value.items()}
+        return {key: _scalar(field) for key, field in value.items()}
     if isinstance(value, list):
-        return [_scalar(each) for each in value] if len(value) != 1 else _scalar(value[0])
+        return [_scalar(item) for item in value] if len(value) != 1 else _scalar(value[0])
     return _scalar(value)
 
 
@@ -167,5 +167,5 @@ def _scalar(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, str):
-        raise ValueError(f"the JSON holds {value!r} where one value is expected")  # noqa: TRY004 - one kind of error
+        raise ValueError(f"the JSON contains {value!r}; expected one value")  # noqa: TRY004 - one kind of error
     return value

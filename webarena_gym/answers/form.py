@@ -50,7 +50,7 @@ class Form:
     no: tuple[str, ...] = ()
 
     def in_words(self) -> str:
-        """Return a sentence for an agent: how the answer is to be given.
+        """Return the instruction on the form of the answer, a sentence for agents.
 
         >>> Form("list of money", ordered=True).in_words()
         'Answer with a list, in order, separated as the goal says or by semicolons; each item is an amount of money, like $1,234.50.'
@@ -65,7 +65,7 @@ class Form:
 
 
 def read_form(record: Any) -> Form:
-    """Return the form that a task's `eval` states. Raises ValueError for what is not known."""
+    """Return the form in a task's `eval` block. Raises ValueError for unknown keys and invalid values."""
     if not isinstance(record, Mapping):
         raise ValueError(f"expected an object, got {record!r}")  # noqa: TRY004 - all that is wrong in a record is one kind of error
     known = Form.__dataclass_fields__
@@ -90,4 +90,4 @@ def read_form(record: Any) -> Form:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)

@@ -1,4 +1,4 @@
-"""Sentences that state one value: at most forty forms, whose subjects are pieces of the goal, matched from beginning to end.
+"""Matches sentences that state one value with forms, such as "there is VALUE NOUN", whose subjects must be pieces of the goal.
 
 A goal such as "How many reviews does the Linen Scarf have?" allows "There are 13 reviews." and "The Linen Scarf has 13 reviews.".
 """
@@ -19,8 +19,9 @@ FORMS = (
     "S costs V", "it costs V", "S takes V", "it takes V", "it takes V T", "S was D by V",
     "C V", "C V N", "C V N T", "C V T", "T C V", "T C V N",
 )  # fmt: skip
-"""Forms of a sentence. V is the value, S and T are pieces of the goal, of which T begins with a preposition; N is what the goal counts, P
-the rest of a question behind "who" or "which", C the subject and verb behind "did", D a word of the goal in the past; others are `_WORDS`.
+"""Forms of a sentence. V is the value. S and T are pieces of the goal; T begins with a preposition. N is the noun that the goal counts, L a
+label, F a field, P the rest of a question after "who" or "which", C the subject and verb after "did", and D a word of the goal in the past
+tense. Other symbols are keys of `_WORDS`.
 """
 
 _FIELDS = frozenset(
@@ -35,7 +36,7 @@ _WORDS = {symbol: frozenset(words.split()) for symbol, words in {
 _PREPOSITIONS = frozenset("in on at by from to for of with within during about".split())  # noqa: SIM905
 _BARE = _PREPOSITIONS | frozenset(
     "is are was were has have had do does did can could would will i my it and or if which who what how many much there please".split()  # noqa: SIM905
-)  # a subject neither begins nor ends with these
+)  # words with which a subject neither begins nor ends
 _VAGUE = _BARE | frozenset("one most least among first second last next more less fewer".split())  # noqa: SIM905
 _SAME = {"your": "my", "our": "my", "you": "i", "we": "i", "me": "i"}
 _LEFT_OUT = frozenset(["the", "a", "an", "so", "thus", "therefore", "hence"])
@@ -55,22 +56,27 @@ _LONGEST, _LONGEST_GOAL = 80, 5_000  # tokens of a sentence, characters of a goa
 
 
 class Goal(NamedTuple):
-    """The pieces of a goal: its clauses as words between blanks, one a line; the words from what it counts on, with the place of the
-    counted noun; what follows "who" or "which x", and "did"; and its names, all of which a sentence mentions where `is_joint`.
-    """
+    """The pieces of a goal with which sentences are matched."""
 
     text: str
+    """Its clauses, one a line, as normalized words with spaces around each."""
     stems: frozenset[str]
+    """Stems of its words."""
     counted: tuple[tuple[list[str], int], ...]
+    """For each "how many": the stems of the following words, and the index of the counted noun."""
     predicates: tuple[str, ...]
+    """Texts after "who" or "which NOUN"."""
     clauses: tuple[str, ...]
+    """Stemmed texts after "did" and similar verbs."""
     names: frozenset[str]
+    """Words that are names, quoted or contain digits."""
     is_joint: bool
+    """True if it is about several things. A sentence must then mention all names."""
 
 
 @lru_cache(maxsize=1024)  # all episodes of a task have its goal
 def read_goal(intent: str, about: tuple[str, ...] = ()) -> Goal:
-    """Return the pieces of a goal; `about` are names that sentences may mention besides."""
+    """Return the pieces of a goal. `about` are additional names that sentences may mention."""
     text = _EXAMPLE.sub(" ", intent[:_LONGEST_GOAL])
     clauses = [(clause, _EXCLUDES.search(_QUOTED.sub("", clause))) for clause in _CLAUSE_END.split(text)]
     pieces = [piece for clause, excludes in clauses for piece in (clause.split(", ") if excludes else [clause])]
@@ -79,46 +85,46 @@ def read_goal(intent: str, about: tuple[str, ...] = ()) -> Goal:
     names = {norm for quoted in _QUOTED.findall(text) for norm in _norms(quoted)}
     for piece in pieces:
         tokens = piece.split()[1:]
-        names.update(norm for each in tokens if each[:1].isupper() or any(map(str.isdigit, each)) for norm in _norms(each))
+        names.update(norm for token in tokens if token[:1].isupper() or any(map(str.isdigit, token)) for norm in _norms(token))
     return Goal(
-        "\n".join(map(_padded, words)),
+        "\n".join(map(_pad, words)),
         frozenset(stem(word) for clause in words for word in clause),
-        tuple(_counted(_norms(piece[match.end() :])) for piece in plain for match in _COUNTED.finditer(piece)),
+        tuple(_stems_and_noun(_norms(piece[match.end() :])) for piece in plain for match in _COUNTED.finditer(piece)),
         tuple(
-            _padded(rest if match[1].lower() == "who" else list(itertools.dropwhile(lambda word: word not in _WORDS["is"] | _WORDS["has"], rest)))
+            _pad(rest if match[1].lower() == "who" else list(itertools.dropwhile(lambda word: word not in _WORDS["is"] | _WORDS["has"], rest)))
             for piece in plain for match in _ASKED.finditer(piece) for rest in [_norms(piece[match.end() :])]
         ),
-        tuple(_stemmed(_norms(piece[match.end() :])) for piece in plain for match in _DONE.finditer(piece)),
+        tuple(_stem_words(_norms(piece[match.end() :])) for piece in plain for match in _DONE.finditer(piece)),
         frozenset(names - _BARE),
         bool(_JOINS.search(_QUOTED.sub("", text))),
     )  # fmt: skip
 
 
-def _counted(words: list[str]) -> tuple[list[str], int]:
-    """Return the stems of words behind "how many" and the place of the noun: the first plural."""
+def _stems_and_noun(words: list[str]) -> tuple[list[str], int]:
+    """Return the stems of the words after "how many", and the index of the noun, which is the first plural."""
     plurals = (place for place, word in enumerate(words) if word == "people" or (word[-1:] == "s" and word not in _BARE))
     return [stem(word) for word in words], next(plurals, 0)
 
 
 def values(text: str, goal: Goal, *, is_typed: bool) -> Iterator[str]:
-    """Yield each text that can be the value in a sentence of some form, the whole text first; each once.
+    """Yield each text that can be the value in a sentence of some form, without repetitions and beginning with the whole text.
 
-    Behind a value that is no amount, a piece of the goal could be part of a longer name.
+    Unless `is_typed`, forms with a piece of the goal after the value are skipped: the piece could be part of a longer name.
     """
     yield text
     text = re.sub(r"\b(it|that|there)['’]s(?= )", r"\1 is", text, count=1, flags=re.IGNORECASE)
     tokens = [match.span() for match in itertools.islice(re.finditer(r":(?!\S)|\S(?:[^\s:]|:(?=\S))*", text), _LONGEST + 1)]
     if not 2 <= len(tokens) <= _LONGEST:
         return
-    sentence, size, seen = _Sentence([text[start:end] for start, end in tokens], goal), len(tokens), {(0, len(tokens))}
+    sentence, size, spans = _Sentence([text[start:end] for start, end in tokens], goal), len(tokens), {(0, len(tokens))}
     for form in FORMS[1:]:
         lead, trail = (part.split() for part in form.split("V"))
         if trail[:1] in (["T"], ["N"]) and not is_typed:
             continue
         for place in itertools.product(sorted(sentence.ends(lead, 0)), range(1, size + 1)):
             start, end = place
-            if end > start and place not in seen and size in sentence.ends(trail, end) and sentence.names_all(form, *place):
-                seen.add(place)
+            if end > start and place not in spans and size in sentence.ends(trail, end) and sentence.names_all(form, *place):
+                spans.add(place)
                 first, last = tokens[start][0], tokens[end - 1][1]
                 if "\n" not in text[:first].rstrip() + text[last:]:
                     yield text[first:last]
@@ -126,13 +132,13 @@ def values(text: str, goal: Goal, *, is_typed: bool) -> Iterator[str]:
 
 
 def is_label(text: str, goal: Goal) -> bool:
-    """Return True for what the goal counts, and if the words of a label fit any goal or are of a goal that does not join several things.
+    """Return True if a text is a label of a value: the counted noun, words that fit any goal, or words of a goal that is not joint.
 
-    A name of the goal, or a piece of one, is not a label, since another answer could replace it.
+    A name in the goal, or a part of one, is not a label, because it may be the wrong one of several answers.
     """
     words = [word for word in map(_norm, text.split()) if word not in _LEFT_OUT]
     words = words[:-1] if words and words[-1].removesuffix("s") in UNIT_WORDS else words
-    is_own = not goal.is_joint and _padded(words) in goal.text
+    is_own = not goal.is_joint and _pad(words) in goal.text
     if _EXCLUDES.search(text.lower()):
         return False
     if not goal.names.isdisjoint(words):
@@ -144,18 +150,18 @@ def is_label(text: str, goal: Goal) -> bool:
 
 def is_piece(text: str, goal: Goal) -> bool:
     """Return True if the goal contains a text."""
-    return _padded(_norms(text)) in goal.text
+    return _pad(_norms(text)) in goal.text
 
 
 class _Sentence:
-    """The words of an answer, which are matched with symbols of forms."""
+    """The words of an answer, to be matched with symbols of forms."""
 
     def __init__(self, tokens: Sequence[str], goal: Goal) -> None:
         self.words, self.goal, self.is_lower = [_norm(token) for token in tokens], goal, [token.islower() for token in tokens]
         self._found: dict[tuple[str, int], list[int]] = {}
 
     def ends(self, symbols: Sequence[str], start: int) -> frozenset[int]:
-        """Return where a row of symbols can end that begins at a word."""
+        """Return the indices of words at which a sequence of symbols can end that begins at the word `start`."""
         places = {start}
         for symbol in symbols:
             for place in places:
@@ -165,7 +171,7 @@ class _Sentence:
         return frozenset(places)
 
     def names_all(self, form: str, start: int, end: int) -> bool:
-        """Return True unless the goal joins several things and a sentence with a piece of the goal leaves some of its names out."""
+        """Return False if the goal is joint and the sentence contains pieces of it, but not all of its names."""
         if not self.goal.is_joint or not {"S", "T", "D", "C"} & set(form.split()):
             return True
         return bool(self.goal.names) and self.goal.names <= {*self.words[:start], *self.words[end:]}
@@ -199,34 +205,34 @@ class _Sentence:
                 is_noun = piece[0] not in _BARE and piece[-1] not in _BARE and any(map(str.isalpha, piece))
                 return is_noun and _is_subject(piece, goal)
             case "F":
-                return len(piece) == 1 and (piece[0] in _FIELDS or _padded(piece) in goal.text)
+                return len(piece) == 1 and (piece[0] in _FIELDS or _pad(piece) in goal.text)
             case "L":
                 return is_label(" ".join(piece), goal)
             case "T":  # "to walk" and "in total" where the goal has no preposition
                 is_added = len(piece) > 1 and piece[1] not in goal.names and piece[0] in ("to", "in", "by", "for")
                 end = "\n" if piece[-1][0].isdigit() else ""  # "with 4" is no piece of "with 4 stars"
-                pieces = [_padded(piece) + end, *([_padded(piece[1:]) + end] if is_added else [])]
-                return len(piece) > 1 and any(each in goal.text + "\n" for each in pieces)
+                pieces = [_pad(piece) + end, *([_pad(piece[1:]) + end] if is_added else [])]
+                return len(piece) > 1 and any(text in goal.text + "\n" for text in pieces)
             case "C":
                 is_verb = len(piece) > 1 and piece[-1] not in goal.names | _PREPOSITIONS
-                return is_verb and any(clause.startswith(_stemmed(piece)) for clause in goal.clauses)
+                return is_verb and any(clause.startswith(_stem_words(piece)) for clause in goal.clauses)
             case "N":
                 return _is_counted(piece, goal)
             case _:
-                return bool(piece) and any(predicate.startswith(_padded(piece)) for predicate in goal.predicates)
+                return bool(piece) and any(predicate.startswith(_pad(piece)) for predicate in goal.predicates)
 
 
 def _is_subject(piece: list[str], goal: Goal) -> bool:
-    """Return True for a piece of the goal, or two joined pieces, of which the first may fit any goal: "price of" a product."""
+    """Return True for a piece of the goal, or two pieces joined by "of" or "for", of which the first may be a field such as "price"."""
     cuts = [(piece[:cut], piece[cut + (cut > 0 and piece[cut] in ("of", "for")) :]) for cut in range(len(piece))]
     return any(
-        _padded(tail) in goal.text and (not head or _padded(head) in goal.text or (len(head) == 1 and head[0] in _FIELDS))
+        _pad(tail) in goal.text and (not head or _pad(head) in goal.text or (len(head) == 1 and head[0] in _FIELDS))
         for head, tail in cuts
     )
 
 
 def _is_counted(piece: list[str], goal: Goal) -> bool:
-    """Return True for what the goal counts, with or without its adjectives and what follows it in the goal."""
+    """Return True for the counted noun, with or without its adjectives and the words after it in the goal."""
     stems = [stem(word) for word in piece]
     return any(
         words[begin : begin + len(stems)] == stems and begin + len(stems) > noun
@@ -236,7 +242,7 @@ def _is_counted(piece: list[str], goal: Goal) -> bool:
 
 
 def stem(word: str) -> str:
-    """Return a word without its ending, so that its forms are equal."""
+    """Return the stem of a word, which is equal for its inflections."""
     word = _PAST.get(word, word)
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) > len(ending) + 2:
@@ -253,9 +259,9 @@ def _norms(text: str) -> list[str]:
     return [word for word in map(_norm, re.sub(r"[?!:;](?=\s|$)", "", text).split()) if word and word not in _LEFT_OUT]
 
 
-def _padded(words: Sequence[str]) -> str:
+def _pad(words: Sequence[str]) -> str:
     return f" {' '.join(words)} "
 
 
-def _stemmed(words: Sequence[str]) -> str:
-    return _padded([stem(word) for word in words])
+def _stem_words(words: Sequence[str]) -> str:
+    return _pad([stem(word) for word in words])

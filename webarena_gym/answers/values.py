@@ -179,7 +179,7 @@ def _time(text: str) -> Amount | None:
 
 
 def _hours(text: str) -> Amount | None:
-    times = [_time(each) for each in _BETWEEN.split(text.removeprefix("from "))]
+    times = [_time(part) for part in _BETWEEN.split(text.removeprefix("from "))]
     return (times[0], times[1]) if len(times) == 2 and isinstance(times[0], float) and isinstance(times[1], float) else None
 
 

@@ -174,7 +174,7 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
                 before, after = (json.dumps(getattr(item, part), ensure_ascii=False) for item in (record, replayed))
                 if before != after:
                     faults.append(f"{where}: {part} are {before:.200}; replayed, {after:.200}")
-            progress.show(count)
+            progress.update(count)
     progress.clear()
     return faults
 

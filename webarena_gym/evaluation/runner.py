@@ -235,14 +235,14 @@ def evaluate(options: argparse.Namespace) -> int:
         )
     abort_message = ""
     progress = Progress(total, "episodes played")
-    progress.show(total - len(trials))
+    progress.update(total - len(trials))
     retry_printer = _RetryPrinter(progress)
     retry_printer.log.addHandler(retry_printer)
     try:
         jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)
         for count, record in enumerate(run_trials(trials, make_worker, jobs, on_stop=stop), total - len(trials) + 1):
             episodes.add(record)
-            progress.show(count)
+            progress.update(count)
     except AbortedRunError as error:
         abort_message = str(error)
     except KeyboardInterrupt:

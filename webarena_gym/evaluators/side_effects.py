@@ -28,7 +28,7 @@ def compare(changes: Iterable[Change], solution: Iterable[Change]) -> ChangeDiff
     changes, solution = list(changes), list(solution)
     existing, solution_existing = ([change for change in side if change.before is not None] for side in (changes, solution))
     beyond, missing = _subtract(existing, solution_existing), _subtract(solution_existing, existing)
-    more, fewer = _unpaired(*([change for change in side if change.before is None] for side in (changes, solution)))
+    more, fewer = _match_added_rows(*([change for change in side if change.before is None] for side in (changes, solution)))
     return _reconcile(ChangeDifference(beyond + more, missing + fewer))
 
 
@@ -64,7 +64,7 @@ def _subtract(changes: Iterable[Change], others: Iterable[Change]) -> list[Chang
     return remaining
 
 
-def _unpaired(changes: Sequence[Change], solution: Sequence[Change]) -> tuple[list[Change], list[Change]]:
+def _match_added_rows(changes: Sequence[Change], solution: Sequence[Change]) -> tuple[list[Change], list[Change]]:
     """Pair the added rows of each table, those with most equal values first, and return the rows without a partner on both sides."""
     tables: dict[tuple[str, str], tuple[list[Change], list[Change]]] = defaultdict(lambda: ([], []))
     for side, side_changes in enumerate((changes, solution)):

@@ -113,12 +113,12 @@ class OccamWriter(Writer):
     def _pop_block(self, *, is_cell: bool = False) -> str:
         """Return the current block as one line and start a new block."""
         pieces, self._pieces = self._pieces, []
-        names = {_normalized(piece.name) for piece in pieces if not piece.is_text}
+        names = {_normalize(piece.name) for piece in pieces if not piece.is_text}
         parts = []
         for is_text, group in groupby(pieces, lambda piece: piece.is_text):
             if not is_text:
                 parts += [piece.text for piece in group]
-            elif (text := SPACE.sub(" ", "".join(piece.text for piece in group)).strip()) and _normalized(text) not in names:
+            elif (text := SPACE.sub(" ", "".join(piece.text for piece in group)).strip()) and _normalize(text) not in names:
                 parts.append(text if is_cell else f"text '{text}'")
         line = " ".join(parts)
         return line.replace("|", "\\|") if is_cell else line
@@ -208,5 +208,5 @@ def _contains_node(line: str, names: frozenset[str]) -> bool:
     return any(name in numbers if name.isdigit() else f"'{name}'" in line for name in names)
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     return text.casefold().rstrip(" :*")

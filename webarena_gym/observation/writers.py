@@ -358,7 +358,7 @@ class HtmlWriter(Writer):
         self._line.append(f"</{element.tag}>")
 
     def image(self, alt: str) -> None:
-        self._line.append(f'<img alt="{_escaped(alt)}"> ')
+        self._line.append(f'<img alt="{_escape(alt)}"> ')
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
         tag = element.tag
@@ -366,7 +366,7 @@ class HtmlWriter(Writer):
             self.flush()
         attributes = [] if number is None else [f'id="{number}"']
         if tag in FIELD_TAGS and not _is_button(element):
-            attributes.append(f'label="{_escaped(name)}"')
+            attributes.append(f'label="{_escape(name)}"')
             start_tag = " ".join([tag, *attributes, *self._state_attributes(element)])
             if tag == "select":
                 markup = f"<{start_tag}>{_options_markup(element)}</select>"
@@ -420,7 +420,7 @@ class HtmlWriter(Writer):
             if type_name not in ("text", "search"):
                 attributes.append(f'type="{type_name}"')
             if type_name not in CHECKABLE_TYPES | {"password"} and field_value(element):
-                attributes.append(f'value="{_escaped(displayed_field_value(element))}"')
+                attributes.append(f'value="{_escape(displayed_field_value(element))}"')
             elif type_name == "password" and field_value(element):
                 attributes.append('value="(hidden)"')
         names = element.keys()
@@ -429,13 +429,13 @@ class HtmlWriter(Writer):
             if element.get("aria-disabled") == "true" and "disabled" not in element.attrib:
                 attributes.append("disabled")
             if element.tag not in FIELD_TAGS:
-                attributes += [f'{name}="{_escaped(single_line(element.get(name)))}"' for name in _ARIA if element.get(name)]
+                attributes += [f'{name}="{_escape(single_line(element.get(name)))}"' for name in _ARIA if element.get(name)]
         if not NAMING_ATTRIBUTES.isdisjoint(names) and (value := displayed_value(element)):
-            attributes.append(f'value="{_escaped(single_line(value, MAX_VALUE))}"')
+            attributes.append(f'value="{_escape(single_line(value, MAX_VALUE))}"')
         if element is self._focused:
             attributes.append("focused")
         if self._bbox and "data-bbox" in element.attrib:
-            attributes.append(f'data-bbox="{_escaped(element.get("data-bbox"))}"')
+            attributes.append(f'data-bbox="{_escape(element.get("data-bbox"))}"')
         return attributes
 
     def _enclose(self, element: HtmlElement, walker: TreeWalker) -> None:
@@ -451,7 +451,7 @@ class HtmlWriter(Writer):
         tag = element.tag
         order = sort_order(element) if tag == "th" else ""
         if content or tag in ("td", "th"):
-            start_tag = f'{tag} aria-sort="{_escaped(single_line(order))}"' if order else tag
+            start_tag = f'{tag} aria-sort="{_escape(single_line(order))}"' if order else tag
             if not _SPANS.isdisjoint(names := element.keys()):
                 start_tag += "".join(f' {name}="{span_of(element, name)}"' for name in names if name in _SPANS)
             self._line.append(f"<{start_tag}>{content}</{tag}>")
@@ -467,7 +467,7 @@ def _options_markup(select: HtmlElement) -> str:
     for element, name, label in options(select):
         parent = element.getparent() if label else None
         if parent is not group:
-            parts.append("</optgroup>" * (group is not None) + f'<optgroup label="{_escaped(label)}">' * (parent is not None))
+            parts.append("</optgroup>" * (group is not None) + f'<optgroup label="{_escape(label)}">' * (parent is not None))
             group = parent
         flags = " selected" * ("selected" in element.attrib) + " disabled" * is_disabled(element)
         parts.append(f"<option{flags}>{name.replace('<', '&lt;')}</option>")
@@ -478,5 +478,5 @@ def _is_button(element: HtmlElement) -> bool:
     return element.tag == "input" and element_type(element) in BUTTON_TYPES
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("<", "&lt;").replace('"', "&quot;")

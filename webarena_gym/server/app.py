@@ -88,7 +88,7 @@ class RequestContext(NamedTuple):
 
         def run() -> T:
             episode = self.service.store.find(self.id)
-            with episode.logged(name):
+            with episode.log_request(name):
                 return function(episode)
 
         return await self.service.run(run)
@@ -141,7 +141,7 @@ async def _delete(context: RequestContext) -> EpisodeSummary:
     return summary
 
 
-async def _resolved(value: T) -> T:
+async def _async_value(value: T) -> T:
     return value
 
 
@@ -149,12 +149,12 @@ _EPISODE_PATH = "/episodes/{id}"
 OPERATIONS = (
     Operation(
         "GET", "/health", 200, "Return the version of a running server.", _NO_BODY, dict[str, str],
-        lambda _: _resolved({"version": __version__}),
+        lambda _: _async_value({"version": __version__}),
     ),
     Operation("GET", "/tasks", 200, "List the tasks of a split.", TaskQuery, list[TaskSummary], _tasks),
     Operation(
         "GET", "/tools", 200, "Return the actions of step mode as OpenAI tools.", ToolQuery, list[dict[str, Any]],
-        lambda _, query: _resolved(tools(DIALECTS[query.dialect].naming_by(query.elements))),
+        lambda _, query: _async_value(tools(DIALECTS[query.dialect].naming_by(query.elements))),
     ),
     Operation(
         "GET", "/episodes", 200, "List all episodes that are not closed.", _NO_BODY, ArenaState,

@@ -308,7 +308,7 @@ class Episode:
         self._current, self._is_over, self.result = saved.shown, saved.is_over, saved.result
 
     @contextmanager
-    def logged(self, name: str) -> Iterator[Callable[[int], None]]:
+    def log_request(self, name: str) -> Iterator[Callable[[int], None]]:
         """Log a request under a name, as a context manager.
 
         It yields a function that sets the status of the log entry, by default 200. An exception sets the status of its error response.

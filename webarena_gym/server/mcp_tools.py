@@ -114,7 +114,7 @@ class McpTools:
                 return self._reset(arguments, session)
             remaining = dict(arguments)
             episode = self._store.find(self._pop_episode(remaining), session)
-            with episode.logged(name):
+            with episode.log_request(name):
                 if name != "observe" and episode.result is None:
                     self._expect_unjudged(episode, session)
                 result = self._play(episode, name, remaining)

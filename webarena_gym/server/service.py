@@ -260,7 +260,7 @@ class EpisodeService:
 
     def _browse(self, name: str, visit: Visit, *, has_toolbar: bool) -> Response:
         episode = self.store.find(name)
-        with episode.logged(f"{visit.method} {visit.site} {visit.target[:500]}") as set_status:
+        with episode.log_request(f"{visit.method} {visit.site} {visit.target[:500]}") as set_status:
             page = episode.browse(visit)
             set_status(page.status)
         if has_toolbar and page.header("Content-Type").startswith("text/html"):
@@ -314,7 +314,7 @@ def _with_toolbar(page: bytes, goal: str, result: EpisodeResult | None) -> bytes
 
 
 def is_wildcard(host: str) -> bool:
-    """Return True if a host stands for all interfaces of the machine, such as 0.0.0.0."""
+    """Return True if a host denotes all interfaces of the machine, as 0.0.0.0 does."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:

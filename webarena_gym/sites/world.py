@@ -368,7 +368,7 @@ def _build_file(name: str, seed: int, scale: Scale) -> Path:
         with _alone(path):
             if not _is_whole(path):  # another process may have built it meanwhile
                 progress = Progress(len(DATABASES), f"building {'large ' if scale == 'large' else ''}world {seed}: {name}")
-                progress.show(DATABASES.index(name))
+                progress.update(DATABASES.index(name))
                 content = build(name, seed, scale)
                 progress.clear()
                 _store(path.with_suffix(".sha256"), hashlib.sha256(content).digest())

@@ -9,13 +9,13 @@ from webarena_gym.errors import TaskError
 Operation = Literal["sum", "difference", "count", "joined", "says", "lacks", "pictured"]
 """The derivation of an answer from the texts of pages.
 
-- "sum": the sum of amounts, numbers or durations;
-- "difference": the sum of the operands minus the sum of `away`;
-- "count": the number of different items, each of which a page names;
-- "joined": texts, joined by words of the intent;
-- "says": yes, no or N/A, from other words on a page, such as "In stock" or a message that nothing was found;
-- "lacks": no or N/A, because pages with the operands do not contain `away`;
-- "pictured": content of pictures, each named by the part of its URL between /pictures/ and .png, which no text contains.
+- `sum`: the sum of amounts, numbers or durations;
+- `difference`: the sum of the operands minus the sum of `away`;
+- `count`: the number of different items, each of which a page names;
+- `joined`: texts, joined by words of the intent;
+- `says`: yes, no or N/A, from other words on a page, such as "In stock" or a message that nothing was found;
+- `lacks`: no or N/A, because pages with the operands do not contain `away`;
+- `pictured`: content of pictures, each named by the part of its URL between /pictures/ and .png, which no text contains.
 """
 
 

@@ -65,8 +65,8 @@ def translate(record: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(record["intent"], str):
         raise TaskError(f"{where}: intent is {record['intent']!r}; expected text")
     _check_verified(record["eval"], where)
-    kept = ("sites", "task_id", "intent_template_id", "intent_template", "instantiation_dict")
-    return {key: record[key] for key in kept} | {
+    keys = ("sites", "task_id", "intent_template_id", "intent_template", "instantiation_dict")
+    return {key: record[key] for key in keys} | {
         "start_url": " |AND| ".join(record["start_urls"]),
         "intent": f"{record['intent']}\n{ANSWER}",
         "eval": verified_check(record["task_id"], record["revision"]),

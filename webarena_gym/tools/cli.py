@@ -341,7 +341,7 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(finding)
         if not options.json:
             result = "ok" if finding.is_well else "--" if finding.is_optional else "FAIL"
-            description = f"optional: {finding.seen}" if result == "--" else finding.seen
+            description = f"optional: {finding.result}" if result == "--" else finding.result
             print(f"{result:<4}  {finding.what:<20} {description}", flush=True)
             if not finding.is_well:
                 print(f"      {'':<20} {finding.advice}", flush=True)

@@ -30,7 +30,7 @@ class Diagnostic(NamedTuple):
 
     what: str
     is_well: bool
-    seen: str
+    result: str
     advice: str = ""
     is_optional: bool = False
 

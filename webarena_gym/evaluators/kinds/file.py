@@ -44,8 +44,8 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     text = check["contains"]
     passed = content is None if text is None else content is not None and text in content
     expected = "no file" if text is None else _excerpt(text, len(text.encode())) or "any text"
-    found = content if content is None else _excerpt(content, path.stat().st_size)
-    return [Verdict("file", passed, "", "contained text", expected, found, check["path"])]
+    content_excerpt = content if content is None else _excerpt(content, path.stat().st_size)
+    return [Verdict("file", passed, "", "contained text", expected, content_excerpt, check["path"])]
 
 
 def _excerpt(text: str, length: int) -> str:

@@ -149,7 +149,7 @@ def _selector(css: str) -> Callable[[Any], list[Any]]:
         for group in groups:
             matches = set(group[0][1](root))
             for combinator, path in group[1:]:
-                related = _related(elements, matches, combinator)
+                related = _combine(elements, matches, combinator)
                 matches = related.intersection(path(root)) if related else related
             selected |= matches
         return [element for element in elements if element in selected]
@@ -157,7 +157,7 @@ def _selector(css: str) -> Callable[[Any], list[Any]]:
     return select
 
 
-def _related(elements: list[Any], matches: set[Any], combinator: str) -> set[Any]:
+def _combine(elements: list[Any], matches: set[Any], combinator: str) -> set[Any]:
     """Return the elements that a combinator relates to one of the matches; `elements` are those of the tree in document order."""
     related: set[Any] = set()
     for element in elements:

@@ -302,7 +302,7 @@ def rules_of_campaigns(world: t.Sampler) -> t.Draw:
         steps += [t.click("Active")] if "is_active" in changes else []
         if "to_date" in changes:
             day = next(day for day in date_texts if str(day) == changes["to_date"])
-            steps.append(t.type_text("To", shop_admin.typed(day)))
+            steps.append(t.type_text("To", shop_admin.format_day(day)))
         steps += [t.type_text("Discount Amount", str(changes["amount"]))] if "amount" in changes else []
         steps += [t.click("Save")] if changes else []
     check = turn_into(world, shop_admin.RULES, {rule["name"]: changes for rule, changes in made if changes})

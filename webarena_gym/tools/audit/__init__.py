@@ -102,14 +102,14 @@ def audit_tasks(options: argparse.Namespace, chosen: Sequence[Task], application
     if not chosen:
         raise TaskError("no task was chosen; give --world-seed to draw from templates that the split has not")
     progress = Progress(len(chosen), "tasks audited")
-    progress.show(0)
+    progress.update(0)
     findings = audit(
         chosen,
         variation=options.variation,
         browser=options.browser,
         jobs=options.jobs,
         side_effects=options.side_effects,
-        on_progress=progress.show,
+        on_progress=progress.update,
         application=application,
         repeats=options.repeats if application else 1,
     )
@@ -165,7 +165,7 @@ def _examine_all(
         is_drawn = task.template in (templates_of(application) if application else templates())
         if is_drawn and _text(find(task.task_id, scale=task.scale, **options)) != _text(task):
             findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
-        findings.told += [
+        findings.leaks += [
             f"{task.task_id}: {problem}" for problem in (picture_problems(task, variation) if needs_eyes(task) else ())
         ]
         for spec in _world_specs([task], variation) & repertoires.keys():

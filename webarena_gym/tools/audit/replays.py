@@ -37,7 +37,7 @@ class AuditFindings:
     wrong_rewarded: list[str] = field(default_factory=list)
     other_rewarded: list[str] = field(default_factory=list)  # for the solution of another draw
     groundless: list[str] = field(default_factory=list)  # answers on no page and without a declared computation
-    told: list[str] = field(default_factory=list)  # a text contains what only pictures should show
+    leaks: list[str] = field(default_factory=list)  # a text contains what only pictures should show
     drawn_differently: list[str] = field(default_factory=list)  # the template draws another task from the same seed
     changed: list[str] = field(default_factory=list)  # by a solution that only answers, on an application
     side_effects_tried: int = 0  # solutions with other changes before or after them

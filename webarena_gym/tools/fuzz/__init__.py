@@ -138,8 +138,8 @@ def fuzz_sites(options: argparse.Namespace, application: Application | None = No
         application=application,
     )
     progress = Progress(options.steps, "states seen")
-    progress.show(0)
-    findings = search(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
+    progress.update(0)
+    findings = search(walks, jobs=options.jobs, on_progress=lambda total: progress.update(total.states))
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
     where = {"inprocess": "in the in-process browser", "chromium": "in Chromium", None: "on both browsers"}[browser]

@@ -294,13 +294,13 @@ def fuzz_pages(options: argparse.Namespace) -> int:
     with workers(min(options.jobs, len(pieces))) as work:
         for piece, part in zip(pieces, work(play, pieces), strict=True):
             played, differing = played + len(piece), differing + part
-            progress.show(played, f"{len(differing)} differ")
+            progress.update(played, f"{len(differing)} differ")
     accepted = Counter(name.name for seed, difference in differing if (name := _known_difference(make_case(seed), difference)))
     left = [(seed, difference) for seed, difference in differing if not _known_difference(make_case(seed), difference)]
     classes = {}
     for number, part in enumerate(classify(left)):
         classes[part.parts] = part
-        progress.show(played, f"{number + 1} of {len(left)} classified")
+        progress.update(played, f"{number + 1} of {len(left)} classified")
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
     print(f"{played} pages, {len(left)} differ in {len(classes)} classes, {accepted.total()} are accepted, in {seconds} s")
