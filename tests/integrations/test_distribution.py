@@ -39,6 +39,12 @@ def built(tmp_path_factory):
     return folder / "dist"
 
 
+def test_the_pinned_versions_support_the_lowest_declared_python(tmp_path):
+    lowest = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[1]
+    uv = (sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-deps", "--python-version", f"{lowest}.0")
+    do(*uv, "--output-file", tmp_path / "pins.txt", ROOT / "constraints.txt", cwd=tmp_path)
+
+
 def test_both_can_be_uploaded(built):
     do(sys.executable, "-m", "twine", "check", "--strict", *built.iterdir(), cwd=built)
 
