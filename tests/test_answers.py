@@ -6,7 +6,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webarena_gym import tasks as suite
@@ -72,6 +72,15 @@ def test_any_pieces_in_any_order_can_be_compared(number, pieces):
     reference, other, goal = KINDS[number % len(KINDS)]
     answer = Template(" ".join(pieces)).substitute(a=reference, b=other)
     assert matches(reference, answer, goal) in (True, False)
+
+
+NUMBERED = "I need the tracking number of the parcel with order 000000249."
+
+
+@given(st.lists(st.sampled_from([*NUMBERED.split(), "is", "7", "'", '"', ",", ".", "!", "-", "...", ":", "\n"]), max_size=10))
+@example(["with", '"', "!", "-", "order", "tracking", "of", "number", "the"])
+def test_words_of_the_goal_and_marks_in_any_order_can_be_compared(pieces):
+    assert matches("4 stars", " ".join(pieces), NUMBERED) in (True, False)
 
 
 @given(st.decimals(0, 99999, places=2), st.decimals(0, 99999, places=2))

@@ -157,7 +157,11 @@ class _Sentence:
     """The words of an answer, to be matched with symbols of forms."""
 
     def __init__(self, tokens: Sequence[str], goal: Goal) -> None:
-        self.words, self.goal, self.is_lower = [_norm(token) for token in tokens], goal, [token.islower() for token in tokens]
+        self.words, self.goal, self.is_lower = (
+            [_norm(token) or token for token in tokens],
+            goal,
+            [token.islower() for token in tokens],
+        )
         self._found: dict[tuple[str, int], list[int]] = {}
 
     def ends(self, symbols: Sequence[str], start: int) -> frozenset[int]:
