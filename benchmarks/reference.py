@@ -193,7 +193,7 @@ def _sections(
                 "pointer network": _value(pointer[name]) if name in pointer else "not used",
                 "language model": _value(language_model[name]) if name in language_model else "not used",
                 "meaning": _cell(
-                    " / ".join({setting_descriptions(each)[name]: 0 for each in kinds if name in _defaults(each)})
+                    " / ".join({setting_descriptions(other)[name]: 0 for other in kinds if name in _defaults(other)})
                 ),
                 "TRL": trl.get(name, ""),
             }

@@ -66,7 +66,7 @@ def check(options: argparse.Namespace) -> int:
         print(json.dumps({"application": application.name, "browsers": reports, "unchecked": unchecked, "problems": problems}))
     else:
         for browser, report in reports.items():
-            _show(application, browser, report, options.resets)
+            _print_report(application, browser, report, options.resets)
         print("\n".join([*filter(None, [unchecked]), *(problems or ["no problems"])]))
     return 1 if problems else 0
 
@@ -98,10 +98,10 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         report["enclosed"] = launcher_of(application).is_isolated
         broken = [f"{url}: {status}" for url, status in statuses.items() if status >= 500]
         broken += [text for text in report["missing"] if text.startswith(f"{pages[0].url}: ")]
-        problems += _named(f"{len(broken)} of {len(pages)} pages fail", broken)
-        problems += _named("a page raises an exception, or is not answered", report["failed"])
+        problems += _problem_of(f"{len(broken)} of {len(pages)} pages fail", broken)
+        problems += _problem_of("a page raises an exception, or is not answered", report["failed"])
         lost = [f"{url}: {status}" for url, status in files.items() if status >= 400]
-        problems += _named("scripts or style sheets cannot be loaded", lost)
+        problems += _problem_of("scripts or style sheets cannot be loaded", lost)
         if not any("not supported" not in kind for kind in report["controls"]):
             problems.append(_NO_CONTROLS)
         if not report["failed"]:
@@ -117,13 +117,13 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
 _NO_CONTROLS = "no page has a control that an action can name"
 
 
-def _named(problem: str, items: Sequence[str]) -> list[str]:
+def _problem_of(problem: str, items: Sequence[str]) -> list[str]:
     """Return a problem with the first items that have it; nothing without items."""
     more = f" and {len(items) - _MOST_NAMED} more" if len(items) > _MOST_NAMED else ""
     return [f"{problem}: {', '.join(items[:_MOST_NAMED])}{more}"] if items else []
 
 
-def _show(application: Application, browser: str, report: dict[str, Any], resets: int) -> None:
+def _print_report(application: Application, browser: str, report: dict[str, Any], resets: int) -> None:
     """Print the lines of a report."""
     print(
         f"{browser}: {application.name} starts in {report['first_start_s']} s; a reset takes {report['reset_ms']} ms (median of {resets})"
@@ -133,9 +133,9 @@ def _show(application: Application, browser: str, report: dict[str, Any], resets
     print(f"{report['pages']} pages ({statuses}) have these controls: {controls or 'none'}")
     if not report["enclosed"]:
         print("this system does not isolate processes: an episode can write the files of others")
-    for line in _named("links lead to missing pages", report["missing"]):
+    for line in _problem_of("links lead to missing pages", report["missing"]):
         print(line)
-    for line in _named("scripts and style sheets of other hosts are never loaded", report["foreign_files"]):
+    for line in _problem_of("scripts and style sheets of other hosts are never loaded", report["foreign_files"]):
         print(line)
     if report["in_memory"]:
         print(f"a page differs after a snapshot, {report['in_memory']}: if that matters, set in_memory = true")
@@ -160,7 +160,7 @@ def _status(env: WebArenaLite, url: str) -> int:
 
 def _files(pages: Sequence[Page]) -> list[str]:
     """Return the addresses of the scripts and style sheets of pages."""
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for page in pages:
         base = next((element.get("href") for element in page.root.iter("base") if element.get("href")), "")
         here = resolve_url(page.url, base) or page.url
@@ -169,8 +169,8 @@ def _files(pages: Sequence[Page]) -> list[str]:
             reference = element.get("href" if is_sheet else "src", "") if is_sheet or element.tag == "script" else ""
             url = resolve_url(here, reference) if reference else ""
             if urlsplit(url).scheme in ("http", "https"):
-                found.setdefault(url)
-    return list(found)[:_MOST_FILES]
+                files.setdefault(url)
+    return list(files)[:_MOST_FILES]
 
 
 def _sign_in_problem(browser: Browser, application: Application) -> list[str]:
