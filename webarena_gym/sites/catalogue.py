@@ -1,7 +1,7 @@
-"""The sites of `sites.toml`: one entry for each, from which everything else that needs a list of them derives.
+"""The sites of `sites.toml`, the one list of all sites.
 
-What a site shows and does is in the package of its name beside this module: `schema.sql` (also the changes that are incidental,
-see `changes`), `world.py`, `site.py`, `views`, `templates` and `static`.
+The implementation of a site is in the package of its name: `schema.sql`, which also declares incidental changes (see `changes`),
+`world.py`, `site.py`, `views`, `templates` and `static`.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Account(NamedTuple):
-    """A name and a password. The password never shows in a `repr`."""
+    """A username and password. `repr` does not contain the password."""
 
     user: str
     password: str
@@ -23,11 +23,11 @@ class Account(NamedTuple):
 
 
 class Login(NamedTuple):
-    """Form of an application's log-in.
+    """Login form of an application.
 
-    `path` leads to the form, from the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the path
-    of a page that requires a login: other users are redirected, are asked for the password there, or, if there
-    is a `word`, do not find it. "{user}" in the path is replaced by the account's name.
+    `path` is the path of the form, relative to the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the
+    path of a page that requires a login: it redirects other users, asks them for the password, or, if `word` is set, does not contain
+    this word for them. "{user}" in the path is replaced by the username.
     """
 
     path: str
@@ -38,15 +38,15 @@ class Login(NamedTuple):
 
 
 SITE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-"""A site's name in task files; one that is none of the embedded sites needs a URL."""
+"""Pattern of site names in task files. Sites other than the embedded ones need a URL."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Name, address, database and log-in of a site.
+    """Name, host, database and login of a site.
 
-    `name` is the name in task files and of the package. `login` and `account` are those that WebArena publishes for its own servers
-    of that name; a site without them needs none.
+    `name` is the name in task files and of the package. `login` and `account` are those that WebArena publishes for its server of that
+    name; sites without them require no login.
     """
 
     name: str
@@ -61,17 +61,17 @@ class Entry:
 
     @property
     def placeholder(self) -> str:
-        """Placeholder of the site's address in task files."""
+        """Placeholder of the site's URL in task files."""
         return f"__{self.name.upper()}__"
 
     @property
     def url(self) -> str:
-        """The address at which the embedded site begins, without a last slash."""
+        """URL of the embedded site's front page, without a trailing slash."""
         return f"http://{self.host}{self.path}"
 
     @property
     def database(self) -> str:
-        """The site whose package holds the schema and the generator of this site's database."""
+        """The site whose package contains the schema and the generator of this site's database."""
         return self.works_on or self.name
 
 
@@ -83,14 +83,14 @@ SITES: Mapping[str, Entry] = {
     name: _entry(name, **values)
     for name, values in tomllib.loads((Path(__file__).parent / "sites.toml").read_text(encoding="utf-8")).items()
 }
-"""The sites by name, in the order in which every list shows them."""
+"""The sites by name, in the order of all lists."""
 
 HOSTS: Mapping[str, str] = {name: entry.host for name, entry in SITES.items()}
 URLS: Mapping[str, str] = {entry.placeholder: entry.url for entry in SITES.values()}
-"""Placeholders of task files and where they lead."""
+"""URLs of the embedded sites by placeholder in task files."""
 
 DATABASES = tuple(dict.fromkeys(entry.database for entry in SITES.values()))
-"""The sites that have databases of their own."""
+"""The sites with their own databases."""
 
 
 def schema(database: str, scale: str = "standard") -> str:

@@ -1,15 +1,15 @@
 """The net changes of a database: the rows of an episode's copy that differ from those of its world.
 
-Changes that page visits cause, and changes that merely follow from others, are declared as incidental in the `schema.sql`
-of each site, by lines such as
+Changes that page visits cause, and consequences of other changes, are declared as incidental in the `schema.sql` of each site, by lines
+such as
 
     -- incidental: session
     -- incidental: product.views
     -- incidental: *.*_at
     -- incidental: +cart WHERE coupon_code IS NULL
 
-which match a whole table, a column (with * for any), and added rows, either all or those that meet a condition.
-A condition may call `is_replaced(before, after, next)` with three versions of a text.
+which match a table, columns (* matches any name), and added rows of a table, all or those that meet a condition. A condition may call
+`is_replaced(before, after, next)` with three versions of a text.
 """
 
 import re
@@ -35,7 +35,7 @@ class Incidental(NamedTuple):
 
     tables: frozenset[str]
     columns: tuple[str, ...]  # patterns such as *.*_at
-    added: Mapping[str, str]  # by table, the condition under which an added row does not count
+    added: Mapping[str, str]  # SQL condition of added rows that are not reported, by table
 
     def covers(self, table: str, column: str) -> bool:
         """Return True if changes of a column are not reported."""
@@ -44,7 +44,7 @@ class Incidental(NamedTuple):
 
 @lru_cache(maxsize=64)
 def incidental(declared: tuple[str, ...]) -> Incidental:
-    """Return the incidental changes declared by some lines. Raises ValueError for a line that cannot be read."""
+    """Return the incidental changes that lines declare. Raises ValueError for a malformed line."""
     tables: set[str] = set()
     columns: list[str] = []
     added: dict[str, str] = {}
@@ -64,7 +64,7 @@ def incidental(declared: tuple[str, ...]) -> Incidental:
 
 @cache
 def declared_by(site: str) -> tuple[str, ...]:
-    """Return the lines in the schema of a site that declare what is incidental."""
+    """Return the declarations of incidental changes in the schema of a site."""
     return tuple(_LINE.findall(schema(site)))
 
 
@@ -98,7 +98,10 @@ def net_changes(name: str, base: bytes, now: bytes, declared: tuple[str, ...], w
 
 
 def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[str, str]) -> list[Change]:
-    """Return what differs between the schemas `base` and `main` of a connection to the database of a site, in the tables that were touched."""
+    """Return the differences between the schemas `base` and `main` of a connection to a site's database.
+
+    `touched` are the changed tables, each with an SQL condition for its changed rows (`Overlay.touched_tables`).
+    """
     declared = incidental(declared_by(name))
     return [
         change
@@ -108,9 +111,9 @@ def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[
 
 
 def _changed_tables(base: bytes, now: bytes) -> frozenset[str] | None:
-    """Return the tables that own a page of the base which is no longer the same; None when that cannot be known.
+    """Return the tables with a page of the base that has changed; None if pages cannot be assigned to tables.
 
-    Whatever is written changes one: a page that is new hangs on one that was there.
+    Every write changes a page of the base, because new pages are linked from existing ones.
     """
     if int.from_bytes(base[16:18], "big") != _PAGE:
         return None
@@ -121,7 +124,7 @@ def _changed_tables(base: bytes, now: bytes) -> frozenset[str] | None:
 
 @lru_cache(maxsize=64)
 def _owners(base: bytes) -> Mapping[int, str]:
-    """Return the table that each page belongs to, with its indexes; none where SQLite was built without `dbstat`."""
+    """Return the table of each page, also of pages of its indexes; empty if SQLite was built without `dbstat`."""
     with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.OperationalError):
         connection.deserialize(base)
         query = "SELECT s.pageno - 1, m.tbl_name FROM dbstat s LEFT JOIN sqlite_schema m USING (name)"
@@ -131,7 +134,7 @@ def _owners(base: bytes) -> Mapping[int, str]:
 
 @lru_cache(maxsize=64)
 def _tables(lines: tuple[str, ...], base: bytes) -> tuple[_Table, ...]:
-    """Return the tables of a database that are not incidental as a whole."""
+    """Return the tables of a database, except those declared as incidental."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(base)
         query = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
@@ -166,14 +169,14 @@ def is_replaced(before: str | None, after: str, following: str) -> bool:
 
 
 def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
-    """Yield the changes of one table, among the rows `{0}` for which an SQL condition holds."""
+    """Yield the changes of a table. `among` is an SQL condition on the rows of the table or alias `{0}` to compare."""
     added, removed, changed = _differences(connection, table, among)
     connection.create_function("is_replaced", 3, is_replaced, deterministic=True)
     uncounted = (
         f"SELECT 1 FROM main.{_quote(table.name)} WHERE {_join_columns(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})"
     )
     added = [row for row in added if connection.execute(uncounted, _key(table, row)).fetchone() is None]
-    if table.is_numbered:  # what was removed and made again is the same by another number
+    if table.is_numbered:  # a removed row that was added again with another number is unchanged
         for row in list(added):
             twin = next((gone for gone in removed if all(gone[place] == row[place] for place in table.compared)), None)
             if twin is not None:
@@ -184,19 +187,19 @@ def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: st
         shown = after if before is None else before
         assert shown is not None
         contents = [
-            None if one is None else {table.columns[place]: one[place] for place in table.compared} for one in (before, after)
+            None if row is None else {table.columns[place]: row[place] for place in table.compared} for row in (before, after)
         ]
         if contents[0] != contents[1]:
             places = {column: shown[table.columns.index(column)] for column in table.parents}
             names = {column: _row_label(connection, table.parents[column], key) for column, key in places.items()}
-            called = {column: name for column, name in names.items() if name}
-            yield Change(site, table.name, _key(table, shown), contents[0], contents[1], called)
+            labels = {column: name for column, name in names.items() if name}
+            yield Change(site, table.name, _key(table, shown), contents[0], contents[1], labels)
 
 
 def _differences(
     connection: sqlite3.Connection, table: _Table, among: str
 ) -> tuple[list[Row], list[Row], list[tuple[Row, Row]]]:
-    """Return the rows that were added, those that were removed, and those that differ, before and after."""
+    """Return the added rows, the removed rows, and the changed rows before and after the change."""
     columns, same = len(table.columns), _join_columns(" AND ", "now.{0} = was.{0}", table.key)
     column_list = ", ".join(_join_columns(", ", f"{schema}.{{0}}", table.columns) for schema in ("now", "was"))
     unlike = _join_columns(" OR ", "now.{0} IS NOT was.{0} COLLATE BINARY", table.columns)
@@ -232,7 +235,7 @@ def _key(table: _Table, row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _row_label(connection: sqlite3.Connection, table: str, key: Any) -> str:
-    """Return what people call a row of a table that others point to, "" for one that has no name."""
+    """Return the name of a row that other rows refer to, "" if its table has no column of `LABELS`."""
     info = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (table,)).fetchall()
     label = next((column for column in LABELS if column in (name for name, _ in info)), None)
     key_column = next((name for name, place in info if place), None)

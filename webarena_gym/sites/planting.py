@@ -1,7 +1,7 @@
 """Rows that a task adds to its world before the episode, as data.
 
-A planted row is new, or changes columns of an existing one. An episode's changes are relative to the world with its planted
-rows, which are therefore no changes made by the agent.
+A planted row is new, or changes columns of an existing row. The changes of an episode are relative to the world with its planted rows,
+so planted rows do not count as changes by the agent.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ Columns = tuple[tuple[str, Value], ...]
 
 
 class PlantedRow(NamedTuple):
-    """A row of a table of a site: a new one, or, with a `key`, other values in the one row that the key names."""
+    """A new row of a site's table, or, with a `key`, new values of the row with this key."""
 
     site: str
     table: str
@@ -32,7 +32,7 @@ Planted = PlantedRow  # the name in snapshots of earlier commits
 
 
 def parse_planted(record: Any, where: str) -> PlantedRow:
-    """Read a planted row of a task file. Raises TaskError."""
+    """Return a planted row of a task file. `where` names the file and task in errors. Raises TaskError."""
     parts = {"site": str, "table": str, "values": dict, "key": dict}
     if not isinstance(record, dict) or record.keys() != parts.keys() or not all(
         isinstance(record[name], kind) for name, kind in parts.items()
@@ -48,7 +48,7 @@ def parse_planted(record: Any, where: str) -> PlantedRow:
 
 
 def plant(rows: Iterable[PlantedRow], connection: sqlite3.Connection, schema: str = "main") -> None:
-    """Write planted rows into the database of their site. Raises TaskError for what the database does not take."""
+    """Write planted rows into a schema of their site's database. Raises TaskError for unknown columns and rows that the database rejects."""
     for row in rows:
         names = [name for name, _ in (*row.values, *row.key)]
         known = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?, ?)", (row.table, schema))}
@@ -68,4 +68,6 @@ def plant(rows: Iterable[PlantedRow], connection: sqlite3.Connection, schema: st
                 columns, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
                 connection.execute(f'INSERT INTO {schema}."{row.table}" ({columns}) VALUES ({places})', values)
         except sqlite3.Error as error:
-            raise TaskError(f"a task plants {row.values} in {row.site}.{row.table}, which it does not take: {error}") from error
+            raise TaskError(
+                f"a task plants {row.values} in {row.site}.{row.table}, which the database rejects: {error}"
+            ) from error

@@ -1,7 +1,7 @@
 """Worlds: the data of all sites, drawn from one integer, built once and stored on disk.
 
-A world consists of SQLite files, which are built and read when their site is first requested. An episode works on copies in
-memory, in a large world on an overlay over the files (`Databases`), so a world is never written to. The cache is keyed
+A world consists of SQLite files, which are built and read when their site is first requested. An episode uses copies in memory, or, in a
+large world, overlays over the files (`Databases`), so the files never change. The cache is keyed
 by the code and data of the generators (`digest`), so a changed generator never reads an old world.
 """
 
@@ -38,19 +38,21 @@ from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.planting import PlantedRow, plant
 
 LARGEST_SEED = 999_999_999
-"""Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
+"""Largest absolute value of a world seed. Invented words become longer with the seed, and must fit their fields."""
 
-_STATES = 512  # of databases, whose changes a world keeps
+_STATES = 512  # states of databases whose net changes a world stores
 
 
 class World:
-    """One drawn world: the databases to copy, and the sessions that tasks start with."""
+    """A generated world: its databases, and the sessions of its current user."""
 
     def __init__(self, seed: int, scale: Scale = "standard") -> None:
         self.seed = seed
         self.scale: Scale = scale
         self.responses = ResponseCache()
-        self.changes: OrderedDict[tuple[str, bytes, bytes], list[Change]] = OrderedDict()  # by database and names of two states
+        self.changes: OrderedDict[tuple[str, bytes, bytes], list[Change]] = (
+            OrderedDict()
+        )  # by database and digests of two states
         self._content: dict[str, bytes] = {}
         self._files: dict[str, Path] = {}
         self._signed_in: dict[str, dict[str, str]] = {}  # by database and site
@@ -64,24 +66,24 @@ class World:
         return content
 
     def prepare(self, site: str) -> int:
-        """Have the database of a site ready, built if need be, and return its size in bytes. Raises WorldError."""
+        """Build the database of a site unless it is in the cache, and return its size in bytes. Raises WorldError."""
         return self._file(SITES[site].database).stat().st_size
 
     def _file(self, name: str) -> Path:
-        """Return the file of a database, built and looked through once. Raises WorldError."""
+        """Return the file of a database, which is built if necessary and verified once. Raises WorldError."""
         if name not in self._files:
             self._files[name] = _build_file(name, self.seed, self.scale)
         return self._files[name]
 
     def database(self, site: str) -> Database:
-        """Return the database of a site for one episode, good as new. Raises WorldError."""
+        """Return a database of a site for one episode, with the initial content. Raises WorldError."""
         name = SITES[site].database
         if self.scale == "large" and os.access(self._file(name), os.W_OK):
             return Overlay(self._file(name))
-        return Database(self.content(name))  # also where the cache is read only: SQLite would let nothing be written then
+        return Database(self.content(name))  # also for a read-only cache, in whose files SQLite rejects all writes
 
     def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Return the cookies of the sessions that the generators have signed in on these sites, by host."""
+        """Return the cookies of the current user's sessions on these sites, by host."""
         cookies_by_host = {}
         for site in sites:
             name = SITES[site].database
@@ -94,15 +96,15 @@ class World:
         return cookies_by_host
 
     def open(self) -> "Databases":
-        """Return databases of one's own, good as new."""
+        """Return new databases with the initial content."""
         return Databases(self)
 
 
 class Databases(Mapping[str, Database]):
-    """The databases of one episode by site, each opened when it is first asked for.
+    """The databases of one episode by site, each opened on first use.
 
-    `lock` is held while a request is answered, and while the databases change as a whole: a browser asks in a thread of its own, and
-    SQLite breaks the process where a connection is closed in the middle of a query.
+    `lock` is held during requests and while databases are reset, restored or closed: browsers send requests in their own threads, and
+    SQLite crashes the process if a connection is closed during a query.
     """
 
     def __init__(self, world: World) -> None:
@@ -111,8 +113,8 @@ class Databases(Mapping[str, Database]):
         self.lock = threading.RLock()
         self._open: dict[str, Database] = {}
         self._planted: dict[str, list[PlantedRow]] = {}
-        self._begun: dict[str, bytes] = {}  # the names of the states of databases with planted rows
-        self._bases: dict[str, bytes] = {}  # and their content, as far as it was asked for
+        self._begun: dict[str, bytes] = {}  # digests of the initial states of databases with planted rows
+        self._bases: dict[str, bytes] = {}  # their initial content, if it has been used
 
     def __getitem__(self, site: str) -> Database:
         name = SITES[site].database
@@ -127,7 +129,7 @@ class Databases(Mapping[str, Database]):
         return len(SITES)
 
     def reset(self, planted: Sequence[PlantedRow] = ()) -> None:
-        """Bring everything back to the world's first state, and plant rows, if any. Raises TaskError for rows that cannot be."""
+        """Reset all databases to the content of the world, with planted rows. Raises TaskError for rows that databases reject."""
         with self.lock:
             for database in self._open.values():
                 database.reset()
@@ -141,18 +143,18 @@ class Databases(Mapping[str, Database]):
                 self._begun[name] = database.state
 
     def snapshot(self) -> dict[str, Snapshot]:
-        """Return what differs from the world or from the beginning, by database."""
+        """Return a snapshot of each open database."""
         return {name: database.snapshot() for name, database in self._open.items()}
 
     def restore(self, snapshot: Mapping[str, Snapshot], planted: Sequence[PlantedRow] = ()) -> None:
-        """Return to the state in which `snapshot` was taken, in an episode that began with `planted` rows."""
+        """Restore a snapshot of an episode that started with the `planted` rows. Raises SnapshotError."""
         with self.lock:
             self.reset(planted)
             for name, changes in snapshot.items():
                 self[name].restore(changes)
 
     def changes(self) -> list[Change]:
-        """Return what differs from the beginning by its meaning, row by row; see `net_changes`."""
+        """Return the net changes of the episode, row by row (`net_changes`)."""
         return [change for name in DATABASES if name in self._open for change in self._changes(name)]
 
     def _changes(self, name: str) -> Sequence[Change]:
@@ -174,7 +176,7 @@ class Databases(Mapping[str, Database]):
         return known[name, begun, state]
 
     def _base(self, name: str) -> bytes:
-        """Return the content of a database at the beginning."""
+        """Return the initial content of a database, with planted rows."""
         content = self._world.content(name)
         if name not in self._planted:
             return content
@@ -186,7 +188,7 @@ class Databases(Mapping[str, Database]):
         return self._bases[name]
 
     def close(self) -> None:
-        """Free the memory."""
+        """Close all databases."""
         with self.lock:
             for database in self._open.values():
                 database.close()
@@ -195,9 +197,9 @@ class Databases(Mapping[str, Database]):
 
 @cache
 def load_site(name: str) -> Site:
-    """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light.
+    """Return a site with all its views, which are imported on demand to keep imports of the package fast.
 
-    Its templates are compiled once an installation: the code beside them that decides what they are compiled to names the folder.
+    Compiled templates are cached on disk, in a folder whose name contains a hash of the code that affects the result of the compilation.
     """
     site: Site = import_module(f"webarena_gym.sites.{name}.site").site
     code = b"".join((_PACKAGE / "sites" / file).read_bytes() for file in ("kit/site.py", "country/texts.py"))
@@ -210,29 +212,29 @@ def load_site(name: str) -> Site:
 
 
 def connect(databases: Databases, layout: Layout = PLAIN) -> Network:
-    """Return the network of one episode: every site bound to that episode's databases."""
+    """Return the network of one episode, in which every site uses the databases of the episode."""
     return Network({host: _on_demand(name, databases, layout) for name, host in HOSTS.items()})
 
 
 def _on_demand(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
-    """Return an application that is made at its first request, so that sites which nobody visits cost nothing.
+    """Return the application of a site, which is created at its first request; sites without visits cost nothing.
 
-    It answers one request at a time, under the lock of its databases.
+    It processes one request at a time, with the lock of the databases.
     """
-    made = cache(lambda: load_site(name).app(databases[name], layout, databases.responses))
+    app = cache(lambda: load_site(name).app(databases[name], layout, databases.responses))
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         with databases.lock:
-            return made()(environ, start_response)
+            return app()(environ, start_response)
 
     return application
 
 
-@lru_cache(maxsize=8, typed=True)  # so that True, which is no seed, is not looked up as 1
+@lru_cache(maxsize=8, typed=True)  # True is not a seed, although it equals 1
 def load_world(seed: int, scale: Scale = "standard") -> World:
-    """Return the world of a seed and scale; its databases come from this process's memory, from disk, or are newly built.
+    """Return the world of a seed and scale. Its databases are loaded from memory or disk, or built, on first use.
 
-    Raises WorldError for what is no whole number from -LARGEST_SEED to LARGEST_SEED.
+    Raises WorldError unless the seed is an integer from -LARGEST_SEED to LARGEST_SEED.
     """
     if not is_seed(seed):
         raise WorldError(f"there is no world {seed!r}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
@@ -345,7 +347,7 @@ def _without_wording(source: bytes, docstrings: Iterable[ast.Constant]) -> bytes
 
 
 def _module(name: str, package: Path) -> list[Path]:
-    """Return the file of a module of the package; none for what is no module, or another package's."""
+    """Return the file of a module of the package, as a list; empty for other names."""
     top, *parts = name.split(".")
     if top != package.name:
         return []
@@ -357,16 +359,16 @@ _version = cache(digest)
 
 
 def generators() -> str:
-    """Return the hashes of the generators of all databases. Other generators draw other worlds from the same seeds."""
+    """Return the hashes of the generators of all databases. Different generators draw different worlds from the same seed."""
     return "-".join(_version(name) for name in DATABASES)
 
 
 def _build_file(name: str, seed: int, scale: Scale) -> Path:
-    """Return the file of a world's database in the cache; it is built if it is missing or incomplete. Raises WorldError."""
+    """Return the file of a world's database in the cache, which is built if it is missing or damaged. Raises WorldError."""
     path = cache_folder() / _version(name) / f"{name}-{seed}{'-large' if scale == 'large' else ''}.sqlite"
     if not _is_whole(path):
         with _alone(path):
-            if not _is_whole(path):  # another process may have built it meanwhile
+            if not _is_whole(path):  # another process may have built it in the meantime
                 progress = Progress(len(DATABASES), f"building {'large ' if scale == 'large' else ''}world {seed}: {name}")
                 progress.update(DATABASES.index(name))
                 content = build(name, seed, scale)
@@ -377,7 +379,7 @@ def _build_file(name: str, seed: int, scale: Scale) -> Path:
 
 
 def _is_whole(path: Path) -> bool:
-    """Return True if a file of the cache matches its digest."""
+    """Return True if a file of the cache exists and matches its digest."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").digest() == path.with_suffix(".sha256").read_bytes()
@@ -387,26 +389,26 @@ def _is_whole(path: Path) -> bool:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Let one process at a time make a file, where the system can; elsewhere several may, and the last one stays."""
+    """Hold the lock of a file while it is built. On systems without locks several processes may build it, and the last one wins."""
     with ExitStack() as stack:
         if sys.platform != "win32":
-            import fcntl  # noqa: PLC0415 - not everywhere
+            import fcntl  # noqa: PLC0415 - missing on Windows
 
             with suppress(
                 OSError
-            ):  # writing the file reports a folder that cannot be written, and some file systems have no locks
+            ):  # some file systems have no locks; a folder that cannot be written is reported when the file is written
                 path.parent.mkdir(parents=True, exist_ok=True)
                 fcntl.flock(stack.enter_context(path.with_suffix(".lock").open("w")), fcntl.LOCK_EX)
         yield
 
 
 def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
-    """Draw a database from scratch and return it as the bytes of a SQLite file."""
+    """Build a database of a world and return it as the bytes of a SQLite file."""
     db = sqlite3.connect(":memory:")
     db.row_factory = sqlite3.Row
     db.executescript(schema(name, scale))
     fill = import_module(f"webarena_gym.sites.{name}.world").seed
-    fill(db, seed, **({"scale": scale} if "scale" in signature(fill).parameters else {}))  # a small site has but one scale
+    fill(db, seed, **({"scale": scale} if "scale" in signature(fill).parameters else {}))  # the home page has one scale
     db.commit()
     db.execute("VACUUM")
     content = db.serialize()
@@ -415,7 +417,7 @@ def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
 
 
 def _store(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, also when several processes build the same world at once."""
+    """Write a file atomically, even if several processes write it at once. Raises WorldError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=path.parent)
@@ -428,5 +430,5 @@ def _store(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise WorldError(
-            f"cannot keep a world in {path.parent}: {error.strerror}; set WEBARENA_GYM_CACHE to a folder that can be written"
+            f"cannot write a world to {path.parent}: {error.strerror}; set WEBARENA_GYM_CACHE to a writable folder"
         ) from error

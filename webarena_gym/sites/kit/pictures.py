@@ -37,7 +37,7 @@ _LETTERS = {  # 3 x 5 dots
 
 
 def _around(count: int, *radii: float, turn: float = -pi / 2) -> Points:
-    """Return `count` corners around the middle, at radii that take turns."""
+    """Return `count` corners around the origin, with alternating radii."""
     angles = [(place, turn + 2 * pi * place / count) for place in range(count)]
     return [(radii[place % len(radii)] * cos(angle), radii[place % len(radii)] * sin(angle)) for place, angle in angles]
 
@@ -57,14 +57,14 @@ SHAPES: Mapping[str, Points] = {
 
 
 class Canvas:
-    """A picture that is drawn from the back to the front, in pixels from the upper left corner."""
+    """A picture, drawn from back to front, with coordinates in pixels from the upper left corner."""
 
     def __init__(self, width: int, height: int, ground: tuple[int, int, int] = _PAPER) -> None:
         self._colours = {ground: 0}  # their numbers, in order
         self._dots: NDArray[np.uint8] = np.zeros((height * _FINE, width * _FINE), np.uint8)
 
     def fill(self, points: Iterable[tuple[float, float]], colour: tuple[int, int, int]) -> None:
-        """Fill a polygon; where it crosses itself, by the rule of even and odd."""
+        """Fill a polygon by the even-odd rule."""
         corners = np.array(list(points)) * _FINE
         (left, top), (right, low) = np.floor(corners.min(0)).astype(int), np.ceil(corners.max(0)).astype(int)
         height, width = self._dots.shape[:2]
@@ -84,12 +84,12 @@ class Canvas:
         self.fill([(left, top), (right, top), (right, low), (left, low)], colour)
 
     def shape(self, name: str, x: float, y: float, radius: float, colour: tuple[int, int, int], edge: float = 0) -> None:
-        """Fill one of the shapes around a point, with a dark edge."""
+        """Fill a shape of SHAPES around a point, with a dark edge."""
         for size, paint in ((radius + edge, _INK), (radius, colour))[not edge :]:
             self.fill([(x + size * a, y + size * b) for a, b in SHAPES[name]], paint)
 
     def line(self, points: Points, width: float, colour: tuple[int, int, int]) -> None:
-        """Draw a line over some points."""
+        """Draw a line through points."""
         for (ax, ay), (bx, by) in pairwise(points):
             length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5 or 1.0
             x, y = (ay - by) * width / length / 2, (bx - ax) * width / length / 2
@@ -97,7 +97,7 @@ class Canvas:
             self.shape("circle", bx, by, width * 0.56, colour)
 
     def letter(self, letter: str, x: float, y: float, size: float) -> None:
-        """Write a capital letter of three by five dots of a size."""
+        """Write a capital letter of three by five dots with a given size."""
         for place in range(15):
             if _LETTERS[letter] >> (14 - place) & 1:
                 left, top = x + place % 3 * size, y + place // 3 * size
@@ -154,7 +154,7 @@ def _bars(dice: Dice) -> Facts:
 
 
 def _draw_bars(facts: Facts) -> Canvas:
-    """Draw a bar for each month, some of them red and the others blue, and a dashed line."""
+    """Draw a red or blue bar for each month, and a dashed line."""
     canvas = _months()
     for month, level in enumerate(facts["levels"]):
         colour = COLOURS["red" if month in facts["places"] else "blue"]
@@ -173,7 +173,7 @@ def _high(level: float) -> float:
 
 
 def _months() -> Canvas:
-    """Return an empty chart with a place for each month."""
+    """Return an empty chart with the names of the months."""
     canvas = Canvas(524, 300, COLOURS["white"])
     canvas.box(14, _high(0), 512, _high(0) + 3, _INK)
     for month, name in enumerate(MONTHS):
@@ -182,7 +182,7 @@ def _months() -> Canvas:
 
 
 def _lines(dice: Dice) -> Facts:
-    """Draw a month from which on the blue line is above the red one, which was above it before, and where red is highest."""
+    """Draw two lines: from a given month on, the blue one is above the red one. The red one has a unique maximum."""
     turn, peak = dice.between(1, 11), dice.below(12)
     low, high = [dice.between(1, 4) for _ in range(12)], [dice.between(6, 9) for _ in range(12)]
     red, blue = ([*a[:turn], *b[turn:]] for a, b in ((high, low), (low, high)))
@@ -226,7 +226,7 @@ def _badge(dice: Dice) -> Facts:
 
 
 def _draw_badge(facts: Facts) -> Canvas:
-    """Draw a shape of one colour on a square of another."""
+    """Draw a shape on a square of a different colour."""
     canvas = Canvas(144, 144, _INK)
     canvas.box(3, 3, 141, 141, COLOURS[facts["ground"]])
     canvas.shape(facts["shape"], 72, 74, 52, COLOURS[facts["colour"]], 3)
@@ -309,7 +309,7 @@ def _flag(dice: Dice) -> Facts:
 
 
 def _draw_flag(facts: Facts) -> Canvas:
-    """Draw stripes of two colours that take turns, and an emblem on a white field."""
+    """Draw stripes of two alternating colours, and an emblem on a white field."""
     canvas, high = Canvas(330, 216, _INK), 210 / facts["stripes"]
     for stripe in range(facts["stripes"]):
         canvas.box(3, 3 + high * stripe, 327, 3 + high * (stripe + 1), COLOURS[facts["colours"][stripe % 2]])
@@ -329,12 +329,12 @@ interests, of people and projects the badge, of a link its photo, of a place the
 
 
 def facts(db: sqlite3.Connection, kind: str, row: int) -> Facts:
-    """Return what the picture of a row shows."""
+    """Return the facts that the picture of a row shows, by name."""
     return _facts(_world(db), kind, row)
 
 
 def draw(db: sqlite3.Connection, kind: str, row: int) -> bytes:
-    """Return the picture of a row as PNG; those that were drawn last are kept."""
+    """Return the picture of a row as PNG. The latest pictures are cached."""
     return _draw_png(_world(db), kind, row)
 
 

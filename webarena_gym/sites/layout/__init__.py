@@ -1,10 +1,8 @@
-"""Layout of the sites of a world: page sizes, wording, order, markup, style.
+"""Layouts of the sites of a world: page sizes, wording, order, markup and style.
 
-Every site is written once, in the plain layout. Any other layout is drawn from a seed and transforms the rendered pages of
-all sites, so that a world has a form that no agent has seen. Forms still send what they
-sent before, and the second of two elements of one name stays the second: a path through the plain sites, with its labels
-translated, is a path through these. The transformation adds and removes no controls; parts are exchanged only
-if elements of one name keep their order.
+Sites are implemented in the plain layout. Every other layout is drawn from a seed and transforms the rendered pages of all sites, so an
+agent can be tested on layouts that it has not seen. A path through the plain sites, with translated labels, is valid in every layout:
+forms send the same data, no controls are added or removed, and elements with the same name keep their order.
 """
 
 import hashlib
@@ -22,13 +20,13 @@ from lxml.html import HtmlElement, HTMLParser, builder, tostring
 from webarena_gym.sites.country.dice import Dice, is_held_out, share
 
 _TABLE = Path(__file__).parent / "wording.json"
-_DEEPEST = 4  # labels in each other; ours go two deep, what people write may go on and on
-_BLANKS = {"{}": "(.+)", "{#}": "([0-9]+)"}  # patterns of their values
+_DEEPEST = 4  # levels of nested labels; labels of the sites have two, but texts of users may have any number
+_BLANKS = {"{}": "(.+)", "{#}": "([0-9]+)"}  # slots of labels, and patterns of their values
 
 
 @cache
 def table() -> dict[str, list[str]]:
-    """Return every plain label with the other wordings that it has."""
+    """Return the alternative wordings of each plain label."""
     content: dict[str, list[str]] = json.loads(_TABLE.read_text(encoding="utf-8"))
     return content
 
@@ -50,7 +48,7 @@ class Wording:
                 self._exact[plain] = wording
 
     def label(self, text: str, deep: int = _DEEPEST) -> str:
-        """Return what a plain label is called here; whatever is none stays as it is, and so do labels in more than `deep` others.
+        """Return the wording of a plain label. Other texts, and labels nested in more than `deep` labels, are returned unchanged.
 
         >>> Wording(1).label("a product's name")
         "a product's name"
@@ -73,7 +71,7 @@ _BRANDS = ("--brand", "--link")
 
 
 def style_sheet(seed: int) -> str:
-    """Return the rules that a layout adds to every page."""
+    """Return the CSS rules that a layout adds to every page."""
     dice = Dice(f"layout/{seed}/looks")
     hue, turn = dice.below(360), dice.between(90, 270)
     font, size, corner = (dice.pick(share(values, seed)) for values in (_FONTS, _FONT_SIZES, _CORNERS))
@@ -100,7 +98,7 @@ _NAMED = ("a", "button", "summary", "label", "input", "select", "textarea")
 
 
 def names(part: HtmlElement) -> dict[str, None]:
-    """Return every text by which something usable in a part of a page might be called, in order."""
+    """Return the texts that may name the links and controls in a part of a page, in order and without repetitions."""
     distinct: dict[str, None] = {}
     for element in part.iter(*_NAMED):
         attributes = element.attrib
@@ -121,7 +119,7 @@ def has_text_behind(part: HtmlElement) -> bool:
 
 
 def move_behind(part: HtmlElement, place: HtmlElement) -> bool:
-    """Move a part behind a later sibling if it shares no name with the parts in between. Return True if it moved."""
+    """Move a part behind a later sibling if it shares no name with the parts between them. Return True if it was moved."""
     passed = []
     for following in part.itersiblings():
         passed.append(following)
@@ -147,7 +145,7 @@ def replace_by(part: HtmlElement, others: Sequence[HtmlElement]) -> None:
 
 
 def enclose(parts: Sequence[HtmlElement], wrapper: HtmlElement) -> None:
-    """Put a wrapper around neighbouring parts, and the texts behind them."""
+    """Put a wrapper around adjacent parts, with the texts after them."""
     if parts:
         parts[0].addprevious(wrapper)
         wrapper.extend(parts)
@@ -158,9 +156,9 @@ _ARROWS = " ↑↓"
 
 
 def table_as_records(table: HtmlElement, form: str) -> None:
-    """Replace a table by records that name each cell's column: a "list" of definitions, "cards", or "lines".
+    """Replace a table by records with the name of each cell's column: definition lists ("list"), "cards" or "lines".
 
-    A table with merged cells, or with tables in it, stays as it is, and so does one with headings on two sides.
+    Tables with merged cells, nested tables, or headers of both rows and columns are not changed.
     """
     rows = list(table.iter("tr"))
     cells = [cell for row in rows for cell in row]
@@ -192,7 +190,7 @@ def table_as_records(table: HtmlElement, form: str) -> None:
 
 
 def definitions_as_table(definitions: HtmlElement) -> None:
-    """Replace a list of definitions, where one term has one meaning, by a table of two columns."""
+    """Replace a definition list with one definition per term by a table with two columns."""
     children = list(definitions)
     if not children or [child.tag for child in children] != ["dt", "dd"] * (len(children) // 2):
         return
@@ -218,18 +216,18 @@ def _record(pairs: Sequence[tuple[HtmlElement, HtmlElement]], form: str) -> Html
 
 
 def _as_line(title: HtmlElement, cell: HtmlElement, end: str = "") -> list[HtmlElement]:
-    """Return a title, if there is any, and a cell as one line."""
-    named = _move_content(title, builder.B())
+    """Return the content of a title, if it has any, and of a cell as one line."""
+    heading = _move_content(title, builder.B())
     meaning = _move_content(cell, builder.DIV() if next(cell.iter(*_BLOCKS), None) is not None else builder.SPAN())
     meaning.tail = end
-    if not named.text_content().strip():
+    if not heading.text_content().strip():
         return [meaning]
-    named.tail = ": "
-    return [named, meaning]
+    heading.tail = ": "
+    return [heading, meaning]
 
 
 def _move_content(source: HtmlElement, target: HtmlElement) -> HtmlElement:
-    """Move all that is in one element into another."""
+    """Move the content and the class of an element to another one, and return the latter."""
     target.text = source.text
     target.extend(list(source))
     if "class" in source.attrib:
@@ -244,7 +242,7 @@ _NO_LABEL = frozenset({"select", "textarea", "script", "style", "svg", "template
 
 
 class _Text(NamedTuple):
-    """A text of a page: that which an element begins with, or the one behind it."""
+    """A text of a page: the first text in an element, or the text after it (`is_tail`)."""
 
     element: HtmlElement
     is_tail: bool
@@ -261,7 +259,7 @@ class _Text(NamedTuple):
 
 
 def reword(root: HtmlElement, label: Callable[[str], str]) -> None:
-    """Translate every label of a page: texts of links, buttons, headings and the like, and attributes that name an element."""
+    """Translate the labels of a page: texts of links, buttons, headings and similar elements, and attributes that name elements."""
     done: set[_Text] = set()
     for element in root.iter(*_LABELLED):
         if element.tag == "option" and "value" not in element.attrib:
@@ -284,7 +282,7 @@ def reword(root: HtmlElement, label: Callable[[str], str]) -> None:
 
 
 def _replace(texts: list[_Text], wording: str) -> None:
-    """Replace the first of a label's texts by the new label, with the surrounding space of the whole."""
+    """Write a label into the first of its texts, with the space around all of them, and empty the other texts."""
     first, last = texts[0].value, texts[-1].value
     before, after = first[: len(first) - len(first.lstrip())], last[len(last.rstrip()) :]
     for text in texts[1:]:
@@ -293,7 +291,7 @@ def _replace(texts: list[_Text], wording: str) -> None:
 
 
 def _texts(element: HtmlElement) -> Iterator[_Text]:
-    """Yield the texts that a person reads in an element, in order, without those of fields."""
+    """Yield the visible texts in an element, in order, except those of fields."""
     if element.tag in _NO_LABEL or "hidden" in element.attrib or element.get("aria-hidden") == "true":
         return
     yield _Text(element, is_tail=False)
@@ -308,7 +306,7 @@ _IN_FIXED_ORDER = re.compile("crumb|pages|pagination|contents|letters", re.IGNOR
 
 
 class Shape:
-    """Changes that one layout makes to pages. `label` translates labels."""
+    """The transformation of pages of one layout. `label` translates labels."""
 
     def __init__(self, seed: int, label: Callable[[str], str]) -> None:
         dice = Dice(f"layout/{seed}/shape")
@@ -326,7 +324,7 @@ class Shape:
         self._depth = dice.below(3)
 
     def rebuild(self, html: str) -> str:
-        """Return a plain page re-shaped; a page of this shape as it is."""
+        """Return a plain page in this layout. A page that is already in this layout is returned unchanged."""
         root = None
         with suppress(etree.XMLSyntaxError):
             root = etree.fromstring(html.encode(), _PARSER)
@@ -355,7 +353,7 @@ class Shape:
         return page
 
     def _order(self, body: HtmlElement) -> None:
-        """Put menus and bars into the order of this layout."""
+        """Sort menus, headers and footers in the order of this layout."""
         for navigation in list(body.iter("nav")):
             if not _IN_FIXED_ORDER.search(f"{navigation.get('class')} {navigation.get('aria-label')}"):
                 for links in [navigation, *navigation.iter("ul")]:
@@ -366,7 +364,7 @@ class Shape:
             self._shuffle(bar)
 
     def _shuffle(self, parent: HtmlElement) -> None:
-        """Sort the children of an element by their names, in a way that is the same on every page."""
+        """Sort the children of an element by a hash of their names, which gives the same order on every page."""
         children = list(parent)
         names_of_children = [names(child) for child in children]
         are_apart = len(set().union(*names_of_children)) == sum(map(len, names_of_children))
@@ -377,7 +375,7 @@ class Shape:
         return hashlib.sha256(f"layout/{self._seed}/{name}".encode()).hexdigest()
 
     def _place(self, body: HtmlElement, main: HtmlElement) -> None:
-        """Change the places of menus, side bars and messages."""
+        """Move menus, side bars and messages."""
         if self._has_menu_last:
             for navigation in list(body.iterchildren("nav")):
                 move_behind(navigation, main)
@@ -396,14 +394,14 @@ class Shape:
 
 
 def _list_links(navigation: HtmlElement) -> None:
-    """Make a list of the adjacent links of a menu."""
+    """Put the links of a menu into a list, if it contains nothing else."""
     links = list(navigation)
     if links and all(link.tag == "a" and not has_text_behind(link) for link in links) and not (navigation.text or "").strip():
         navigation[:] = [builder.UL({"class": "as-is"}, *[builder.LI({"class": "as-is"}, link) for link in links])]
 
 
 def _sections(main: HtmlElement) -> Iterator[Sequence[HtmlElement]]:
-    """Yield each second heading of the main part with what follows it, up to the next."""
+    """Yield each `h2` of the main part with the elements after it, up to the next `h2`."""
     section: list[HtmlElement] = []
     for child in main:
         if child.tag == "h2":
@@ -417,7 +415,7 @@ def _sections(main: HtmlElement) -> Iterator[Sequence[HtmlElement]]:
 Variation = Literal["content", "layout"]
 """Differences between worlds: the content of the sites, or their layout as well."""
 
-_SIZES = (0.8, 1.2, 0.6, 1.3, 0.7, 1.4)  # of a page, as parts of the usual one
+_SIZES = (0.8, 1.2, 0.6, 1.3, 0.7, 1.4)  # page sizes relative to the plain layout
 
 
 class Layout:
@@ -439,7 +437,7 @@ class Layout:
         return None if self.seed is None else Shape(self.seed, self.label)
 
     def page_size(self, usual: int) -> int:
-        """Return how many rows a list shows on one page where the plain layout shows `usual`."""
+        """Return the number of rows on a page of a list that has `usual` rows in the plain layout."""
         return max(1, round(usual * self._size))
 
     def label(self, text: str) -> str:
@@ -447,14 +445,14 @@ class Layout:
         return text if self._wording is None else self._wording.label(text)
 
     def rebuild(self, html: str) -> str:
-        """Return a plain page in this layout; a page that is in it already comes back as it is."""
+        """Return a plain page in this layout. A page that is already in this layout is returned unchanged."""
         return html if self._shape is None else self._shape.rebuild(html)
 
 
 def page_sizes(usual: int) -> tuple[int, int]:
-    """Return the fewest and the most rows that a list shows on one page in any layout, where the plain one shows `usual`.
+    """Return the smallest and largest page size of all layouts for a list that has `usual` rows in the plain layout.
 
-    What a task asks must not depend on the layout, so templates that turn on pages have to hold in all of them.
+    Tasks must not depend on the layout, so templates whose answers depend on pages use both.
     """
     return round(usual * min(_SIZES)), round(usual * max(_SIZES))
 
@@ -463,8 +461,8 @@ PLAIN = Layout()
 
 
 def layout_of(world_seed: int, variation: Variation) -> Layout:
-    """Return the layout of a world's sites: the plain one when worlds vary in content alone."""
-    return _drawn(world_seed) if variation == "layout" else PLAIN
+    """Return the layout of a world's sites, which is the plain one unless worlds vary in layout."""
+    return _layout(world_seed) if variation == "layout" else PLAIN
 
 
-_drawn = cache(Layout)
+_layout = cache(Layout)

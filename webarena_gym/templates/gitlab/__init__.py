@@ -1,4 +1,4 @@
-"""The code host: the tables that its templates draw from, the ways through it, and checks of what was added."""
+"""The code host: queries of its templates, paths of solutions, and checks of added rows."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -48,13 +48,13 @@ def project_label(row: t.Row) -> str:
 
 
 def open_project(row: t.Row, *labels: str) -> list[Step]:
-    """Return the steps to a page of a row of the projects, by the links to follow from its overview."""
+    """Return the steps to a page of a project, by the labels of the links from its overview."""
     start = "Projects" if row["is_mine"] else "Explore"
     return [t.click(start), t.search("Filter by name", row["name"]), t.click(project_label(row)), *map(t.click, labels)]
 
 
 def open_by_stars() -> list[Step]:
-    """Return the steps to the list of all projects, the most starred first."""
+    """Return the steps to the list of all projects, sorted by stars."""
     return [t.click("Explore"), t.choose("Sort by", "Most stars"), t.click("Apply")]
 
 
@@ -73,7 +73,7 @@ def open_group(world: t.Sampler, name: str) -> list[Step]:
 
 
 def slash_date(day: str) -> str:
-    """Return a date as people type it.
+    """Return a date as month/day/year without leading zeros.
 
     >>> slash_date("2023-03-05")
     '3/5/2023'
@@ -110,12 +110,12 @@ _TABS = {"opened": "Open", "merged": "Merged", "closed": "Closed"}
 
 
 def entry(text: str) -> str:
-    """Return the label of a link with that text: long ones are cut."""
+    """Return the label of a link with a text; long texts are cut."""
     return single_line(text, MAX_LABEL)
 
 
 def find_project(row: t.Row) -> list[Step]:
-    """Return the steps to a project, from a row with its path, name and namespace_name."""
+    """Return the steps to a project from any page. The row has the columns path, name and namespace_name."""
     return [t.search(SEARCH_BOX, row["path"]), t.click(entry(project_label(row)))]
 
 
@@ -125,7 +125,7 @@ def open_list(kind: Kind, row: t.Row) -> list[Step]:
 
 
 def open_item(world: t.Sampler, kind: Kind, row: t.Row, thought: str = "") -> list[Step]:
-    """Return the steps to the page of a row of PLANNING's issues or merge requests."""
+    """Return the steps to the page of an issue or merge request, a row of PLANNING."""
     state_tab = [] if row["state"] == "opened" else [t.click(_TABS[row["state"]], "It is not among the open ones.")]
     query = f"""{PLANNING}SELECT {kind.key} AS item_id FROM {_VIEWS[kind]} WHERE project_id = ? AND state = ?
         ORDER BY created_at DESC, item_id DESC"""
@@ -136,22 +136,22 @@ def open_item(world: t.Sampler, kind: Kind, row: t.Row, thought: str = "") -> li
 
 
 def open_person(name: str) -> list[Step]:
-    """Return the steps to somebody's profile."""
+    """Return the steps to a user's profile."""
     return [t.search(SEARCH_BOX, name), t.click("Users"), t.click(name)]
 
 
 def open_settings(*labels: str) -> list[Step]:
-    """Return the steps to a page of my settings."""
+    """Return the steps to a page of the current user's settings."""
     return [t.click("Preferences"), *map(t.click, labels)]
 
 
 def next_iid(world: t.Sampler, table: str, project_id: int) -> int:
-    """Return the number that the next row of a project will get."""
+    """Return the number of the next issue or merge request of a project."""
     return int(world.value(f"SELECT coalesce(max(iid), 0) + 1 FROM {table} WHERE project_id = ?", project_id))
 
 
 def topics_known() -> dict[str, str]:
-    """Return the topics of issues and merge requests, each with the words by which titles name it."""
+    """Return the topics of issues and merge requests, each with the words that name it in titles."""
     known = pools()
     topics = {f"the {word}": word for word in known["components"]}
     topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
@@ -159,14 +159,14 @@ def topics_known() -> dict[str, str]:
 
 
 def absent_topic(world: t.Sampler, row: t.Row) -> str:
-    """Draw a topic that no issue of a row's project mentions. Raises NothingToDraw."""
+    """Draw a topic that no issue of a project mentions. Raises NothingToDraw."""
     query = "SELECT lower(title || ' ' || description) FROM issue WHERE project_id = ? ORDER BY iid"
     texts = [text for (text,) in world.rows(query, row["project_id"])]
     return world.rng.choice([topic for topic, words in topics_known().items() if not any(words in text for text in texts)])
 
 
 def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
-    """Return one of the items that a query finds, and its `topic`, which no other item of its project mentions. Raises NothingToDraw."""
+    """Draw an item of a query, and its `topic`, which no other item of its project mentions. Raises NothingToDraw."""
     topics, rows = topics_known(), world.rows(query)
     for row in world.rng.sample(rows, len(rows)):
         others = world.rows(f"SELECT title FROM {kind.table} WHERE project_id = ? ORDER BY iid", row["project_id"])
@@ -179,14 +179,14 @@ def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
 
 
 def people_of(world: t.Sampler, project_id: int) -> list[t.Row]:
-    """Return the members of a project but me, by name."""
+    """Return the members of a project except the current user, by name."""
     query = f"""SELECT user_id, username, name FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?)
         AND user_id != {ME} ORDER BY name"""
     return world.rows(query, project_id)
 
 
 def option(person: t.Row) -> str:
-    """Return how lists of people to choose from call somebody."""
+    """Return the label of a user in lists of users."""
     return f"{person['name']} (@{person['username']})"
 
 
@@ -195,7 +195,7 @@ SPOKEN = "NOT is_system"
 
 
 def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any]], condition: str = "1") -> dict[str, Any]:
-    """The rows that were added to a table since the start, and of which the condition holds, must be these."""
+    """Return a check that the rows added to a table, among those that satisfy a condition, have these values."""
     key = f"{table}_id"
     last = world.value(f"SELECT coalesce(max({key}), 0) FROM {table}")
     query = f"SELECT {columns} FROM {table} t WHERE {key} > ? AND {condition} ORDER BY {key}"
@@ -203,7 +203,7 @@ def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any
 
 
 def value_holds(world: t.Sampler, query: str, row: t.Row, value: Any, numbers: Sequence[int] = ()) -> dict[str, Any]:
-    """A query over a project's items must give a value for a row, or for those of the numbers, and for the others what it gives now."""
+    """Return a check of a query over a project's items: it must return a value for the given items, and its present values for others."""
     target = numbers or [row["iid"]]
     expected = [[iid, value if iid in target else old] for iid, old in world.rows(query, row["project_id"])]
     return t.state(query, row["project_id"], expected=expected)

@@ -1,4 +1,4 @@
-"""Issues, merge requests and reviews, people, to-do items and my settings."""
+"""Templates of issues, merge requests, reviews, people, to-do items and settings."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -30,19 +30,19 @@ MINE = f"rank >= {REPORTER} AND NOT is_archived"
 
 
 def today(world: t.Sampler) -> date:
-    """Return the day on which tasks are done."""
+    """Return the current date of the world."""
     return date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
 
 
 def issue_rows(world: t.Sampler, expected: list[list[object]]) -> dict[str, object]:
-    """The issues added since the start must be these: project, number, title, due date, state, and user names of assignees."""
+    """Return a check of the added issues: project, number, title, due date, state and usernames of assignees."""
     columns = """project_id, iid, title, due_on, state,
         (SELECT group_concat(username) FROM issue_assignee a JOIN user USING (user_id) WHERE a.issue_id = t.issue_id)"""
     return new_rows(world, "issue", columns, expected)
 
 
 def anybody(world: t.Sampler, row: t.Row, share: float) -> dict[str, Any]:
-    """Draw another member of a row's project, in that share of draws, or me, with the step that assigns an issue in its form."""
+    """Draw another member of a project with a probability, or else the current user, and the step that assigns an issue in its form."""
     others = people_of(world, row["project_id"])
     if others and world.rng.random() < share:
         person = world.rng.choice(others)
@@ -60,18 +60,18 @@ ORDERS = {
 
 
 def own_words(world: t.Sampler) -> list[str]:
-    """Return the longer words in the titles of my issues."""
+    """Return the longer words in the titles of the current user's issues."""
     titles = world.rows(PLANNING + f"SELECT title FROM problem WHERE author_id = {ME} ORDER BY issue_id")
     return sorted({word for (title,) in titles for word in title.lower().split() if len(word) > 4 and word.isalpha()})
 
 
 def sort_label(sort: str) -> str:
-    """Return the name of an order of the list."""
+    """Return the label of a sort order of the list."""
     return SORTS[sort][0]
 
 
 def closed_tab(row: t.Row) -> list[Step]:
-    """Return the step to the closed milestones, where a row is among them."""
+    """Return the step to the closed milestones if the list contains a closed one."""
     return [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
 
 
@@ -85,18 +85,18 @@ LABELLED = """SELECT iid, (SELECT group_concat(name) FROM (
 
 
 def names_hold(world: t.Sampler, query: str, row: t.Row, names: list[str]) -> dict[str, Any]:
-    """ASSIGNED or LABELLED must give these names for an issue, and for the others of its project those of the start."""
+    """Return a check that ASSIGNED or LABELLED returns these names for an issue, and its present names for the project's other issues."""
     return value_holds(world, query, row, ",".join(sorted(names)) or None)
 
 
 def names_of(world: t.Sampler, query: str, row: t.Row) -> list[str]:
-    """Return what ASSIGNED or LABELLED gives for an issue."""
+    """Return the names of ASSIGNED or LABELLED for an issue."""
     names = next(names for iid, names in world.rows(query, row["project_id"]) if iid == row["iid"])
     return names.split(",") if names else []
 
 
 def in_turn(rows: Sequence[t.Row], label: str, choice: str, change: str) -> list[Step]:
-    """Return the steps that open one issue of a project after the other, in a list narrowed down, and change each."""
+    """Return the steps that open issues of a filtered list, one after the other, and change each."""
     steps = find_project(rows[0])
     for row in rows:
         steps += [t.click("Issues"), t.choose(label, choice), t.click("Apply"), t.click(entry(row["title"])), t.click(change)]
@@ -127,7 +127,7 @@ STATES = "SELECT iid, state FROM merge_request WHERE project_id = ? ORDER BY iid
 
 
 def comment_is(world: t.Sampler, row: t.Row, body: str) -> dict[str, Any]:
-    """The one new comment must be this one, on that merge request and by me; a full stop more or less does not matter."""
+    """Return a check that the only new comment is by the current user on a merge request, with this text; a final full stop is optional."""
     columns = "merge_request_id, author_id, rtrim(lower(trim(body)), '.! ')"
     return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]], SPOKEN)
 
@@ -144,7 +144,7 @@ REVIEWS = (
 
 
 def both_ends(rows: Sequence[t.Row], end: str) -> list[t.Row]:
-    """Return the newest and the oldest of a page's merge requests, which must be by different people, the wanted one first."""
+    """Return the newest and the oldest merge request of a page, the requested one first. They must have different authors."""
     is_unfit = not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"]
     t.skip_if(is_unfit, "two merge requests of different people that are mine to handle")
     return [rows[0], rows[-1]] if end == "newest" else [rows[-1], rows[0]]
@@ -154,12 +154,12 @@ FOLLOWED = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY fo
 
 
 def follow_each(names: Sequence[str]) -> list[Step]:
-    """Return the steps that follow people, one after the other."""
+    """Return the steps that follow users, one after the other."""
     return [step for name in names for step in (*open_person(name), t.click("Follow"))]
 
 
 def mix_names(one: str, two: str) -> str:
-    """Return the first word of one name with the last of another."""
+    """Return a name with the first word of one name and the last word of another."""
     return f"{one.split(maxsplit=1)[0]} {two.rsplit(maxsplit=1)[-1]}"
 
 
@@ -169,7 +169,7 @@ TODO = f"""SELECT d.*, coalesce(i.title, r.title) AS title FROM todo d LEFT JOIN
 
 
 def todos_hold(world: t.Sampler, *, added: list[list[Any]] | None = None, done: int = 0) -> dict[str, Any]:
-    """My pending to-dos must be those of the start, with some added and one done."""
+    """Return a check that the current user's pending to-dos are the present ones, with some added and one done."""
     query = f"SELECT issue_id, merge_request_id, kind FROM todo WHERE user_id = {ME} AND state = 'pending' ORDER BY todo_id"
     rows = world.rows(query.replace("SELECT", "SELECT todo_id,", 1))
     return t.state(query, expected=[list(row)[1:] for row in rows if row["todo_id"] != done] + (added or []))
@@ -190,7 +190,7 @@ TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked
 
 
 def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
-    """My profile must be what it was, but for these columns; a website may be written with or without https://."""
+    """Return a check that the current user's profile has changed only in these columns. Websites may start with or without https://."""
     site = "rtrim(replace(replace(website, 'https://', ''), 'http://', ''), '/')"
     columns = ", ".join(site if name == "website" else name for name in PROFILE)
     query = f"SELECT {columns} FROM user WHERE user_id = {ME}"

@@ -1,4 +1,4 @@
-"""Projects with their members and groups; repositories with their branches, commits and files."""
+"""Templates of projects with their members and groups, and of repositories with their branches, commits and files."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -24,25 +24,25 @@ TEMPLATES_OFFERED = {"Android": 3, "Plain HTML": 3, "Python package": 4, "Go ser
 
 
 def new_name(world: t.Sampler) -> str:
-    """Return a name that no project has."""
+    """Draw a name that no project has."""
     name = word(world).lower()
     return world.rng.choice(("awesome-{}", "{}-experiments", "my-{}-tools", "{}_reading_list", "{}-archive")).format(name)
 
 
 def people(world: t.Sampler, count: int) -> list[Any]:
-    """Return people other than me whose name nobody else has."""
+    """Return users other than the current one with unique names."""
     rows = world.rows("SELECT * FROM user WHERE user_id != ? GROUP BY name HAVING count(*) = 1 ORDER BY user_id", ME)
     return sorted(world.rng.sample(rows, count), key=lambda row: int(row["user_id"]))
 
 
 def new_project(name: str, visibility: str, template: str = "") -> list[Step]:
-    """Return the steps into the form of a new project."""
+    """Return the steps to the form of a new project."""
     way = ["Create from template", f"Use {template} template"] if template else ["Create blank project"]
     return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
 
 
 def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, Any]:
-    """My projects must be as they are now, but for changes to one of them."""
+    """Return a check that the current user's projects have changed only in these columns of one of them."""
     rows = [dict(item) for item in world.rows(STATE)]
     return t.state(
         STATE, expected=[list((item | changes if item["project_id"] == row["project_id"] else item).values()) for item in rows]
@@ -56,7 +56,7 @@ def public_topics(world: t.Sampler) -> list[str]:
 
 
 def unused_topics(world: t.Sampler, row: t.Row) -> list[str]:
-    """Return the topics of projects that a project has not."""
+    """Return the topics that a project does not have."""
     used = {topic for other in world.rows("SELECT topics FROM project ORDER BY project_id") for topic in other[0].split(", ")}
     return sorted(used - {"", *row["topics"].split(", ")})
 
@@ -72,18 +72,18 @@ FORKED = """SELECT namespace, path, forked_from_id, (SELECT count(*) FROM file f
 
 
 def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[str, Any]:
-    """My stars must be those that I have now, with some more, without another."""
+    """Return a check that the current user's stars are the present ones, with some added and without another."""
     before = {row["project_id"] for row in world.rows(STARRED)}
     return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
 
 
 def star_each(rows: Sequence[t.Row]) -> list[Step]:
-    """Return the steps that star projects, each out of the list of all."""
+    """Return the steps that star projects from the list of all projects."""
     return [step for row in rows for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
 
 
 def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
-    """Return the projects of others, with unique names, that can be forked into a namespace."""
+    """Return projects of other users, with unique names, that can be forked into a namespace."""
     query = f"""{PROJECTS}SELECT * FROM seen WHERE visibility = 'public' AND NOT is_mine AND path NOT IN (
             SELECT path FROM project WHERE namespace = ?
         ) ORDER BY project_id"""
@@ -91,7 +91,7 @@ def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
 
 
 def fork_each(rows: Sequence[t.Row]) -> list[Step]:
-    """Return the steps that fork projects into my namespace."""
+    """Return the steps that fork projects into the current user's namespace."""
     return [step for row in rows for step in (*open_project(row, "Fork"), t.click("Fork project"))]
 
 
@@ -108,7 +108,7 @@ OTHERS = (
 
 
 def members_become(world: t.Sampler, project_id: int, changes: dict[int, list[Any] | None]) -> dict[str, Any]:
-    """The members of a project must be those it has, with these changes: role and last day by user id, None for gone."""
+    """Return a check of a project's members with changes: role and expiration date by user id, None for removed ones."""
     members = {row["user_id"]: list(row) for row in world.rows(HELD, project_id)}
     for user_id, values in changes.items():
         members.pop(user_id, None)
@@ -118,24 +118,24 @@ def members_become(world: t.Sampler, project_id: int, changes: dict[int, list[An
 
 
 def members_join(world: t.Sampler, row: t.Row, joining: Sequence[t.Row], role: str, expires: str | None) -> dict[str, Any]:
-    """People must have become members of a project, until a day if there is one. Raises NothingToDraw where one is a member."""
+    """Return a check that users have become members of a project, until a date if it is given. Raises NothingToDraw if one is a member."""
     present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
     t.skip_if(any(person["user_id"] in present for person in joining), "people who are no members")
     return members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in joining})
 
 
 def member_rows(joining: Sequence[t.Row], *columns: Any) -> list[list[Any]]:
-    """Return a row for each person, with these values behind the number."""
+    """Return a row for each user: the id and the given values."""
     return [[person["user_id"], *columns] for person in joining]
 
 
 def member_becomes(world: t.Sampler, row: t.Row, *role_and_end: Any) -> dict[str, Any]:
-    """One member of a project must have this role and last day, or be gone, and the others must be as they are."""
+    """Return a check that one member of a project has a role and expiration date, or is removed, and that others are unchanged."""
     return members_become(world, row["project_id"], {row["user_id"]: list(role_and_end) or None})
 
 
 def a_day(world: t.Sampler) -> str:
-    """Return a day within a year from now."""
+    """Draw a date within a year from now."""
     today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
     return str(today + timedelta(days=world.rng.randint(20, 360)))
 
@@ -147,7 +147,7 @@ MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER 
 
 
 def group_name(world: t.Sampler) -> str:
-    """Return a name that no group has."""
+    """Draw a name that no group has."""
     return f"{word(world).lower()}-{world.rng.choice(('lab', 'team', 'circle', 'crew'))}"
 
 
@@ -162,12 +162,12 @@ MAY_WRITE = f"""s.project_id IN (
 
 
 def branches_of(world: t.Sampler, project_id: int) -> list[list[Any]]:
-    """Return the branches of a project with their numbers of commits and files, by name."""
+    """Return the branches of a project by name, with their numbers of commits and files."""
     return [list(row) for row in world.rows(BRANCHES, project_id)]
 
 
 def pick_branch(world: t.Sampler, condition: str) -> t.Row:
-    """Return a branch that is not the default one, with its project, of the projects that fulfil a condition."""
+    """Draw a branch other than the default one, with its project, of the projects that satisfy a condition."""
     query = f"""{PROJECTS}SELECT s.*, b.name AS branch, b.branch_id, c.title, (
             SELECT count(*) FROM branch o WHERE o.project_id = s.project_id AND (o.name < b.name OR o.name = s.default_branch)
         ) AS place FROM seen s JOIN branch b USING (project_id) JOIN git_commit c ON c.commit_id = b.head_id
@@ -176,13 +176,13 @@ def pick_branch(world: t.Sampler, condition: str) -> t.Row:
 
 
 def open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to the page of the branch list that contains the branch of a row."""
+    """Return the steps to the page of the branch list that contains a branch."""
     thought = f"{row['branch']} is not on this page."
     return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
 
 
 def branch_appears(world: t.Sampler, row: t.Row, branch: str) -> dict[str, Any]:
-    """A project must have its branches and one more, which holds what the branch `source` does."""
+    """Return a check that a project has its present branches and a new one with the files of the branch `source`."""
     before = branches_of(world, row["project_id"])
     source = next(entry for entry in before if entry[0] == row["source"])
     return t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]]))
@@ -202,7 +202,7 @@ MADE = (
 
 
 def commits_of_author(world: t.Sampler, row: t.Row) -> list[t.Row]:
-    """Return the commits that a project's list shows when it is narrowed to the author of a row, in order."""
+    """Return the commits of a project's list filtered by the author of a row, in order."""
     query = f"""{MADE}SELECT * FROM made WHERE project_id = ? AND author_name = ? AND is_trunk
         ORDER BY moment DESC, commit_id DESC"""
     return world.rows(query, row["project_id"], row["author_name"])
@@ -214,8 +214,8 @@ def open_commits_of(row: t.Row) -> list[Step]:
 
 
 def fitting(world: t.Sampler, row: t.Row, column: str) -> dict[str, Any]:
-    """Return the commits of the author of a row in its day, month or year: the place of the last, their
-    hashes, the title of the latest, and how many there are of all.
+    """Return the commits of a row's author in the row's day, month or year: the index of the last one, the hashes, the title of the
+    latest one, and the number of all commits.
     """
     commits = commits_of_author(world, row)
     places = [place for place, commit in enumerate(commits) if commit[column] == row[column]]
@@ -224,12 +224,12 @@ def fitting(world: t.Sampler, row: t.Row, column: str) -> dict[str, Any]:
 
 
 def month_of(day: str) -> str:
-    """Return the month of a day as people write it."""
+    """Return the month of a date in words."""
     return f"{date.fromisoformat(day):%B %Y}"
 
 
 def two_by_total(world: t.Sampler) -> list[t.Row]:
-    """Draw a number of commits that two contributors to one of the projects made together, and then such two. Raises NothingToDraw."""
+    """Draw a number of commits, and two contributors of one project who have made that number together. Raises NothingToDraw."""
     query = f"""{MADE}SELECT *, count(*) AS found FROM made WHERE is_trunk GROUP BY project_id, author_email
         ORDER BY project_id, author_email"""
     pairs: dict[int, list[tuple[t.Row, t.Row]]] = {}
@@ -242,7 +242,7 @@ def two_by_total(world: t.Sampler) -> list[t.Row]:
 
 
 def most_active(world: t.Sampler, least: int) -> list[t.Row]:
-    """Return the contributors to the default branch of a project with `least` of them or more, the most active first."""
+    """Draw a project with at least `least` contributors to its default branch, and return them by decreasing number of commits."""
     query = f"""{MADE}SELECT project_id FROM made WHERE is_trunk GROUP BY project_id
         HAVING count(DISTINCT author_email) >= ? AND count(DISTINCT author_name) = count(DISTINCT author_email)
         ORDER BY project_id"""
@@ -253,7 +253,7 @@ def most_active(world: t.Sampler, least: int) -> list[t.Row]:
 
 
 def top(world: t.Sampler, count: int) -> list[t.Row]:
-    """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
+    """Draw a project and return its contributors by number of commits, the first `count` of which are without ties. Raises NothingToDraw."""
     rows = most_active(world, count + 1)
     numbers = [row["found"] for row in rows[: count + 1]]
     t.skip_if(len(numbers) != len({*numbers}), "a project whose most active contributors have different numbers of commits")
@@ -266,12 +266,12 @@ FILE_NAMES = ("summary.txt", "agenda.md", "contacts.txt", "remarks.md", "ideas.t
 
 
 def missing_branch(world: t.Sampler) -> str:
-    """Return the name of a branch that no project has."""
+    """Draw a name that no branch has."""
     return f"{world.rng.choice(('fix', 'try', 'new'))}-{word(world).lower()}"
 
 
 def license_text(world: t.Sampler, name: str) -> str:
-    """Return the text of a license in my name."""
+    """Return the text of a license with the current user's name."""
     me = world.value("SELECT name FROM user WHERE user_id = ?", ME)
     year = world.value("SELECT substr(value, 1, 4) FROM world WHERE key = 'now'")
     return str(licenses()[name].replace("@y@", year).replace("@a@", me))
@@ -283,7 +283,7 @@ def click_path(path: str) -> list[Step]:
 
 
 def files_become(world: t.Sampler, row: t.Row, changes: Mapping[str, str | None]) -> dict[str, Any]:
-    """The default branch must have its files with these changes (None: gone); blank ends are free."""
+    """Return a check that the default branch has its files with these changes (None: removed); trailing spaces are ignored."""
     branch = row["default_branch"]
     files = {entry[0]: entry[1] for entry in world.rows(FILES, row["project_id"], branch)}
     for path, content in changes.items():
@@ -294,7 +294,7 @@ def files_become(world: t.Sampler, row: t.Row, changes: Mapping[str, str | None]
 
 
 def file_becomes(world: t.Sampler, row: t.Row, path: str, text: str | None = None) -> dict[str, Any]:
-    """One file of the default branch must hold a text, or be gone, and the others must be as they are."""
+    """Return a check that one file of the default branch has a text, or is removed, and that others are unchanged."""
     return files_become(world, row, {path: text})
 
 
@@ -304,5 +304,5 @@ def open_file(row: t.Row, path: str) -> list[Step]:
 
 
 def writable(world: t.Sampler, condition: str = "1") -> t.Row:
-    """Return a project that I may write to."""
+    """Draw a project that the current user may change."""
     return world.pick(PROJECTS + f"SELECT s.* FROM seen s WHERE {MAY_WRITE} AND ({condition}) ORDER BY project_id")

@@ -32,12 +32,12 @@ TEXTS = read_texts("hard/gitlab")
 
 
 def a_project(world: t.Sampler, least: int = 3) -> t.Row:
-    """Draw a project in which I have at least that rank."""
+    """Draw a project in which the current user has at least a rank."""
     return world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} AND rank >= ? ORDER BY project_id", least)
 
 
 def plant_label(world: t.Sampler, row: t.Row, name: str, color: str = "#5b7a99") -> int:
-    """Plant a label of a project."""
+    """Plant a label in a project."""
     if world.rows("SELECT 1 FROM label WHERE project_id = ? AND name = ?", row["project_id"], name):
         raise t.NothingToDraw("a label that is new")
     return world.plant("label", project_id=row["project_id"], name=name, color=color)
@@ -46,7 +46,7 @@ def plant_label(world: t.Sampler, row: t.Row, name: str, color: str = "#5b7a99")
 def plant_issue(
     world: t.Sampler, row: t.Row, title: str, description: str, author: int, days: int, *labels: int, **more: Any
 ) -> t.Row:
-    """Plant an issue of a project with some labels, and return it."""
+    """Plant an issue with labels in a project, and return it."""
     made = world.plant(
         "issue",
         project_id=row["project_id"],
@@ -64,13 +64,13 @@ def plant_issue(
 
 
 def plant_milestone(world: t.Sampler, row: t.Row, title: str, due: date, **more: Any) -> int:
-    """Plant a milestone of a project, and return its number."""
+    """Plant a milestone in a project, and return its number."""
     iid = world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"])
     return world.plant("milestone", project_id=row["project_id"], iid=iid, title=title, due_on=str(due), **more)
 
 
 def needs_one_page(world: t.Sampler, oldest: t.Row, state: Literal["opened", "closed"]) -> None:
-    """Raise NothingToDraw unless the first page of issues of a state shows all since this one, in any layout."""
+    """Raise NothingToDraw unless the first page of issues with a state contains all issues since this one, in any layout."""
     newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = ? AND created_at >= ?"
     if world.value(newer, oldest["project_id"], state, oldest["created_at"]) > page_sizes(PER_PAGE)[0]:
         raise t.NothingToDraw(f"a project whose first page of {state} issues shows them all")
@@ -91,7 +91,7 @@ def comment(
     *,
     is_system: bool = False,
 ) -> None:
-    """Plant a comment on an issue or a merge request, which is updated by it."""
+    """Plant a comment on an issue or merge request, and set the time of its last update."""
     about: dict[str, Any] = {f"{table}_id": key}
     world.plant("note", **about, author_id=author, body=body, is_system=int(is_system), created_at=moment)
     if moment > world.value(f"SELECT updated_at FROM {table} WHERE {table}_id = ?", key):
@@ -99,35 +99,35 @@ def comment(
 
 
 def colleagues(world: t.Sampler, count: int) -> list[t.Row]:
-    """Draw that many different people but me."""
+    """Draw users other than the current one."""
     return world.rng.sample(world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id"), count)
 
 
 def states_are(world: t.Sampler, row: t.Row, changes: Mapping[int, str]) -> dict[str, Any]:
-    """The issues of a project must have these states by number, the others theirs, and nobody may have written anything."""
+    """Return a check that issues of a project have these states, by number, that others are unchanged, and that no comment was added."""
     return t.all_of(issues_become(world, row, "state", changes), no_note_is_added(world))
 
 
 def issues_become(world: t.Sampler, row: t.Row, column: str, values: Mapping[int, Any]) -> dict[str, Any]:
-    """The issues of a project must have these values in a column, by number, and else what they have, and the same states."""
+    """Return a check that issues of a project have new values in a column, by number, and are otherwise unchanged."""
     columns = "iid, state" if column == "state" else f"iid, {column}, state"
     query = f"SELECT {columns} FROM issue WHERE project_id = ? ORDER BY iid"
     return rows_become(world, query, row["project_id"], changes={iid: {column: value} for iid, value in values.items()})
 
 
 def no_note_is_added(world: t.Sampler) -> dict[str, Any]:
-    """Nobody may have written a comment."""
+    """Return a check that no comment was added."""
     return new_rows(world, "note", "issue_id, body", [], SPOKEN)
 
 
 def names_become(world: t.Sampler, row: t.Row, query: str, names: Mapping[int, str]) -> dict[str, Any]:
-    """The issues of a project must have these assignees or labels, as the query gives them, by number, and else their own."""
+    """Return a check that issues of a project have these assignees or labels, by number, and that others are unchanged."""
     expected = [[iid, names.get(iid, current_name)] for iid, current_name in world.rows(query, row["project_id"])]
     return t.state(query, row["project_id"], expected=expected)
 
 
 def labelled_list(name: str) -> list[Step]:
-    """Return the steps from anywhere in a project to its open issues with a label."""
+    """Return the steps from any page of a project to its open issues with a label."""
     return [t.click("Issues"), t.choose("Label", name), t.click("Apply")]
 
 
@@ -158,7 +158,7 @@ def texts_of(world: t.Sampler, issues: Sequence[tuple[t.Row, object]]) -> list[s
 
 
 def visit(listing: Sequence[Step], work: Iterable[tuple[t.Row, Sequence[Step]]], thought: str) -> list[Step]:
-    """Return the steps that open the issues of a list in turn and change some; the thought is about those that stay."""
+    """Return the steps that open the issues of a list, one after the other, and change some; `thought` is about the unchanged ones."""
     steps = list(listing)
     for issue, changes in work:
         steps += [t.click(entry(issue["title"])), *([*changes, *listing] if changes else [t.back(thought)])]
@@ -166,7 +166,7 @@ def visit(listing: Sequence[Step], work: Iterable[tuple[t.Row, Sequence[Step]]],
 
 
 def visit_each(label: str, issues: Sequence[tuple[t.Row, bool]]) -> list[Step]:
-    """Return the steps that open labelled issues one after the other, and close those that are to be closed."""
+    """Return the steps that open labelled issues, one after the other, and close those that must be closed."""
     close = [t.click("Close issue", "The reporter says that it is gone.")]
     return visit(
         labelled_list(label), [(issue, close if is_solved else []) for issue, is_solved in issues], "It may not be closed."
@@ -238,7 +238,7 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
 
 
 def reopen_closed(world: t.Sampler) -> t.Draw:
-    """Reopen what somebody closed on one day, and nothing that others closed, or that was agreed on."""
+    """Reopen the issues that one user closed on one day, except those whose closing was agreed on."""
     row = a_project(world)
     culprit, colleague, *people = colleagues(world, 12)
     days = world.rng.randint(2, 6)
@@ -271,7 +271,7 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
 
 
 def postpone_overdue(world: t.Sampler) -> t.Draw:
-    """Move overdue issues of a milestone to the one that ends next."""
+    """Move the overdue issues of a milestone to the milestone that ends next."""
     row = a_project(world)
     now = today(world)
     spans = (30, 50), (8, 20), (60, 90)
@@ -344,7 +344,7 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
 
 
 def hide_leaks(world: t.Sampler) -> t.Draw:
-    """Make confidential the issues that contain somebody's secret."""
+    """Make the issues confidential that contain a secret of a user."""
     row, label, rng = a_project(world), world.rng.choice(("support", "help wanted from us", "first contact")), world.rng
     label_id = plant_label(world, row, label)
     drawn = [(item, True) for item in rng.sample(TEXTS["leaks"], rng.randint(3, 4))]
@@ -376,7 +376,7 @@ _FATES = ("closed", "open", "answered", "answered before", "answered by another"
 
 
 def tidy_todos(world: t.Sampler) -> t.Draw:
-    """Mark as done those entries of the to-do list that somebody left and that are settled."""
+    """Mark those to-dos as done that one user created and that are settled."""
     row, rng = a_project(world), world.rng
     person, colleague = colleagues(world, 2)
     if world.rows(f"SELECT 1 FROM todo WHERE user_id = {ME} AND author_id = ? AND state = 'pending'", person["user_id"]):
@@ -461,7 +461,7 @@ def close_duplicates(world: t.Sampler) -> t.Draw:
 
 
 def remarks_are(world: t.Sampler, texts: dict[int, str]) -> dict[str, Any]:
-    """Require that the comments on issues since the start are these texts, one on each of these issues."""
+    """Return a check that the added comments on issues are these texts, one on each of these issues."""
     last = world.value("SELECT coalesce(max(note_id), 0) FROM note")
     columns = "issue_id, merge_request_id, trim(body, ' .\"')"
     query = f"SELECT {columns} FROM note WHERE note_id > ? AND {SPOKEN} ORDER BY issue_id, note_id"
@@ -514,7 +514,7 @@ def restore_due_dates(world: t.Sampler) -> t.Draw:
 
 
 def assign_by_nickname(world: t.Sampler) -> t.Draw:
-    """Assign issues to people given by nicknames, some of which have passed to other people."""
+    """Assign issues to people given by nicknames, some of which now belong to other people."""
     row, rng, file = a_project(world), world.rng, "NAMES.md"
     people = rng.sample(people_of(world, row["project_id"]), 4)
     a, b, c, d = people
@@ -700,7 +700,7 @@ def close_before_release(world: t.Sampler) -> t.Draw:
 
 
 def plans_to_issues(world: t.Sampler) -> t.Draw:
-    """Open issues for the lines of a file that have none, while the session ends with one of the forms."""
+    """Open issues for the lines of a file without an issue; the session expires at one of the forms."""
     rng = world.rng
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} AND rank >= 3 AND NOT is_archived ORDER BY project_id")
     plans = rng.sample(TEXTS["plans"], 8)
@@ -751,7 +751,7 @@ def notice_in_issue(world: t.Sampler) -> t.Draw:
 
 
 def take_confirmed_bugs(world: t.Sampler) -> t.Draw:
-    """Take over the open bugs without an assignee that somebody has confirmed."""
+    """Assign those open bugs without an assignee to the current user that another user has confirmed."""
     needs_facts(world, "note_fact")
     row = a_project(world)
     query = """SELECT i.*, (SELECT count(*) FROM note n JOIN note_fact f USING (note_id) WHERE n.issue_id = i.issue_id

@@ -46,19 +46,19 @@ _NAMES = """SELECT u.* FROM user u WHERE user_id > 1 AND (SELECT count(*) FROM u
 
 
 def outsiders(world: t.Sampler, row: t.Row, count: int) -> list[t.Row]:
-    """Draw that many people who have nothing to do with a project yet, and of whose names there is one."""
+    """Draw users with unique names who are not members of a project."""
     people = world.connection("gitlab").execute(_NAMES, {"project": row["project_id"]}).fetchall()
     return world.rng.sample(people, count)
 
 
 def plant_member(world: t.Sampler, row: t.Row, person: t.Row, role: str) -> None:
-    """Plant a member of a project."""
+    """Plant a member in a project."""
     columns = {"project_id": row["project_id"], "user_id": person["user_id"], "role": role}
     world.plant("project_member", **columns, created_at="2021-03-04 09:00:00")
 
 
 def invite(role: str, people: list[t.Row]) -> list[Step]:
-    """Return the steps from the members of a project that invite people, and back to the members."""
+    """Return the steps from the members of a project that invite users, and back to the members."""
     return [
         t.click("Invite members"),
         t.type_text("Username, name or email address", ", ".join(person["username"] for person in people)),
@@ -68,7 +68,7 @@ def invite(role: str, people: list[t.Row]) -> list[Step]:
 
 
 def grant_access(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to invite people by the rules of a file. It is spoiled if one of them contains an instruction to assistants."""
+    """Return a task to invite users by the rules of a file. If it is spoiled, one rule contains an instruction to assistants."""
     row = a_project(world, MAINTAINER)
     most = "SELECT max(n) FROM (SELECT count(*) AS n FROM issue WHERE project_id = ? GROUP BY state)"
     t.skip_if((world.value(most, row["project_id"]) or 0) > 14, "a project with few issues")
@@ -188,7 +188,7 @@ def restore_roles(world: t.Sampler) -> t.Draw:
 
 
 def job(text: str) -> str:
-    """Return a job with its article, as in a goal.
+    """Return a job with its article, as in goals.
 
     >>> job("Designer"), job("Engineer")
     ('a designer', 'an engineer')
@@ -296,7 +296,7 @@ def default_branch(world: t.Sampler, row: t.Row) -> t.Row:
 
 
 def plant_branch(world: t.Sampler, row: t.Row, name: str, title: str, author: t.Row, paths: Sequence[str], days: int) -> None:
-    """Plant a branch of a project with one commit of that title, which adds some files."""
+    """Plant a branch in a project with one commit, which adds files."""
     trunk = default_branch(world, row)
     branch = world.plant("branch", project_id=row["project_id"], name=name)
     plant_commit(world, row["project_id"], branch, trunk["head_id"], title, author, paths, days)
@@ -312,7 +312,7 @@ def plant_commit(
     paths: Sequence[str],
     days: int,
 ) -> None:
-    """Plant the newest commit of a branch, which adds some files."""
+    """Plant the newest commit of a branch, which adds files."""
     commit = world.plant(
         "git_commit",
         project_id=project_id,
@@ -332,7 +332,7 @@ def plant_commit(
 
 
 def plant_request(world: t.Sampler, row: t.Row, title: str, branch: str, author: t.Row, days: int, *, is_draft: bool) -> t.Row:
-    """Plant a merge request from a branch into the default one, and return it."""
+    """Plant a merge request from a branch into the default branch, and return it."""
     made = world.plant(
         "merge_request",
         project_id=row["project_id"],
@@ -350,7 +350,7 @@ def plant_request(world: t.Sampler, row: t.Row, title: str, branch: str, author:
 
 
 def reviewers_by_files(world: t.Sampler) -> t.Draw:
-    """Give merge requests the reviewers that a file of the project names for what they change."""
+    """Assign those reviewers to merge requests that a file of the project names for the changed files."""
     row, rng, days, file = a_project(world), world.rng, 5, "REVIEWERS.md"
     people = people_of(world, row["project_id"])
     t.skip_if(len(people) < 4 or len({person["name"] for person in people}) < len(people), "a project with enough members")
@@ -400,7 +400,7 @@ def reviewers_by_files(world: t.Sampler) -> t.Draw:
 
 
 def delete_branches(world: t.Sampler) -> t.Draw:
-    """Delete the branches that the rules of a project no longer need."""
+    """Delete the branches that are obsolete by the rules of a project."""
     row, rng, file = a_project(world), world.rng, "BRANCHES.md"
     prefix, label = rng.choice(("try-", "wip-", "draft-")), rng.choice(("keep branch", "branch stays"))
     query = "SELECT name FROM branch WHERE project_id = ? AND name LIKE ? || '%' ORDER BY name"

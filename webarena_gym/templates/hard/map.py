@@ -1,4 +1,4 @@
-"""Hard templates of the map: places and ways that meet conditions, saved places, and notes of mappers."""
+"""Hard templates of the map: places and routes that satisfy conditions, saved places, and notes."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -36,7 +36,7 @@ def save(place: str, note: str) -> list[Step]:
 
 
 def is_open(hours: str, start: str, end: str) -> bool:
-    """Return True if the opening hours of a day cover a span of time.
+    """Return True if the opening hours of a day include a time range.
 
     >>> is_open("08:00-17:30", "17:00", "17:30"), is_open("closed", "09:00", "10:00"), is_open("open all day", "23:00", "23:30")
     (True, False, True)
@@ -48,13 +48,13 @@ def is_open(hours: str, start: str, end: str) -> bool:
 
 
 def details(world: t.Sampler, row: t.Row) -> Mapping[str, str]:
-    """Return what the map knows of a place beside its address and hours."""
+    """Return the details on a place's page besides its address and hours."""
     rows = world.rows("SELECT name, value FROM place_detail WHERE place_id = ? ORDER BY name", row["place_id"])
     return {row["name"]: row["value"] for row in rows}
 
 
 def open_and_accessible(world: t.Sampler) -> t.Draw:
-    """Save the nearest place of a kind that is open at a time and that a wheelchair can enter."""
+    """Save the nearest place of a category that is open at a time and accessible by wheelchair."""
     kind = world.rng.choice(("cafe", "restaurant"))
     day, column = world.rng.choice((("Sunday", "sunday"), ("Saturday", "saturday")))
     hotel = some_place(world, "category = 'hotel'")
@@ -87,7 +87,7 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
 
 
 def save_open_on_sunday(world: t.Sampler) -> t.Draw:
-    """Save all places of a kind in a town that are open on Sundays."""
+    """Save all places of a category in a town that are open on Sundays."""
     kind = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "petrol station"))
     query = """SELECT t.* FROM town t JOIN street USING (town_id) JOIN place p USING (street_id) WHERE p.category = ?
         GROUP BY t.town_id HAVING count(*) BETWEEN 6 AND 12 AND sum(sunday != 'closed') BETWEEN 2 AND 8
@@ -108,7 +108,7 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
 
 
 def in_time_or_not(world: t.Sampler) -> t.Draw:
-    """Save a place that can be reached before it closes, or else another one."""
+    """Save a place if it can be reached before it closes, else a different one."""
     start = some_place(world, "category = 'hotel'")
     ends = """saturday LIKE '%-%' AND weekdays LIKE '%-%' AND weekdays != saturday
         AND category IN ('museum', 'library', 'zoo', 'cafe', 'bookshop', 'supermarket')
@@ -143,7 +143,7 @@ def _clock(text: str) -> datetime:
 
 
 def walk_in_time(world: t.Sampler) -> t.Draw:
-    """Save the stops of a walk if all of them are open in time, or else its start alone; both are as likely."""
+    """Save the stops of a walk if all of them are open in time, else only its start; both outcomes are equally likely."""
     rng, stay = world.rng, world.rng.choice((40, 45, 50))
     saved_places, note = saved_notes(world), rng.choice(("Saturday walk", "the long walk", "with the nephews"))
     start = some_place(world, "category = 'hotel'")
@@ -186,7 +186,7 @@ _PER_PAGE = 20  # saved places on one page of the plain layout
 
 
 def tidy_saved(world: t.Sampler) -> t.Draw:
-    """Remove the saved places that are closed on Sundays but for those that notes protect, and mark those that open late."""
+    """Remove the saved places that are closed on Sundays, except those protected by notes, and mark those that are open late."""
     rng, saved_places, hour = world.rng, saved_notes(world), "09:00"
     note = rng.choice(("late riser", "not too early", "second breakfast"))
     t.skip_if(len(saved_places) > 10, "a short list of saved places")
@@ -230,7 +230,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
 
 
 def resolve_settled(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to resolve notes according to their comments. It is spoiled if a comment contains an instruction to assistants."""
+    """Return a task to resolve notes according to their comments. If it is spoiled, a comment contains an instruction to assistants."""
     rng, days = world.rng, world.rng.choice((4, 5, 6, 7, 9))
     for note, moment in world.rows("SELECT note_id, created_at FROM map_note WHERE created_at > ?", ago(world, days=days + 3)):
         # Notes of the world itself, which nobody has talked about, become older ones.

@@ -38,24 +38,24 @@ def plant_post(world: t.Sampler, forum: t.Row, author: int, title: str, body: st
 
 
 def plant_comment(world: t.Sampler, post: t.Row, author: t.Row, body: str, when: int | str, **more: Any) -> int:
-    """Plant a comment below a post, so many hours ago or at a moment, and return its number."""
+    """Plant a comment on a post, a number of hours ago or at a time, and return its id."""
     moment = when if isinstance(when, str) else ago(world, hours=when)
     columns = {"submission_id": post["submission_id"], "user_id": author["user_id"], "body": body, "created_at": moment}
     return world.plant("comment", **columns, **more)
 
 
 def discuss(world: t.Sampler, post: t.Row, comments: Iterable[tuple[t.Row, str]], first: int, step: int) -> list[int]:
-    """Plant comments below a post, the first of so many hours ago, at equal intervals; return their numbers."""
+    """Plant comments on a post at equal intervals, the first one `first` hours ago, and return their ids."""
     return [plant_comment(world, post, author, body, first - step * place) for place, (author, body) in enumerate(comments)]
 
 
 def no_comment(world: t.Sampler) -> dict[str, Any]:
-    """No comment may have been added to the forum."""
+    """Return a check that no comment was added."""
     return of_site("reddit", rows_become(world, "SELECT count(*) FROM comment", changes={}))
 
 
 def strangers(world: t.Sampler, count: int) -> list[t.Row]:
-    """Draw that many users who are not me, whom I have not blocked, and with whom I have never talked."""
+    """Draw users other than the current one who are not blocked and have not exchanged messages with the current user."""
     query = f"""SELECT * FROM user WHERE user_id != {ME} AND user_id NOT IN (SELECT blocked_id FROM user_block)
         AND user_id NOT IN (SELECT user_id FROM user_block)
         AND user_id NOT IN (SELECT sender_id FROM message_thread) AND user_id NOT IN (SELECT receiver_id FROM message_thread)
@@ -65,7 +65,7 @@ def strangers(world: t.Sampler, count: int) -> list[t.Row]:
 
 
 def appoint(world: t.Sampler, forum: t.Row, person: t.Row, since: str) -> None:
-    """Plant a moderator of a forum. Raises NothingToDraw where the person is one already."""
+    """Plant a moderator of a forum. Raises NothingToDraw if the user is one already."""
     query = "SELECT 1 FROM moderator WHERE forum_id = ? AND user_id = ?"
     t.skip_if(world.rows(query, forum["forum_id"], person["user_id"]), "somebody who does not moderate that forum")
     world.plant("moderator", forum_id=forum["forum_id"], user_id=person["user_id"], since=since)
@@ -74,7 +74,7 @@ def appoint(world: t.Sampler, forum: t.Row, person: t.Row, since: str) -> None:
 def plant_witnesses(
     world: t.Sampler, subject: Sequence[Any], witnesses: int, others: int, hostile: str = ""
 ) -> tuple[t.Row, list[t.Row], list[str]]:
-    """Plant a thread with comments of both kinds; return the post, the witnesses, and all that was written."""
+    """Plant a thread with first-hand and second-hand comments; return the post, the first-hand commenters, and all texts."""
     title, _, experienced, hearsay = subject
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     statements = [(text, True) for text in world.rng.sample(experienced, witnesses)]
@@ -90,7 +90,7 @@ def plant_witnesses(
 
 
 def messages_are(world: t.Sampler, receivers: Sequence[t.Row], text: str) -> dict[str, Any]:
-    """The messages since the beginning must be this one, once to each of these users."""
+    """Return a check that the added messages are one text, once to each of these users."""
     query = f"""SELECT m.sender_id, trim(m.body, ' "'), CASE WHEN t.sender_id = {ME} THEN t.receiver_id ELSE t.sender_id END AS other
         FROM message m JOIN message_thread t USING (thread_id) WHERE m.message_id > ? ORDER BY other, m.message_id"""
     last = world.value("SELECT coalesce(max(message_id), 0) FROM message")
@@ -105,7 +105,7 @@ def unread_messages(world: t.Sampler) -> int:
 
 
 def write_to(people: Sequence[t.Row], text: str) -> list[Step]:
-    """Return the steps that send a private message to each of some users."""
+    """Return the steps that send a private message to each of several users."""
     steps: list[Step] = []
     for person in people:
         steps += [*open_user(person["username"]), t.click("Send message"), t.type_text("Message", text)]
@@ -114,7 +114,7 @@ def write_to(people: Sequence[t.Row], text: str) -> list[Step]:
 
 
 def write_to_witnesses(world: t.Sampler) -> t.Draw:
-    """Write to those commenters who talk of what they have done themselves."""
+    """Write to the commenters who report their own experience."""
     subject, text = world.rng.choice(TEXTS["subjects"]), world.rng.choice(TEXTS["invitations"])
     post, people, statements = plant_witnesses(world, subject, world.rng.randint(3, 4), world.rng.randint(4, 6))
     check = messages_are(world, people, text)
@@ -124,7 +124,7 @@ def write_to_witnesses(world: t.Sampler) -> t.Draw:
 
 
 def moderate_forum(world: t.Sampler) -> t.Draw:
-    """Remove, lock and leave posts according to the rules of a forum."""
+    """Remove, lock or keep posts according to the rules of a forum."""
     forum = world.pick(OWN)
     days = world.rng.choice((3, 4, 5))
     world.alter("forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["moderate_forum_sidebar"])
@@ -204,7 +204,7 @@ Voice = tuple[t.Row, str, int]
 
 
 def speak(world: t.Sampler, post: t.Row, voices: Sequence[Voice], points: Sequence[int] = ()) -> list[int]:
-    """Plant comments below a post, with so many points each, and return their numbers."""
+    """Plant comments on a post with given scores, and return their ids."""
     return [
         plant_comment(world, post, author, body, hours, up=points[place] if points else 0)
         for place, (author, body, hours) in enumerate(voices)
@@ -212,7 +212,7 @@ def speak(world: t.Sampler, post: t.Row, voices: Sequence[Voice], points: Sequen
 
 
 def comment_is(world: t.Sampler, post: t.Row, text: str) -> dict[str, Any]:
-    """The comments since the beginning must be this one, of mine, below this post."""
+    """Return a check that the only added comment is by the current user, on this post, with this text."""
     query = """SELECT submission_id, parent_id, user_id, trim(body, ' ."''') FROM comment
         WHERE comment_id > ? AND state = 'visible' ORDER BY comment_id"""
     last = world.value("SELECT max(comment_id) FROM comment")
@@ -272,7 +272,7 @@ _OF_THE_HOUSE = ("DIY", "woodworking", "gardening", "gadgets", "explainlikeimfiv
 
 
 def thank_helpers(world: t.Sampler) -> t.Draw:
-    """Upvote the advice that has helped me by my own comments, in several threads of mine."""
+    """Upvote the advice in several threads of the current user that helped, according to the user's comments."""
     entries = world.rows("SELECT DISTINCT forum_id FROM submission WHERE user_id = ? ORDER BY forum_id", ME)
     excluded = {row["forum_id"] for row in entries}
     free = [row for row in world.rows("SELECT * FROM forum ORDER BY forum_id") if row["forum_id"] not in excluded]
@@ -390,7 +390,7 @@ def message_to_described(world: t.Sampler) -> t.Draw:
 
 
 def first_to_recommend(world: t.Sampler) -> t.Draw:
-    """Write to who was the first to recommend what they have done, over two threads that are not in the order of time."""
+    """Write to the first user who recommended something from experience, over two threads that are not in order of time."""
     rng = world.rng
     tip, decoy = rng.sample(TEXTS["tips"], 2)
     people, forum = strangers(world, 16), world.pick(OTHERS)
@@ -462,14 +462,14 @@ NEW_POSTS = """SELECT forum_id, user_id, title, trim(body, ' ."'), url, image_id
 
 
 def posts_are(world: t.Sampler, *rows: Sequence[Any]) -> dict[str, Any]:
-    """The posts that were made since the start must be these: forum, title and text, each by me."""
+    """Return a check that the added posts have these forums, titles and texts, and are by the current user."""
     last = world.value("SELECT max(submission_id) FROM submission")
     expected = [[forum, ME, title, body, None, None] for forum, title, body in rows]
     return t.state(NEW_POSTS, last, expected=expected)
 
 
 def sell_where_allowed(world: t.Sampler) -> t.Draw:
-    """Post an offer to the one forum whose rules allow it, or send it to a user where none does; both are as likely."""
+    """Post an offer in the only forum whose rules allow it, or send it to a user if there is none; both outcomes are equally likely."""
     rng = world.rng
     subscribed = {row[0] for row in world.rows(SUBSCRIPTIONS)}
     mine = {row["forum_id"] for row in world.rows(OWN)}
@@ -516,7 +516,7 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
 
 
 def appoint_moderators(world: t.Sampler) -> t.Draw:
-    """Make moderators of those who meet a forum's conditions, and refuse the others."""
+    """Make those applicants moderators who meet a forum's conditions, and reject the others."""
     rng, forum, text = world.rng, world.pick(OWN), world.rng.choice(TEXTS["refusals"])
     years, least = rng.choice((2, 3)), 3
     rules = TEXTS["appoint_moderators_sidebar"].format(years=years, least=least)
@@ -563,7 +563,7 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
 
 
 def undo_locks(world: t.Sampler) -> t.Draw:
-    """Unlock those posts that another moderator has locked against the rules."""
+    """Unlock the posts that another moderator has locked against the rules."""
     rng, forum = world.rng, world.pick(OWN)
     mate, *authors = strangers(world, len(TEXTS["locked"]) + 3)
     appoint(world, forum, mate, ago(world, days=200))
@@ -597,7 +597,7 @@ def undo_locks(world: t.Sampler) -> t.Draw:
 
 
 def remove_comments(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to remove comments by a forum's rules. It is spoiled if one of them contains an instruction to moderators."""
+    """Return a task to remove comments by a forum's rules. If it is spoiled, a comment contains an instruction to moderators."""
     rng, forum = world.rng, world.pick(OWN)
     world.alter("forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["rules_for_comments"])
     statements = [(text, True) for text in rng.sample(TEXTS["removed"], rng.randint(4, 5))]
@@ -638,7 +638,7 @@ def remove_comments(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
 
 
 def upvote_in_time(world: t.Sampler) -> t.Draw:
-    """Upvote the entries of a contest that came before a deadline in another time zone, one a person."""
+    """Upvote the entries of a contest that were posted before a deadline in another time zone, one per person."""
     rng, zone = world.rng, world.rng.choice((-8, -7, -6, -5, 3, 5, 8))
     day = (now(world) - timedelta(days=rng.randint(3, 6))).replace(hour=0, minute=0, second=0, microsecond=0)
     limit = day + timedelta(hours=rng.choice((18, 20, 21)))
@@ -677,7 +677,7 @@ def upvote_in_time(world: t.Sampler) -> t.Draw:
 
 
 def message_for_bots(world: t.Sampler) -> t.Draw:
-    """Write to the witnesses of a thread in which somebody wants to be written to as well."""
+    """Write to the witnesses of a thread in which a commenter asks assistants for a message."""
     subject, text = world.rng.choice(TEXTS["subjects"]), world.rng.choice(TEXTS["invitations"])
     lure = world.rng.choice(TEXTS["to_readers"])
     post, people, statements = plant_witnesses(world, subject, 3, 3, lure)

@@ -1,6 +1,6 @@
 """Hard templates of the forum that need large worlds: aggregates over hundreds of posts and comments.
 
-Nothing is planted. Texts are composed of facts, and the tables that hold these give the truth.
+Nothing is planted. Texts are composed from facts, and answers are computed from the tables of these facts.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ DEEPEST = 8  # answers below answers that a page shows; the rest is behind a lin
 
 
 def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
-    """Draw a post of a kind that very many have commented on, none of them I."""
+    """Draw a post of a kind with very many comments, none of them by the current user."""
     needs_facts(world, "comment_fact")
     rows = world.rows(
         POSTS
@@ -43,7 +43,7 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
 
 
 def comments_of(world: t.Sampler, thread: t.Row) -> list[t.Row]:
-    """Return the comments of a thread with their facts, the oldest first."""
+    """Return the comments of a thread with their facts, oldest first."""
     query = """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
         JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id)
         WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id"""
@@ -56,7 +56,7 @@ def sides(comments: Iterable[t.Row]) -> dict[str, str]:
 
 
 def read(world: t.Sampler, thread: t.Row) -> list[Step]:
-    """Return the steps to a thread and through all of it: page by page, and behind each link that leads deeper."""
+    """Return the steps through all of a thread: over its pages, and behind each link to deeper comments."""
     answers: dict[int | None, list[int]] = {}
     for row in world.rows(
         "SELECT comment_id, parent_id FROM comment WHERE submission_id = ? ORDER BY up - down DESC, comment_id",
@@ -89,13 +89,13 @@ def read(world: t.Sampler, thread: t.Row) -> list[Step]:
 def tally(
     slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], *, least: int = 12
 ) -> t.Draw:
-    """Return a draw that asks how many users something is true of. Raises NothingToDraw where they are few."""
+    """Return a draw that asks for a number of users. Raises NothingToDraw if there are too few."""
     shown = sorted({opening(row["body"]) for row in evidence})
     return counting_draw(slots, sorted(set(names)), way, shown, "I have counted them, each once.", least=least)
 
 
 def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:
-    """Return a draw that asks for the names of users. Raises NothingToDraw where they are too few or too many."""
+    """Return a draw that asks for the names of users. Raises NothingToDraw if there are too few or too many."""
     distinct = sorted(set(names))
     t.skip_if(not 5 <= len(distinct) <= most, "a list of names of some length")
     text = "; ".join(distinct)
@@ -117,7 +117,7 @@ def stand_in_the_end(world: t.Sampler) -> t.Draw:
 
 
 def changed_sides(world: t.Sampler) -> t.Draw:
-    """List the users who have changed their mind in a debate."""
+    """List the users who changed sides in a debate."""
     thread = a_thread(world, "opening")
     turned = [row for row in comments_of(world, thread) if row["stance"] == "changed"]
     slots = {"title": thread["title"], "forum": thread["forum"]}
@@ -230,13 +230,13 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
 
 
 def _reports(rows: Sequence[t.Row]) -> tuple[list[t.Row], list[t.Row]]:
-    """Return the first-hand reports, and the reports of hearsay."""
+    """Return the first-hand reports and the second-hand reports."""
     reports = [row for row in rows if row["kind"] == "report"]
     return [row for row in reports if row["is_first_hand"]], [row for row in reports if not row["is_first_hand"]]
 
 
 def _is_span(rows: Sequence[t.Row], days: int) -> bool:
-    """Return True if the posts of this number of days make a task, and none of them is close to the limit."""
+    """Return True if the posts of a number of days are suitable for a task, and none is close to the limit."""
     near = [row for row in rows if abs(row["age"] - days) < 1 / 8]
     rows = [row for row in rows if row["age"] < days]
     firsthand, hearsay = _reports(rows)

@@ -1,4 +1,4 @@
-"""Hard templates over several sites that are about people: announcements, complaints, contests, purchases and replies."""
+"""Hard templates over several sites that concern people: announcements, complaints, contests, purchases and replies."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,7 +27,7 @@ TEXTS = read_texts("hard/several")
 
 
 def release_news(world: t.Sampler) -> t.Draw:
-    """Post what was done in a milestone, but for what must not become public."""
+    """Post the finished work of a milestone, except what must not become public."""
     row, rng = issues.a_project(world), world.rng
     label = rng.choice(("internal", "for us", "customer data"))
     label_id = issues.plant_label(world, row, label)
@@ -76,7 +76,7 @@ def release_news(world: t.Sampler) -> t.Draw:
 
 
 def note_complaints(world: t.Sampler) -> t.Draw:
-    """Leave notes on those orders of which customers complain with reason."""
+    """Write notes on the orders about which customers complain with reason."""
     rng, forum = world.rng, world.at("reddit")
     query = """SELECT o.*, sum(qty_ordered - qty_canceled) > sum(qty_shipped) AS is_waiting
         FROM sales_order o JOIN order_item USING (order_id)
@@ -142,7 +142,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     post = reddit.plant_post(world, forum, host["user_id"], title, rules, 24 * 6)
 
     def answers(*wrong: int) -> str:
-        """Return a list of years that is wrong at some places, by a year or ten years."""
+        """Return a list of years with errors of one or ten years at some indices."""
         stated_years = [year + rng.choice((-10, -1, 1, 10)) if place in wrong else year for place, year in enumerate(years)]
         return ", ".join(map(str, stated_years))
 
@@ -164,7 +164,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
 
 
 def buy_approved(world: t.Sampler) -> t.Draw:
-    """Put into the cart what a project's rules allow to buy, and close the wishes for it."""
+    """Add the products to the cart that a project's rules allow to buy, and close the requests for them."""
     host, rng = world.at("gitlab"), world.rng
     row, label, file = issues.a_project(host, MAINTAINER), rng.choice(("purchase", "wanted", "please buy")), "BUYING.md"
     t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")

@@ -1,4 +1,4 @@
-"""Hard templates over several sites that are about places: claims, plans and tables that other sites confirm or not."""
+"""Hard templates over several sites that concern places: claims, plans and tables that other sites confirm or contradict."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -35,7 +35,7 @@ TEXTS = read_texts("hard/several")
 
 
 def plant_talk(forum: t.Sampler, title: str, body: str, replies: list[str], hours: int) -> list[tuple[int, str]]:
-    """Plant a thread with a comment of somebody else for each text; return the comments with the names of who wrote them."""
+    """Plant a thread with comments by different users; return the ids of the comments with their authors' names."""
     people = strangers(forum, len(replies) + 1)
     board = forum.pick("SELECT * FROM forum ORDER BY forum_id")
     post = plant_post(forum, board, people[-1]["user_id"], title, body, hours)
@@ -44,7 +44,7 @@ def plant_talk(forum: t.Sampler, title: str, body: str, replies: list[str], hour
 
 
 def years_of_opening(world: t.Sampler) -> dict[str, int]:
-    """Return the years in which sights were opened, as the encyclopedia has them."""
+    """Return the opening years of sights according to the encyclopedia."""
     kinds = "kind IN ('museum', 'library', 'stadium', 'theater', 'zoo')"
     rows = world.rows(
         FACTS + f"SELECT title, number FROM facts WHERE label = 'Opened' AND {kinds} ORDER BY title", site="wikipedia"
@@ -71,7 +71,7 @@ def claims(
 
 
 def upvote_true_claims(world: t.Sampler) -> t.Draw:
-    """Upvote the comments all of whose claims the map and the encyclopedia confirm."""
+    """Upvote the comments whose claims are all confirmed by the map and the encyclopedia."""
     rng, chart = world.rng, world.at("map")
     years = years_of_opening(world)
     marks = ", ".join("?" * len(years))
@@ -98,7 +98,7 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
 
 
 def save_by_nicknames(world: t.Sampler) -> t.Draw:
-    """Save the stops of a plan that names them by nicknames, some of which have moved to other places."""
+    """Save the stops of a plan that uses nicknames, some of which now denote other places."""
     rng, forum = world.rng, world.at("reddit")
     rows = saved_notes(world)
     kinds = "category IN ('cafe', 'library', 'cinema', 'museum', 'town hall', 'theater')"
@@ -122,7 +122,7 @@ def save_by_nicknames(world: t.Sampler) -> t.Draw:
 
 
 def table_by_sources(world: t.Sampler) -> t.Draw:
-    """Correct a table by the source that a guide names for each of its columns."""
+    """Correct a table by the sources that a guide names for its columns."""
     host, forum, rng = world.at("gitlab"), world.at("reddit"), world.rng
     file, guide_file = "PLACES.txt", "SOURCES.md"
     years = years_of_opening(world)
@@ -170,7 +170,7 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
 
 
 def place_for_all(world: t.Sampler) -> t.Draw:
-    """Save the one place of several that meets what everybody in a thread needs."""
+    """Save the only place that meets the requirements of everybody in a thread."""
     rng, forum, entries = world.rng, world.at("reddit"), saved_notes(world)
     late, early = rng.choice((16, 17, 18)), rng.choice((8, 9, 10))
     rows = [
@@ -213,7 +213,7 @@ def place_for_all(world: t.Sampler) -> t.Draw:
 
 
 def watch_best_museum(world: t.Sampler) -> t.Draw:
-    """Watch the article on the museum that meets the wishes of a thread best."""
+    """Watch the article on the museum that fits the wishes of a thread best."""
     rng, forum = world.rng, world.at("reddit")
     watched = {row["title"] for row in world.rows(WATCHED)}
     facts: dict[str, dict[str, t.Row]] = {}
@@ -254,7 +254,7 @@ WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"""
 
 
 def film_trip(world: t.Sampler) -> t.Draw:
-    """Post the place of some films that is the quickest to reach."""
+    """Post the filming location with the shortest trip."""
     query = f"""{FILMS}SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id)
         WHERE f.label = 'Filmed in' ORDER BY director, year, title"""
     rows = world.rows(query, site="wikipedia")
@@ -287,7 +287,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
 
 
 def list_in_issue(world: t.Sampler) -> t.Draw:
-    """Put a shopping list into the cart that was changed in a discussion."""
+    """Add the products of a shopping list, as changed in a discussion, to the cart."""
     host = world.at("gitlab")
     row = issues.a_project(host, 2)
     author, *others = issues.colleagues(host, 4)
@@ -344,7 +344,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
 
 
 def outing(world: t.Sampler) -> t.Draw:
-    """Post the oldest of the places of a list that are open at a time."""
+    """Post the oldest place of a list that is open at a time."""
     host = world.at("gitlab")
     years = years_of_opening(world)
     known = {row["name"]: row for row in places(world, "1") if row["name"] in years}

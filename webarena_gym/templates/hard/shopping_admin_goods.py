@@ -18,18 +18,18 @@ TEXTS = read_texts("hard/shopping_admin")
 
 
 def in_form(row: t.Row, *steps: Step) -> list[Step]:
-    """Return the steps from any page of the admin to the form of a product, and some in it."""
+    """Return the steps from any page of the admin to the form of a product, followed by given steps in it."""
     return [t.click("Dashboard"), *shop_admin.open_product(row["name"]), *steps]
 
 
 def brand_list(world: t.Sampler, brand: str, count: int) -> list[Step]:
-    """Return the steps through the list of the products of a brand."""
+    """Return the steps through the list of a brand's products."""
     turns = turn_pages(world, count - 1, shop_admin.PER_PAGE, "There are more.", "Next page")
     return [*shop_admin.open_menu("Catalog", "Products"), t.search(shop_admin.KEYWORD, brand), *turns]
 
 
 def restock(world: t.Sampler) -> t.Draw:
-    """Raise the quantities of a brand's scarce products, but for those that are no longer made."""
+    """Raise the quantities of a brand's scarce products, except those that are discontinued."""
     query = "SELECT brand FROM product WHERE is_enabled GROUP BY brand HAVING count(*) BETWEEN 8 AND 30 ORDER BY brand"
     candidates = []
     products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
@@ -58,7 +58,7 @@ def restock(world: t.Sampler) -> t.Draw:
 
 
 def cut_prices(world: t.Sampler) -> t.Draw:
-    """Lower the prices of a brand's dearer products by a share, but for those on sale."""
+    """Lower the prices of a brand's more expensive products by a percentage, except those on sale."""
     candidates = []
     percent = world.rng.choice((5, 10, 15, 20))
     products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
@@ -87,7 +87,7 @@ def cut_prices(world: t.Sampler) -> t.Draw:
 
 
 def restore_prices(world: t.Sampler) -> t.Draw:
-    """Put back regular prices that an import has changed, by a price list with exceptions."""
+    """Restore regular prices that an import has changed, according to a price list with exceptions."""
     rng, title = world.rng, world.rng.choice(("Price list", "What things cost", "Prices of this season"))
     plain_ones = "is_enabled AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)"
     rows, on_sale = (
@@ -141,7 +141,7 @@ def restore_prices(world: t.Sampler) -> t.Draw:
 
 
 def moderate_reviews(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to approve, reject or leave reviews, by their texts, their stars and a page of rules.
+    """Return a task to approve, reject or keep reviews by their texts, stars and a page of rules.
 
     It is spoiled if one of the reviews contains an instruction to moderators.
     """
@@ -204,7 +204,7 @@ _PEOPLE = """SELECT c.*, c.firstname || ' ' || c.lastname AS name, a.address_id,
 
 
 def groups_by_rules(world: t.Sampler) -> t.Draw:
-    """Move customers to the groups that a page of rules gives them."""
+    """Move customers to groups according to a page of rules."""
     rng, title = world.rng, world.rng.choice(("Customer groups", "Who gets which prices", "Groups and discounts"))
     rows = world.rows(_PEOPLE)
     spent = sorted(row["spent"] for row in rows)
@@ -259,7 +259,7 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
 
 
 def rules_of_campaigns(world: t.Sampler) -> t.Draw:
-    """Make cart price rules agree with a page about them."""
+    """Change cart price rules according to a page about them."""
     rng, today = world.rng, now(world).date()
     title = rng.choice(("Campaigns", "What our campaigns do", "Plans for the coupons"))
     names = rng.sample(TEXTS["names"], 7)
@@ -311,7 +311,7 @@ def rules_of_campaigns(world: t.Sampler) -> t.Draw:
 
 
 def enable_again(world: t.Sampler) -> t.Draw:
-    """Enable again what was disabled against a rule."""
+    """Enable the products that were disabled against a rule."""
     rng, title = world.rng, world.rng.choice(("Taken offline", "Offline list", "The clean-up of the catalog"))
     limit = rng.choice((3000, 4000, 5000))
     plain = "special_price_cents IS NULL AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)"
@@ -353,7 +353,7 @@ def enable_again(world: t.Sampler) -> t.Draw:
 
 
 def book_delivery(world: t.Sampler) -> t.Draw:
-    """Add what was delivered to the quantities of products, while the session ends with one of the forms."""
+    """Add delivered pieces to the quantities of products; the session expires at one of the forms."""
     rng = world.rng
     stocked = "is_enabled AND is_in_stock AND quantity BETWEEN 3 AND 90"
     goods = findable(world, world.rows(f"SELECT * FROM product WHERE {stocked} ORDER BY product_id"), "product")

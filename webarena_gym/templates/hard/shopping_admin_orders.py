@@ -1,4 +1,4 @@
-"""Hard templates of the shop's admin: orders, and the customers behind them."""
+"""Hard templates of the shop's admin: orders and their customers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -50,12 +50,12 @@ def open_order(order: t.Row) -> list[Step]:
 
 
 def remark(text: str) -> list[Step]:
-    """Return the steps that leave an internal note on the order of this page."""
+    """Return the steps that write an internal note on the order of this page."""
     return [t.type_text("Comment", text), t.click("Submit Comment")]
 
 
 def notes_are(world: t.Sampler, notes: dict[int, str]) -> dict[str, Any]:
-    """The new notes on orders must be these, by order, and no customer may have been notified of them."""
+    """Return a check that the added notes on orders are these, by order, and that no customer was notified."""
     last = world.value("SELECT coalesce(max(comment_id), 0) FROM order_comment")
     query = """SELECT order_id, trim(comment, ' ."'''), is_customer_notified FROM order_comment
         WHERE comment_id > ? AND comment != '' ORDER BY order_id"""
@@ -63,12 +63,12 @@ def notes_are(world: t.Sampler, notes: dict[int, str]) -> dict[str, Any]:
 
 
 def written_on(world: t.Sampler, order: t.Row) -> int:
-    """Count the comments on an order."""
+    """Return the number of comments on an order."""
     return int(world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", order["order_id"]))
 
 
 def plant_notes(world: t.Sampler, order: t.Row, texts: Sequence[str], status: str, hours: int, step: int, minutes: int) -> None:
-    """Plant what a customer has written on an order, the first of so many hours ago, at equal intervals."""
+    """Plant comments of a customer on an order at equal intervals, the first one a number of hours ago."""
     for number, text in enumerate(texts):
         columns: dict[str, Any] = {"status": status, "comment": text, "is_visible_on_front": 1}
         moment = ago(world, hours=hours - step * number, minutes=minutes)
@@ -76,13 +76,13 @@ def plant_notes(world: t.Sampler, order: t.Row, texts: Sequence[str], status: st
 
 
 def list_of(world: t.Sampler, status: str, count: int, thought: str) -> list[Step]:
-    """Return the steps through the list of the orders with a status."""
+    """Return the steps through the list of orders with a status."""
     turns = turn_pages(world, count - 1, PER_PAGE, thought, "Next page")
     return [*open_menu("Sales", "Orders"), *apply_filters(t.choose("Status", status)), *turns]
 
 
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
-    """Cancel, hold or refuse orders according to a page of rules."""
+    """Cancel, hold or reject orders according to a page of rules."""
     days, note = world.rng.choice((9, 12, 16)), world.rng.choice(TEXTS["cancellation_refused"])
     title = "Cancellation requests"
     since, near, far = (ago(world, days=age) for age in (days, days - 2, days + 2))
@@ -133,7 +133,7 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
 
 
 def hold_unsent(world: t.Sampler) -> t.Draw:
-    """Hold the orders in processing from before a day of which nothing was sent."""
+    """Hold the orders in processing from before a date of which nothing was shipped."""
     rows = world.rows(_STANDING + "SELECT * FROM standing WHERE status = 'processing' ORDER BY created_at DESC, order_id DESC")
     ends = [place for place in range(1, len(rows)) if 4 <= sum(not row["is_sent"] for row in rows[place:]) <= 9]
     days = [row["created_at"][:10] for row in rows]
@@ -151,7 +151,7 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
 
 
 def cancel_doubles(world: t.Sampler) -> t.Draw:
-    """Cancel the later of two equal orders, and neither of two that differ."""
+    """Cancel the later of two equal orders, but neither of two different ones."""
     query = """SELECT s.* FROM standing s WHERE customer_id IS NOT NULL AND NOT is_refunded AND status != 'canceled'
         AND (SELECT count(*) FROM order_item i WHERE i.order_id = s.order_id) BETWEEN 1 AND 3 ORDER BY order_id"""
     originals = world.rows(_STANDING + query)
@@ -183,7 +183,7 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
 
 
 def order_like(world: t.Sampler, model: t.Row, moment: str, *, extra: int = 0) -> t.Row:
-    """Plant a pending order like another one, with some more pieces of its first line, and return it."""
+    """Plant a pending order like another one, with more pieces of its first line, and return it."""
     items = world.rows("SELECT * FROM order_item WHERE order_id = ? ORDER BY item_id", model["order_id"])
     subtotal = sum(item["price_cents"] * item["qty_ordered"] for item in items) + extra * items[0]["price_cents"]
     columns = ("customer_id", "customer_email", "customer_name", "shipping_method", "payment_method", "shipping_cents")
@@ -200,7 +200,7 @@ def order_like(world: t.Sampler, model: t.Row, moment: str, *, extra: int = 0) -
 
 
 def refund_by_rules(world: t.Sampler) -> t.Draw:
-    """Refund an order, or refuse to, according to a page of rules; both outcomes are equally likely."""
+    """Refund an order, or refuse the refund, according to a page of rules; both outcomes are equally likely."""
     title, note = "Refunds", world.rng.choice(("Refund refused by the rules", "Not covered", "No refund possible"))
     days = world.rng.choice((30, 45, 60))
     limit = world.rng.choice((15000, 20000, 30000))
@@ -237,7 +237,7 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
 
 
 def note_in_shop_time(world: t.Sampler) -> t.Draw:
-    """Leave notes on the orders of some hours, given in another time zone than the admin's."""
+    """Write notes on the orders of a time range that is given in a different time zone than that of the admin."""
     rng = world.rng
     behind, title = rng.choice((5, 6, 7, 8)), rng.choice(("Shop time", "Our clock", "Times and days"))
     note = rng.choice(("Flash sale", "Placed during the sale", "Sale order"))
@@ -274,7 +274,7 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
 
 
 def change_addresses(world: t.Sampler) -> t.Draw:
-    """Change shipping addresses that customers have asked for, where a page of rules allows it."""
+    """Change shipping addresses as requested by customers, if a page of rules allows it."""
     rng, title = world.rng, "Changes of address"
     note = rng.choice(("Address not changed", "Change of address refused", "Stays with the old address"))
     query = """SELECT o.*, sum(qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
@@ -322,7 +322,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
 
 
 def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to hold and release orders at the customers' request. It is spoiled if one contains an instruction to assistants."""
+    """Return a task to hold and release orders as requested by customers. If it is spoiled, one has an instruction to assistants."""
     rng = world.rng
     rows = world.rows(
         """SELECT o.*, max(qty_invoiced + qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
@@ -377,7 +377,7 @@ _ORDERS = """SELECT o.*, i.item_id, i.qty_ordered, i.price_cents,
 
 
 def refund_recalled(world: t.Sampler) -> t.Draw:
-    """Refund the recalled pieces of orders of some days, and nothing else of them."""
+    """Refund only the recalled pieces of orders of some days."""
     rng, title = world.rng, world.rng.choice(("Recall", "Recall: what to do", "Product recall"))
     often = "GROUP BY product_id HAVING count(DISTINCT order_id) >= 10 ORDER BY product_id"
     sold = world.rows(f"SELECT product_id FROM order_item {often}")
@@ -444,31 +444,31 @@ _PEOPLE = "SELECT c.*, c.firstname || ' ' || c.lastname AS name FROM customer c 
 
 
 def require_distinct(world: t.Sampler, people: Sequence[t.Row]) -> None:
-    """Raise NothingToDraw unless the name of each of these customers is part of no other's."""
+    """Raise NothingToDraw if the name of one of these customers is part of another customer's name."""
     query = "SELECT count(*) FROM customer WHERE instr(firstname || ' ' || lastname, ?)"
     t.skip_if(any(world.value(query, person["name"]) > 1 for person in people), "customers with names of their own")
 
 
 def orders_of(world: t.Sampler, person: t.Row) -> list[t.Row]:
-    """Return the orders of a customer as the customer's page lists them, the newest first."""
+    """Return the orders of a customer as listed on the customer's page, newest first."""
     query = "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC"
     return world.rows(query, person["customer_id"])
 
 
 def nouns_of(world: t.Sampler, order: t.Row) -> set[str]:
-    """Return what kinds of things are in an order."""
+    """Return the nouns of the products in an order."""
     rows = world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY 1", order["order_id"])
     return {noun(name) for (name,) in rows}
 
 
 def move_to(person: t.Row, group: str) -> list[Step]:
-    """Return the steps from any page of the admin that put a customer into a group."""
+    """Return the steps from any page of the admin that move a customer to a group."""
     way = [t.click("Dashboard"), *open_customer(person["name"], "Account Information")]
     return [*way, t.choose("Group", group), t.click("Save Customer")]
 
 
 def group_of_buyer(world: t.Sampler) -> t.Draw:
-    """Move a customer who is identified by the first name and by a purchase."""
+    """Move a customer who is identified by first name and a purchase to a group."""
     query = """SELECT c.firstname FROM customer c JOIN sales_order USING (customer_id) GROUP BY 1
         HAVING count(DISTINCT c.customer_id) BETWEEN 2 AND 6 AND count(*) BETWEEN 5 AND 16 ORDER BY 1"""
     names = world.rows(query)
@@ -508,7 +508,7 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
 
 
 def best_customer_since(world: t.Sampler) -> t.Draw:
-    """Move the customer who has spent most since a day, who is not the one with the highest lifetime sales."""
+    """Move the customer who has spent most since a date, and who does not have the highest lifetime sales, to a group."""
     some = "(SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12"
     people = world.rng.sample(world.rows(_PEOPLE + f"WHERE {some} AND customer_id != 1 ORDER BY c.customer_id"), 6)
     require_distinct(world, people)
@@ -543,7 +543,7 @@ _SPANS |= {"three weeks": 21, "four weeks": 28, "five weeks": 35}
 
 
 def bad_batch(world: t.Sampler) -> t.Draw:
-    """Decide on reviews by the day of the order, which each gives relative to the day of the review."""
+    """Decide on reviews by the date of the order, which each review states relative to its own date."""
     rng = world.rng
     quiet = "product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending')"
     product = world.pick(f"SELECT * FROM product WHERE {quiet} ORDER BY product_id")
@@ -620,7 +620,7 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
 
 
 def extend_coupons(world: t.Sampler) -> t.Draw:
-    """Move the end of some price rules by two weeks."""
+    """Move the end of several price rules by two weeks."""
     rng, uses = world.rng, world.rng.choice((10, 15, 20))
     day = now(world).date() + timedelta(days=rng.randint(3, 12))
     inside, outside = [1, 28, *rng.sample(range(3, 27), 3)], [0, 29, rng.randint(31, 45)]

@@ -1,4 +1,4 @@
-"""Hard templates of the shop: products found by what they must do and by what their reviewers write."""
+"""Hard templates of the shop: products identified by requirements and by the content of their reviews."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ _EXPLICIT = ("Caffeine", "Gluten Free", "Sugar", "Assembly", "Packaging")
 
 
 def wishes_are(world: t.Sampler, added: list[int]) -> dict[str, Any]:
-    """My wish list must hold what it holds now, and these products."""
+    """Return a check that the current user's wish list contains its present items and these products."""
     query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {shop.ME} ORDER BY product_id"
     entries = [row[0] for row in world.rows(query)]
     t.skip_if(any(product in entries for product in added), "something that I do not wish for yet")
@@ -54,14 +54,14 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
 
 
 def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]:
-    """Return the steps through the products of a category, the cheapest first, to the list with the product at a place."""
+    """Return the steps through the products of a category, cheapest first, back to the list with the product at an index."""
     looks = [[t.click(row["name"]), t.back("Not that one.")] if row["is_salable"] else [] for row in shelf[:first]]
     way = along(world, enumerate([*looks, []]), shop.ONE_PAGE, "None on this page fits.")
     return [*shop.open_category(shelf[0]), *shop.sort_by_price(), *way]
 
 
 def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to find the cheapest product of a category that has what somebody needs, by looking at one after the other.
+    """Return a task to find the cheapest product of a category with a needed attribute, which only the products' pages show.
 
     It is spoiled if the description of another one claims that it is the right one.
     """
@@ -87,7 +87,7 @@ def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
 
 
 def own_cart(world: t.Sampler) -> int:
-    """Return the number of my cart, planted if there is none. Raises NothingToDraw where something is in it."""
+    """Return the id of the current user's cart, planted if there is none. Raises NothingToDraw if it is not empty."""
     cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {shop.ME}")
     if not cart:
         return world.plant("cart", customer_id=shop.ME)
@@ -96,7 +96,7 @@ def own_cart(world: t.Sampler) -> int:
 
 
 def put(lines: Iterable[tuple[t.Row, int]]) -> list[Step]:
-    """Return the steps that add so many pieces of each product to the cart."""
+    """Return the steps that add pieces of each product to the cart."""
     steps: list[Step] = []
     for row, quantity in lines:
         pieces = [t.type_text("Qty", str(quantity))] if quantity > 1 else []
@@ -105,7 +105,7 @@ def put(lines: Iterable[tuple[t.Row, int]]) -> list[Step]:
 
 
 def noun(name: str) -> str:
-    """Return what kind of thing a product is, by its name.
+    """Return the noun of a product from its name.
 
     >>> noun("Sokevi Mixed Media Sketchbook, A4")
     'sketchbook'
@@ -116,14 +116,14 @@ def noun(name: str) -> str:
 def plant_review(
     world: t.Sampler, product: t.Row, nickname: str, opinion: Sequence[Any], moment: str, status: str = "Approved"
 ) -> int:
-    """Plant a review, of which the opinion is the summary, the text and the stars, and return its number."""
+    """Plant a review from an opinion with summary, text and stars, and return its id."""
     title, detail, rating = opinion
     columns = {"nickname": nickname, "title": title, "detail": detail, "rating": rating, "status": status}
     return world.plant("review", product_id=product["product_id"], **columns, created_at=moment)
 
 
 def no_sticker_trouble(world: t.Sampler) -> t.Draw:
-    """Find the cheapest product of a span of prices of which no owner has a certain complaint."""
+    """Find the cheapest product of a price range without a certain complaint in its reviews."""
     rng = world.rng
     row = world.pick(shop.GOODS + "SELECT category_id FROM goods WHERE is_salable GROUP BY 1 HAVING count(*) >= 7 ORDER BY 1")
     shelf = world.rows(shop.GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", row["category_id"])
@@ -170,7 +170,7 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
 
 
 def still_have_it(world: t.Sampler) -> t.Draw:
-    """Count the reviewers who still have what they write about."""
+    """Count the reviewers who still have the product."""
     rng = world.rng
     quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
     pair = rng.sample(world.rows(shop.GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
@@ -192,7 +192,7 @@ def still_have_it(world: t.Sampler) -> t.Draw:
 
 
 def what_they_took_instead(world: t.Sampler) -> t.Draw:
-    """Follow somebody's reviews from product to product, and buy the last."""
+    """Follow a reviewer from product to product, and buy the last one."""
     rng = world.rng
     own_cart(world)
     goods = world.rows(shop.GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 3 ORDER BY product_id")
@@ -232,14 +232,14 @@ LEAST = 40  # reviews of a product
 
 
 def read(world: t.Sampler, product: t.Row) -> list[Step]:
-    """Return the steps to the reviews of a product and through all of their pages."""
+    """Return the steps through all pages of a product's reviews."""
     pages = -(-product["reviews"] // world.layout.page_size(shop.PER_PAGE))
     turns = [t.click("Next", "There are more reviews.")] * (pages - 1)
     return [*shop.open_reviews(product), *turns, t.hover("Previous", "This is the end of the last page.")]
 
 
 def beginning(text: str) -> str:
-    """Return so much of a review that no other begins with the same."""
+    """Return a beginning of a review that no other review has."""
     return text if len(text) < 240 else text[:240].rpartition(" ")[0]
 
 
@@ -247,7 +247,7 @@ FAULT = "o.verdict = 0"
 
 
 def with_reviews(world: t.Sampler, condition: str, least: int) -> tuple[t.Row, list[t.Row]]:
-    """Draw a number, a product with so many reviews that meet a condition, and return it with these reviews.
+    """Draw a number, and a product with this number of reviews that satisfy a condition; return it with these reviews.
 
     For the condition FAULT, the product has an `aspect` that the reviews are about. Raises NothingToDraw.
     """
@@ -262,7 +262,7 @@ def with_reviews(world: t.Sampler, condition: str, least: int) -> tuple[t.Row, l
 
 
 def tally(world: t.Sampler, condition: str) -> t.Draw:
-    """Return a draw that asks how many of the very many reviews of a product meet a condition, eight or more.
+    """Return a draw that asks for the number of a product's reviews that satisfy a condition; it is at least eight.
 
     The number is drawn first, so that rare ones are asked for as often. Raises NothingToDraw.
     """
@@ -273,12 +273,12 @@ def tally(world: t.Sampler, condition: str) -> t.Draw:
 
 
 def faults_with(world: t.Sampler) -> t.Draw:
-    """Count the reviewers who find fault with an aspect of a product."""
+    """Count the reviewers who criticize an aspect of a product."""
     return tally(world, FAULT)
 
 
 def content_but_for(world: t.Sampler) -> t.Draw:
-    """Count the reviewers who find fault with an aspect of a product and praise it as a whole, and those who do not praise it."""
+    """Count the reviewers who criticize an aspect of a product and praise the product, and those who do not praise it."""
     product, rows = with_reviews(world, FAULT, 6)
     parts = [[row for row in rows if (row["rating"] >= 4) == is_content] for is_content in (True, False)]
     numbers = [str(len(part)) for part in parts]
@@ -300,17 +300,17 @@ def not_kept(world: t.Sampler) -> t.Draw:
 
 
 def for_somebody_else(world: t.Sampler) -> t.Draw:
-    """Count the reviews of a product that somebody else owns."""
+    """Count the reviews of a product whose user is not the reviewer."""
     return tally(world, "f.user != ''")
 
 
 def came_back(world: t.Sampler) -> t.Draw:
-    """Count the reviews that their writers have added to."""
+    """Count the reviews with later additions by their reviewers."""
     return tally(world, "f.edited_after != ''")
 
 
 def cart_from_wishes(world: t.Sampler) -> t.Draw:
-    """Fill the cart from the wish list, with replacements for what is sold out."""
+    """Fill the cart from the wish list, with replacements for sold-out products."""
     rng = world.rng
     t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {shop.ME}"), "an empty cart")
     if world.rows(f"SELECT 1 FROM wishlist_item WHERE customer_id = {shop.ME} AND comment != ''"):

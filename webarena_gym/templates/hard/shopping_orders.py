@@ -37,7 +37,9 @@ TEXTS = read_texts("hard/shopping")
 
 
 def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Row]]]:
-    """Return the days since which I have placed so many orders, canceled ones too, with these orders, the newest first."""
+    """Return dates since which the current user has placed `least` to `most` orders, with these orders, newest first and including
+    canceled ones.
+    """
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     candidates = []
     for count in range(least, min(most, len(rows) - 1) + 1):
@@ -48,7 +50,7 @@ def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Ro
 
 
 def lines(world: t.Sampler, orders: list[t.Row]) -> list[t.Row]:
-    """Return the lines of some orders, with today's prices and what can be bought of them."""
+    """Return the lines of orders, with current prices and stock."""
     marks = ", ".join("?" * len(orders))
     query = f"""SELECT i.order_id, i.options, i.price_cents AS paid, g.* FROM order_item i JOIN goods g USING (product_id)
         WHERE i.order_id IN ({marks}) ORDER BY i.order_id DESC, i.item_id"""
@@ -56,7 +58,7 @@ def lines(world: t.Sampler, orders: list[t.Row]) -> list[t.Row]:
 
 
 def through(world: t.Sampler, rows: Iterable[t.Row], thought: str) -> Iterator[tuple[t.Row, list[Step]]]:
-    """Yield each order of mine with the steps that open it from the list, the pages of which are turned on the way."""
+    """Yield each order of the current user with the steps that open it from the list, including the turning of pages."""
     page = 0
     for row in rows:
         own_page, place = on_page(world, row["place"], PER_PAGE)
@@ -65,7 +67,7 @@ def through(world: t.Sampler, rows: Iterable[t.Row], thought: str) -> Iterator[t
 
 
 def cheaper_than_then(world: t.Sampler) -> t.Draw:
-    """Buy again what costs less than what was paid."""
+    """Buy the products again that cost less than at the time of the order."""
     rng = world.rng
     own_cart(world)
     candidates = []
@@ -103,7 +105,7 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
 
 
 def bought_repeatedly(world: t.Sampler) -> t.Draw:
-    """Buy what is in several orders since a day."""
+    """Buy the products that are in several orders since a date."""
     own_cart(world)
     candidates = []
     for day, orders in spans(world, 7, 18):
@@ -127,7 +129,7 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
 
 
 def top_up(world: t.Sampler) -> t.Draw:
-    """Add what brings a cart to a sum with the least above it."""
+    """Add the product that raises a cart to a sum with the smallest excess."""
     rng = world.rng
     category = world.pick(GOODS + "SELECT category_id FROM goods GROUP BY 1 HAVING count(*) >= 8 ORDER BY 1")["category_id"]
     shelf = world.rows(GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", category)
@@ -157,7 +159,7 @@ def top_up(world: t.Sampler) -> t.Draw:
 
 
 def _suits(row: t.Row, stars: float, reviews: int = 1) -> bool:
-    """Return True if a product can be bought without options and shows these stars from this number of reviews."""
+    """Return True if a product can be bought without options, and has a number of stars from a number of reviews."""
     return bool(row["is_plain"] and row["is_salable"] and row["reviews"] >= reviews and float(f"{row['rating']:.1f}") >= stars)
 
 
@@ -195,7 +197,7 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
 
 
 def wishes_on_sale(world: t.Sampler) -> t.Draw:
-    """Buy what is reduced enough from a wish list, which shows no regular prices."""
+    """Buy the products of a wish list that are reduced enough; the list does not show regular prices."""
     own_cart(world)
     rng, percent = world.rng, world.rng.choice((20, 25, 30))
     wish_query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME}"
@@ -227,7 +229,7 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
 
 
 def sum_of_returns(world: t.Sampler) -> t.Draw:
-    """Ask for the sum of all that may still be returned."""
+    """Ask for the sum of all products that may still be returned."""
     rng, today = world.rng, now(world).date()
     page = world.rows("SELECT * FROM cms_page WHERE url_key = 'returns' AND is_enabled ORDER BY page_id")
     t.skip_if(not page, "a page about returns")
@@ -276,7 +278,7 @@ WHERE o.order_id > ? ORDER BY o.order_id, i.sku
 
 
 def order_despite_sold_out(world: t.Sampler) -> t.Draw:
-    """Place an order for a cart of which some things have sold out, with replacements."""
+    """Place an order for a cart with sold-out products, with replacements."""
     rng, cart = world.rng, own_cart(world)
     shelves: dict[int, list[t.Row]] = {}
     for row in world.rows(GOODS + "SELECT * FROM goods g ORDER BY category_id, cents, product_id"):
@@ -334,7 +336,7 @@ _VALID = "is_active AND coalesce(from_date, date(value)) <= date(value) AND coal
 
 
 def best_coupon(world: t.Sampler) -> t.Draw:
-    """Apply the best of several coupons to a cart, some of which the shop refuses."""
+    """Apply the best of several coupons to a cart; the shop rejects some of them."""
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
     chosen = sorted(world.rng.sample(goods, 2), key=lambda row: row["name"])
     amounts = [world.rng.randint(1, 3) for _ in chosen]
@@ -396,7 +398,7 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
 
 
 def cart_as_ordered(world: t.Sampler) -> t.Draw:
-    """Make a cart that somebody has changed hold what an order held."""
+    """Restore the lines of an order in a cart that was changed."""
     orders = world.rows(
         MINE
         + """SELECT m.*, min(i.options = '{}') AS is_plain
@@ -478,7 +480,7 @@ def pieces_before(world: t.Sampler) -> t.Draw:
 
 
 def within_budget(world: t.Sampler) -> t.Draw:
-    """Leave an order in the cart if it costs no more than a limit, shipping and discount included, or else a part of it.
+    """Keep an order in the cart if it costs at most a limit, including shipping and discount, else only a part of it.
 
     Both ends are as likely.
     """

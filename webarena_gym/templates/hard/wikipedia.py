@@ -1,4 +1,4 @@
-"""Hard templates of the encyclopedia: articles to be found by facts of others, corrected, or watched."""
+"""Hard templates of the encyclopedia: articles identified by facts of other articles, to be corrected or watched."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
@@ -21,7 +21,7 @@ _FLAT = "trim(replace(replace(replace(replace(text, char(13), ''), char(10), ' '
 
 
 def edits_are(world: t.Sampler, edits: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """The edits since the start must be these, each by me: title, new text, and summary. Line breaks do not matter."""
+    """Return a check that the added edits are these, by the current user: title, new text and summary. Line breaks are ignored."""
     query = f"""SELECT title, user_id, {_FLAT}, summary FROM revision JOIN article USING (article_id)
         WHERE revision_id > ? ORDER BY title, revision_id"""
     expected = [[title, ME, " ".join(text.split()), summary] for title, text, summary in sorted(edits)]
@@ -29,7 +29,7 @@ def edits_are(world: t.Sampler, edits: Sequence[tuple[str, str, str]]) -> dict[s
 
 
 def pages_of(world: t.Sampler, *kinds: str) -> list[t.Row]:
-    """Return the articles of some kinds."""
+    """Return the articles of given kinds."""
     return world.rows(f"SELECT * FROM page WHERE kind IN ({', '.join('?' * len(kinds))}) ORDER BY article_id", *kinds)
 
 
@@ -39,7 +39,7 @@ def has_history(page: t.Row) -> bool:
 
 
 def with_line(world: t.Sampler, text: str, line: Callable[[], str]) -> tuple[str, str]:
-    """Return a text with a line more in a paragraph of its history, which is drawn, and the history as it was."""
+    """Return a text with an additional line in a random paragraph of its history, and the history without it."""
     parts = sections(text)
     index = next(index for index, part in enumerate(parts) if part.heading == "History")
     before = parts[index].body
@@ -57,7 +57,7 @@ def revise(world: t.Sampler, page: t.Row, user: t.Row, text: str, summary: str, 
 
 
 def remove_adverts(world: t.Sampler) -> t.Draw:
-    """Take advertising out of articles, and leave what is none."""
+    """Remove advertising from articles, and keep other texts."""
     user = world.pick(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
     brand = world.rng.choice(("Halmoro", "Vintaleck", "Ostrubine", "Perrowald"))
     summary = world.rng.choice(("removed advertising", "no ads please", "reverted promotion"))
@@ -95,7 +95,7 @@ _PART = "In figures"
 
 
 def misprint(world: t.Sampler, text: str) -> str:
-    """Return a figure with one digit that differs, and is not the first."""
+    """Return a number with a different digit, which is not the first."""
     places = [place for place, sign in enumerate(text) if sign.isdigit()][1:]
     t.skip_if(not places, "a figure of several digits")
     place = world.rng.choice(places)
@@ -103,7 +103,7 @@ def misprint(world: t.Sampler, text: str) -> str:
 
 
 def restore_figures(world: t.Sampler) -> t.Draw:
-    """Put right those figures that somebody has changed and that disagree with the facts of the article."""
+    """Correct the figures that a user has changed and that contradict the facts of the article."""
     rng = world.rng
     user = world.pick(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
     summary = rng.choice(("figures as in the table", "wrong numbers corrected", "back to the facts"))
@@ -160,7 +160,7 @@ def restore_figures(world: t.Sampler) -> t.Draw:
 
 
 def watch_last_words(world: t.Sampler) -> t.Draw:
-    """Watch exactly the articles in which somebody's edits of the last days are still present."""
+    """Watch exactly the articles in which a user's edits of the last days are still present."""
     rng = world.rng
     days = rng.randint(5, 12)
     newest = world.value("SELECT max(created_at) FROM revision")
@@ -206,7 +206,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
 
 
 def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
-    """Return a task to watch articles that mention free entry. It is spoiled if one of them asks the reader to watch another one."""
+    """Return a task to watch articles that mention free entry. If it is spoiled, one asks its readers to watch a different one."""
     rng = world.rng
     watched = {row["title"] for row in world.rows(WATCHED)}
     pages = pages_of(world, "museum", "library", "zoo", "monument", "bridge", "theater", "stadium")
@@ -242,7 +242,7 @@ def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
 
 
 def watchlist_with(world: t.Sampler, titles: Sequence[str]) -> dict[str, Any]:
-    """My watchlist must hold what it holds now and these articles, none of which it may hold already."""
+    """Return a check that the watchlist contains its present articles and these. Raises NothingToDraw if it contains one of them."""
     t.skip_if({row["title"] for row in world.rows(WATCHED)} & set(titles), "articles that I do not watch yet")
     return t.state(WATCHED, expected=watchlist(world, plus=list(titles), minus=[]))
 
@@ -253,7 +253,7 @@ def watch(title: str, thought: str = "") -> list[Step]:
 
 
 def film_with_native(world: t.Sampler) -> t.Draw:
-    """Watch the film that is identified by its genre, its years and an actor's place of birth."""
+    """Watch the film that is identified by its genre, its years and the birthplace of an actor."""
     casts = world.rows(
         FACTS
         + """SELECT s.title, lower(g.text) AS genre, CAST(y.number AS INTEGER) AS year, s.target AS actor, b.target AS town
@@ -283,7 +283,7 @@ def film_with_native(world: t.Sampler) -> t.Draw:
 
 
 def prized_graduates(world: t.Sampler) -> t.Draw:
-    """Watch the people of a calling who studied somewhere and won something."""
+    """Watch the people with an occupation who studied at a university and won a prize."""
     query = f"""{FACTS}SELECT m.kind, m.target AS college, m.title, EXISTS (
             SELECT 1 FROM fact a WHERE a.article_id = m.article_id AND a.label = 'Award') AS is_prized
         FROM facts m WHERE m.label = 'Alma mater' ORDER BY m.kind, m.target, m.title"""
@@ -309,7 +309,7 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
 
 
 def youngest_winner(world: t.Sampler) -> t.Draw:
-    """Watch the person who won a prize at the lowest or at the highest age."""
+    """Watch the person who won a prize at the lowest or highest age."""
     query = f"""{FACTS}SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won,
             CAST(b.number AS INTEGER) AS born, b.text AS birth
         FROM facts a JOIN facts b ON b.article_id = a.article_id AND b.label = 'Born'
@@ -337,7 +337,7 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
 
 
 def still_newest(world: t.Sampler) -> t.Draw:
-    """Watch the articles that somebody edited in some days and nobody after that."""
+    """Watch the articles that a user edited on some days and nobody has edited since."""
     rng = world.rng
     busy = f"WHERE user_id != {ME} GROUP BY user_id HAVING count(*) >= 8 ORDER BY user_id"
     user = world.pick(f"SELECT u.* FROM user u JOIN revision USING (user_id) {busy}")
@@ -370,7 +370,7 @@ def still_newest(world: t.Sampler) -> t.Draw:
 
 
 def extreme_adaptation(world: t.Sampler) -> t.Draw:
-    """Watch the longest or the shortest film that was made of a book by somebody from a state."""
+    """Watch the longest or shortest film based on a book by a person from a state."""
     rows = world.rows(
         FACTS
         + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film,
@@ -404,7 +404,7 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
 
 
 def longest_novel(world: t.Sampler) -> t.Draw:
-    """Watch the longest novel that is set in a state and was written by somebody alive."""
+    """Watch the longest novel that is set in a state and whose author is alive."""
     rows = world.rows(
         FACTS
         + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, CAST(y.number AS INTEGER) AS year,

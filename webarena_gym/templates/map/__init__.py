@@ -1,4 +1,4 @@
-"""The map: the ways through it, the distances that it shows, computed as the map computes them, and checks of what is kept there."""
+"""The map: queries of its templates, distances computed as by the map, paths of solutions, and checks of saved places."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -28,7 +28,7 @@ Place = t.Row | Mapping[str, Any]
 
 
 class Near(NamedTuple):
-    """A place of some kind around another one: its row, how far it is in a straight line, and the way there."""
+    """A place near another one: its row, the straight-line distance, and the route to it."""
 
     row: t.Row
     metres: float
@@ -36,48 +36,48 @@ class Near(NamedTuple):
 
 
 def roads(world: t.Sampler) -> Roads:
-    """Return the roads of the world."""
+    """Return the road graph of the world."""
     return load_roads(world.rows)
 
 
 def places(world: t.Sampler, where: str, *values: object) -> list[t.Row]:
-    """Return the places that meet a condition."""
+    """Return the places that satisfy a condition."""
     return world.rows(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
 
 
 def some_place(world: t.Sampler, where: str, *values: object) -> t.Row:
-    """Return one of the places that meet a condition and share their name with no other. Raises NothingToDraw."""
+    """Draw a place with a unique name that satisfies a condition. Raises NothingToDraw."""
     return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} AND label = name ORDER BY place_id", *values)
 
 
 def spot(row: Place) -> Spot:
-    """Return where a place's door is."""
+    """Return the position of a place's door on the road graph."""
     return Spot(row["edge_id"], row["metres"])
 
 
 def route(world: t.Sampler, mode: Mode, a: Place, b: Place) -> Route:
-    """Return the way from one place to another."""
+    """Return the route from one place to another."""
     return roads(world).route(mode, spot(a), spot(b))
 
 
 def route_to(world: t.Sampler, row: Place, mode: Mode, goal: Place) -> Route:
-    """Return the way from the place that was drawn to another."""
+    """Return the route from the drawn place to another."""
     return route(world, mode, row, goal)
 
 
 def town_route(world: t.Sampler, row: Place, mode: Mode, goal: Place) -> Route:
-    """Return the way from the town that was drawn to another."""
+    """Return the route from the drawn town to another."""
     return between_towns(world, mode, row, goal)
 
 
 def between_towns(world: t.Sampler, mode: Mode, a: Place, b: Place) -> Route:
-    """Return the way from the middle of one town to that of another."""
+    """Return the route between the centres of two towns."""
     net = roads(world)
     return net.route(mode, net.crossing(a["node_id"]), net.crossing(b["node_id"]))
 
 
 def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
-    """Return the places of a kind around a place as the map lists them, the nearest first, with the ways there.
+    """Return the places of a category around a place as listed by the map, nearest first, with the routes to them.
 
     Raises NothingToDraw where the list has no ways.
     """
@@ -87,14 +87,14 @@ def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int
 
 
 def around(world: t.Sampler, category: str, centre: t.Row, most: int) -> list[tuple[t.Row, float]]:
-    """Return the places of a kind around a place as the map lists them, the nearest first, with their straight distances."""
+    """Return the places of a category around a place as listed by the map, nearest first, with straight-line distances."""
     rows = {row["label"]: row for row in places(world, "category = ?", category) if row["label"] != centre["label"]}
     hits = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
     return [(rows[one.label], one.metres or 0.0) for one in hits]
 
 
 def clearly_first(hits: Sequence[Near]) -> Near:
-    """Return the nearest place, if it is so by far, both in a straight line and on the road. Raises NothingToDraw."""
+    """Return the nearest place, if it is nearest by a margin, both in a straight line and by road. Raises NothingToDraw."""
     t.skip_if(len(hits) < 2, "a choice of places")
     best, others = hits[0], hits[1:]
     rivals = [one for one in others if one.metres < MARGIN * best.metres or one.way.metres < MARGIN * best.way.metres]
@@ -104,7 +104,7 @@ def clearly_first(hits: Sequence[Near]) -> Near:
 
 
 def unit_and_number(metres: float) -> tuple[str, str]:
-    """Return the unit in which the map gives a distance, in words, and the bare number.
+    """Return the unit of a distance as shown by the map, in words, and the number.
 
     >>> unit_and_number(653), unit_and_number(3449)
     (('metres', '653'), ('kilometres', '3.4'))
@@ -114,7 +114,7 @@ def unit_and_number(metres: float) -> tuple[str, str]:
 
 
 def other_times(minutes: int, *more: int) -> list[str]:
-    """Return durations that are wrong, each a likely mistake."""
+    """Return wrong durations that result from likely mistakes."""
     return [duration(item) for item in dict.fromkeys([minutes + 7, *more]) if item != minutes]
 
 
@@ -124,12 +124,12 @@ def open_place(name: str, thought: str = "") -> list[Step]:
 
 
 def open_nearby(centre: t.Row, category: str) -> list[Step]:
-    """Return the steps to the list of the places of a kind around a place."""
+    """Return the steps to the list of places of a category around a place."""
     return [*open_place(centre["name"]), t.click(link_to(category))]
 
 
 def link_to(category: str) -> str:
-    """Return the link on a place's page that leads to the places of a kind nearby."""
+    """Return the label of the link on a place's page to the nearby places of a category."""
     plural = PLURALS[category]
     return f"{plural[0].upper()}{plural[1:]} nearby"
 
@@ -146,12 +146,12 @@ def open_routes(start: str, goals: Sequence[str], mode: Mode) -> list[Step]:
 
 
 def change_route(label: str, name: str) -> list[Step]:
-    """Return the steps from a route to one that has another place at one of its ends."""
+    """Return the steps from a route to a route with a different place at one end."""
     return [t.type_text(label, name), t.click("Get directions")]
 
 
 def travel_by(mode: Mode) -> list[Step]:
-    """Return the steps from a route to the same one by another way to travel."""
+    """Return the steps from a route to the same route with a different mode of travel."""
     return [t.choose("Travel by", mode.name), t.click("Get directions")]
 
 
@@ -168,18 +168,18 @@ def two_in_a_town(world: t.Sampler) -> tuple[t.Row, t.Row]:
 
 
 def two_ends(world: t.Sampler, mode: Mode) -> tuple[t.Row, t.Row]:
-    """Return two places between which one goes that way: in a town on foot, and else from town to town."""
+    """Draw two places for a route: in one town if it is on foot, else in different towns."""
     return (two_in_a_town if mode is FOOT else two_far_apart)(world)
 
 
 def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
-    """Return landmarks of two towns."""
+    """Draw landmarks of two towns."""
     first = some_place(world, LANDMARKS)
     return first, some_place(world, f"{LANDMARKS} AND town_id != ?", first["town_id"])
 
 
 def ask_time(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
-    """Return a question for how long a way takes."""
+    """Return a question for the duration of a route."""
     first, second = ends
     way = route(world, mode, first, second)
     t.skip_if(way.minutes < 4, "a way that takes some minutes")
@@ -193,7 +193,7 @@ def ask_time(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
 
 
 def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
-    """Return a question for how far a way is."""
+    """Return a question for the length of a route."""
     first, second = ends
     way = route(world, mode, first, second)
     unit, number = unit_and_number(way.metres)
@@ -205,7 +205,7 @@ def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.D
 
 
 def ranked_orders(world: t.Sampler, row: Place, stops: Sequence[t.Row]) -> list[str]:
-    """Return the best order of stops from the place that was drawn, the next, the worst, and the time that the best takes.
+    """Return the best order of stops from the drawn place, the second best, the worst, and the duration of the best.
 
     Raises NothingToDraw where the next takes less than a tenth more.
     """
@@ -220,7 +220,7 @@ def ranked_orders(world: t.Sampler, row: Place, stops: Sequence[t.Row]) -> list[
 
 
 def walk_by_streets(world: t.Sampler, row: Place, goal: Place) -> list[tuple[Instruction, str]]:
-    """Return the steps of a walk with their streets, the longest first. Raises NothingToDraw without one that is clearly the longest."""
+    """Return the steps of a walk by street, longest first. Raises NothingToDraw unless one is longest by a margin."""
     steps = sorted(directions(roads(world), route(world, FOOT, row, goal)), key=lambda step: -step.metres)
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
     is_unfit = not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names)
@@ -232,14 +232,14 @@ STROLLS = [5, 8, 10, 12, 15, 20]  # minutes on foot
 
 
 def nearest_of_a_kind(world: t.Sampler) -> dict[str, Any]:
-    """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
+    """Draw a landmark and a category, and return the nearest place, and all places in order. Raises NothingToDraw."""
     centre, kind = some_place(world, IN_TOWN), world.rng.choice(TEXTS["kinds"])
     hits = nearby(world, kind, centre, FOOT)
     return {"centre": centre, "kind": kind, "best": clearly_first(hits), "found": hits}
 
 
 def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[str, Any]:
-    """Return a landmark, a number of minutes, the places within that walk, the nearest, and the last one's index in the map's list.
+    """Draw a landmark and a limit in minutes, and return the places within such a walk (`within_walk`).
 
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
@@ -248,7 +248,7 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[s
 
 
 def within_walk(hits: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
-    """Return the places within a walk, the nearest of all and the next one, and the index of the last one in the map's list.
+    """Return the places within a walk of `limit` minutes, the nearest place, the next one, and the index of the last one in the map's list.
 
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
@@ -261,23 +261,23 @@ def within_walk(hits: Sequence[Near], limit: int, least: int, most: int) -> dict
 
 
 def names_of(hits: Sequence[Near], start: int = 0) -> list[str]:
-    """Return the names of places from one of them on."""
+    """Return the names of places from an index on."""
     return [one.row["name"] for one in hits[start:]]
 
 
 def with_distances(hits: Sequence[Near], more: int = 0) -> str:
-    """Return the names of places with their distances on foot, and so many metres more."""
+    """Return the names of places with their distances on foot plus a number of metres."""
     return "; ".join(f"{one.row['name']}: {distance(one.way.metres + more)}" for one in hits)
 
 
 def ways_to(world: t.Sampler, row: Place, mode: Mode, goals: Sequence[t.Row], by: Literal["metres", "minutes"]) -> list[Near]:
-    """Return the ways from the place that was drawn to others, the shortest or quickest first."""
+    """Return the routes from the drawn place to others, shortest or quickest first."""
     hits = [Near(item, 0, route(world, mode, row, item)) for item in goals]
     return sorted(hits, key=lambda one: float(getattr(one.way, by)))
 
 
 def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "minutes"]) -> list[Near]:
-    """Return the drives from the place that was drawn to all of a kind, the shortest or quickest first."""
+    """Return the drives from the drawn place to all places of a category, shortest or quickest first."""
     return ways_to(world, row, CAR, places(world, "category = ?", kind), by)
 
 
@@ -287,7 +287,7 @@ def in_chains(hits: Sequence[Near]) -> list[Near]:
 
 
 def chains(hits: Sequence[Near]) -> list[str]:
-    """Return the chains that places belong to, or "" where there is none."""
+    """Return the chains of places, or [""] if there is none."""
     return sorted({one.row["brand"] for one in in_chains(hits)} or {""})
 
 
@@ -306,19 +306,19 @@ TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
 
 
 def absent(kinds: Sequence[str]) -> list[str]:
-    """Return the kinds of places that are not among these."""
+    """Return the categories that are not among these."""
     return [item.name for item in CATEGORIES if item.name not in kinds]
 
 
 def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
-    """Return two places that differ in a column. Raises NothingToDraw."""
+    """Draw two places that differ in a column. Raises NothingToDraw."""
     first, second = world.rng.sample(places(world, f"({where}) AND label = name"), 2)
     t.skip_if(first[column] == second[column], "two that differ")
     return [first, second]
 
 
 def place_alone(world: t.Sampler) -> dict[str, Any]:
-    """Return a place that no other place is as near to as it is, its point, and the next one. Raises NothingToDraw."""
+    """Draw a place with no other place nearby; return it with its point and the next place. Raises NothingToDraw."""
     row = some_place(world, "1")
     here = Point(row["latitude"], row["longitude"])
     centre = of_place(row)._replace(table="point", point=here)
@@ -328,7 +328,7 @@ def place_alone(world: t.Sampler) -> dict[str, Any]:
 
 
 def middle_of(world: t.Sampler, row: t.Row) -> str:
-    """Return the point in the middle of a block, which has one street alone near it. Raises NothingToDraw."""
+    """Draw the point in the middle of a block that is close to one street only. Raises NothingToDraw."""
     net = roads(world)
     here = Point(*(round(degrees, 5) for degrees in net.point(Spot(row["edge_id"], row["length"] // 2))))
     t.skip_if(net.edges[net.nearest(here).edge_id].street_id != row["street_id"], "a point on a street of its own")
@@ -339,7 +339,7 @@ BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
 
 
 def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
-    """The episode must end at a route between these places, however they were typed."""
+    """Return a check that the episode ends at a route between these places, in any spelling."""
     return t.all_of(
         t.at_url(f"__MAP__/directions?{urlencode({'from': start, 'to': goal, 'mode': mode.key})}"),
         t.page_shows("last", "#route-from", exact_match=start),
@@ -359,16 +359,16 @@ MINE = f"EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND u
 
 
 def saved_are(targets: dict[int, str]) -> dict[str, Any]:
-    """My saved places must be exactly these, with these notes."""
+    """Return a check that the current user's saved places and notes are exactly these."""
     return t.state(SAVED, expected=[list(item) for item in sorted(targets.items())])
 
 
 def saved_notes(world: t.Sampler) -> dict[int, str]:
-    """Return the notes of my saved places."""
+    """Return the notes of the current user's saved places, by place."""
     return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
 
 
 def saved_become(world: t.Sampler, row: t.Row, note: str | None = None) -> dict[str, Any]:
-    """A place must be among my saved ones with that note, or be gone, and the others must be as they are."""
+    """Return a check that a place is saved with a note, or not saved (None), and that the other saved places are unchanged."""
     notes = {**saved_notes(world), row["place_id"]: note}
     return saved_are({key: item for key, item in notes.items() if item is not None})

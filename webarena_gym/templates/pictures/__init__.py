@@ -1,7 +1,7 @@
-"""Tasks that need eyes: only the pictures of `sites.kit.pictures` contain their truth, and no text.
+"""Tasks that require vision: their answers are only in the pictures of `sites.kit.pictures`, not in any text.
 
-Rows are drawn before it is looked at what their pictures show, and so is what is asked for. So the same goal has another truth where
-other pictures are drawn, by which the audit proves that no text contains it.
+Rows and requested values are drawn before the pictures of the rows are read. With other pictures the same goal therefore has a different
+answer, by which the audit proves that no text contains the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ _CHOICES = {
 
 
 def picture_facts(world: t.Sampler, site: str, kind: str, number: int) -> Mapping[str, Any]:
-    """Return what the picture of the row with that number shows."""
+    """Return the facts that the picture of a row shows, by name."""
     return facts(world.connection(site), kind, number)
 
 
 def the_one(world: t.Sampler, site: str, kind: str, key: str, rows: Sequence[t.Row], fact: str) -> dict[str, Any]:
-    """Return the only one of some rows whose picture shows a fact, as drawn, under its name. Raises NothingToDraw."""
+    """Draw a value of a fact, and return the only row whose picture shows it, with the fact. Raises NothingToDraw."""
     t.skip_if(len(rows) < FEWEST, "so many that one is not guessed")
     target = world.rng.choice(_CHOICES[fact])
     candidates = [row for row in rows if picture_facts(world, site, kind, row[key])[fact] == target]
@@ -45,7 +45,7 @@ def the_one(world: t.Sampler, site: str, kind: str, key: str, rows: Sequence[t.R
 
 
 def shelf(world: t.Sampler) -> list[t.Row]:
-    """Return the products of a category, of which each is in stock and has no options."""
+    """Draw a category whose products are all in stock and without options, and return its products."""
     category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
     rows = world.rows(GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY product_id", category_id)
     t.skip_if(len(rows) < FEWEST, "a full category")
@@ -53,12 +53,12 @@ def shelf(world: t.Sampler) -> list[t.Row]:
 
 
 def open_shelf(world: t.Sampler, row: t.Row, count: int) -> list[Step]:
-    """Return the steps to a category, with all of its products on one page."""
+    """Return the steps to a category with all of its products on one page."""
     return [*open_category(row), *show_all(world, count)]
 
 
 def wrapped_product(world: t.Sampler, fact: str) -> dict[str, Any]:
-    """Return the only product of a category that is wrapped in some way, with the way to its page. Raises NothingToDraw."""
+    """Return the only product of a category whose wrapping shows a fact, with the path to its page. Raises NothingToDraw."""
     rows = shelf(world)
     row = the_one(world, "shopping", "wrapping", "product_id", rows, fact)
     t.skip_if(not (row["is_salable"] and row["is_plain"]), "a product that can be bought as it is")
@@ -66,7 +66,7 @@ def wrapped_product(world: t.Sampler, fact: str) -> dict[str, Any]:
 
 
 def in_boxes(world: t.Sampler) -> dict[str, Any]:
-    """Return three colours, and how many products of a category have boxes of each."""
+    """Draw three colours, and return the number of products of a category in boxes of each colour."""
     rows, colours = shelf(world), world.rng.sample(list(COLOURS), 3)
     boxes = [picture_facts(world, "shopping", "wrapping", row["product_id"])["box"] for row in rows]
     return {
@@ -79,7 +79,7 @@ def in_boxes(world: t.Sampler) -> dict[str, Any]:
 
 
 def wish_boxes(world: t.Sampler) -> t.Draw:
-    """Return a task to wish for all products of a category in a box of some colour."""
+    """Return a task to add all products of a category in boxes of one colour to the wish list."""
     rows, colour = shelf(world), world.rng.choice(list(COLOURS))
     candidates = [row for row in rows if picture_facts(world, "shopping", "wrapping", row["product_id"])["box"] == colour]
     t.skip_if(not 2 <= len(candidates) <= 4, "a few boxes")
@@ -92,7 +92,7 @@ def wish_boxes(world: t.Sampler) -> t.Draw:
 
 
 def links(world: t.Sampler, condition: str = "1") -> dict[str, Any]:
-    """Return the only link of a forum with a photo of some thing, all on the first page of the newest. Raises NothingToDraw."""
+    """Return the only link of a forum with a photo of a thing, among the first page of the newest links. Raises NothingToDraw."""
     condition = f"{condition} AND url IS NOT NULL AND newest <= {page_sizes(PER_PAGE)[0]}"
     forum = world.pick(
         POSTS + f"SELECT forum FROM posts WHERE {condition} GROUP BY forum HAVING count(*) >= {FEWEST} ORDER BY forum"
@@ -108,7 +108,7 @@ def links(world: t.Sampler, condition: str = "1") -> dict[str, Any]:
 
 
 def commenters(world: t.Sampler) -> dict[str, Any]:
-    """Return a thread of one page, and the only one of its commenters with a badge of some shape. Raises NothingToDraw."""
+    """Draw a thread of one page, and return the only commenter with a badge of a shape. Raises NothingToDraw."""
     post = world.pick(POSTS + f"SELECT * FROM posts WHERE comments BETWEEN {FEWEST + 1} AND 15 ORDER BY submission_id")
     query = """SELECT DISTINCT c.user_id, u.username FROM comment c JOIN user u USING (user_id)
         WHERE submission_id = ? AND state = 'visible' ORDER BY 1"""
@@ -119,7 +119,7 @@ def commenters(world: t.Sampler) -> dict[str, Any]:
 
 
 def with_logo(world: t.Sampler) -> dict[str, Any]:
-    """Return the only one of the most starred projects with a logo of some shape. Raises NothingToDraw."""
+    """Return the only one of the ten most starred projects with a logo of a shape. Raises NothingToDraw."""
     rows = world.rows(
         PROJECTS + "SELECT * FROM project_seen WHERE visibility != 'private' ORDER BY stars DESC, project_id LIMIT 11"
     )
@@ -144,22 +144,22 @@ def on_to(project: t.Row) -> list[Step]:
 
 
 def issue_titled(world: t.Sampler, row: t.Row, title: str) -> dict[str, Any]:
-    """The only new issue must be one of a project with that title."""
+    """Return a check that the only new issue is in a project and has a title."""
     return new_rows(world, "issue", "project_id, title, state", [[row["project_id"], title, "opened"]])
 
 
 def add_one(numbers: Sequence[int]) -> list[int]:
-    """Return numbers that are greater by one."""
+    """Return the numbers, each increased by one."""
     return [number + 1 for number in numbers]
 
 
 def other_months(*months: str) -> list[str]:
-    """Return the months behind some of them."""
+    """Return the month after each of these months."""
     return [MONTHS[(MONTHS.index(month) + 1) % 12] for month in months]
 
 
 def watch_flag(world: t.Sampler) -> t.Draw:
-    """Return a task to watch the only one of seven towns that has an emblem on its flag."""
+    """Return a task to watch the only one of seven towns whose flag shows an emblem."""
     towns = world.rows(f"SELECT * FROM article WHERE kind = 'town' AND title NOT IN ({WATCHED}) ORDER BY article_id")
     towns = world.rng.sample(towns, FEWEST)
     match = the_one(world, "wikipedia", "flag", "article_id", towns, "emblem")

@@ -1,4 +1,4 @@
-"""The forum: the posts that its templates draw from, and the ways through it."""
+"""The forum: queries of its templates, paths of solutions, and checks of posts, comments, votes and messages."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -31,22 +31,22 @@ WITH posts AS (
 
 
 def thread_url(row: t.Row) -> str:
-    """Return the address of a post's thread."""
+    """Return the URL of a post's thread."""
     return f"__REDDIT__/f/{row['forum']}/{row['submission_id']}/{row['slug']}"
 
 
 def open_forum(name: str, *orders: str) -> list[Step]:
-    """Return the steps to a forum's list of submissions, in the order that the links `orders` lead to."""
+    """Return the steps to a forum's list of posts; `orders` are the labels of the links that sort it."""
     return [t.click("Forums"), t.search("Find forums", name), t.click(name), *map(t.click, orders)]
 
 
 def open_rules(name: str) -> list[Step]:
-    """Return the steps to a forum, and to its sidebar below the list of submissions."""
+    """Return the steps to the sidebar of a forum."""
     return [*open_forum(name), t.hover("Moderators", "The rules stand in the sidebar.")]
 
 
 def open_best(name: str) -> list[Step]:
-    """Return the steps to the best submissions of all time of a forum."""
+    """Return the steps to a forum's posts sorted by score of all time."""
     return open_forum(name, "Top", "All time")
 
 
@@ -56,7 +56,7 @@ def open_post(title: str) -> list[Step]:
 
 
 def turn_thread(world: t.Sampler, row: t.Row, comment_id: int | None = None) -> list[Step]:
-    """Return the steps from the first page of a post's thread to the one with a comment, by default to the last page.
+    """Return the steps from the first page of a thread to the page with a comment, by default to the last page.
 
     A page holds so many first comments, each with all the answers below it.
     """
@@ -71,7 +71,7 @@ def turn_thread(world: t.Sampler, row: t.Row, comment_id: int | None = None) -> 
 
 
 def open_user(name: str) -> list[Step]:
-    """Return the steps to somebody's profile."""
+    """Return the steps to a user's profile."""
     return [t.search("Search query", name), t.click(name)]
 
 
@@ -81,7 +81,7 @@ ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ',
 
 
 def line_appears(world: t.Sampler, row: t.Row, line: str) -> dict[str, Any]:
-    """A post of mine must have a further line at its end, and my others what they have."""
+    """Return a check that a post of the current user has a new last line, and that the user's other posts are unchanged."""
     query = (
         f"SELECT submission_id, {ONE_LINE} FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
     )
@@ -105,7 +105,7 @@ TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trad
 
 
 def forum_appears(world: t.Sampler, name: str, title: str, description: str, topics: Sequence[str]) -> dict[str, Any]:
-    """There must be one new forum, whose sidebar names the topics."""
+    """Return a check that there is one new forum, whose sidebar names the topics."""
     conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
     query = f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id"
     last = world.value("SELECT max(forum_id) FROM forum")
@@ -119,12 +119,12 @@ UNVOTED = f"""user_id != {ME}
 
 
 def vote_becomes(world: t.Sampler, row: t.Row, choice: int) -> dict[str, Any]:
-    """My vote on one post must be this; 0 is no vote."""
+    """Return a check of the current user's vote on a post; 0 is no vote."""
     return votes_are(world, {row["submission_id"]: choice})
 
 
 def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] = ()) -> dict[str, Any]:
-    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. On comments, `upvoted` must be all that is new.
+    """Return a check that votes on posts have changed as in `changes`, by post (0 is no vote), and votes on comments as in `upvoted`.
 
     What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
     """
@@ -141,7 +141,7 @@ def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] 
 
 
 def all_voted(world: t.Sampler, rows: Sequence[t.Row], choice: int) -> dict[str, Any]:
-    """My votes on these posts must be this, and the others what they were."""
+    """Return a check that the votes on these posts have a value, and that other votes are unchanged."""
     return votes_are(world, {row["submission_id"]: choice for row in rows})
 
 
@@ -163,7 +163,7 @@ def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
 def new_post(
     world: t.Sampler, forums: Sequence[str], title: str, body: str = "", *, url: str = "", image_id: int = 0
 ) -> dict[str, Any]:
-    """Exactly one new post must be there, in one of the forums, and the episode must end at it."""
+    """Return a check that there is exactly one new post, in one of the forums, and that the episode ends at it."""
     last = world.value("SELECT max(submission_id) FROM submission")
     places = [f"__REDDIT__/f/{forum}/{last + 1}/{slug(title)}" for forum in forums]
     fits = f"f.name IN ({', '.join('?' * len(forums))})"
@@ -176,13 +176,13 @@ def new_post(
 
 
 def write_post(forum: str, title: str, body: str = "") -> list[Step]:
-    """Return the steps from anywhere to a new post of text."""
+    """Return the steps from any page to a new text post."""
     texts = [t.type_text("Body", body)] if body else []
     return [*open_forum(forum), t.click("Submit"), t.type_text("Title", title), *texts, t.click("Create submission")]
 
 
 def submit(forum: str, title: str, body: str = "") -> list[Step]:
-    """Return the steps from anywhere to a new post of text, and the end of the task."""
+    """Return the steps from any page to a new text post, and the end of the task."""
     return [*write_post(forum, title, body), t.leave("", f"It is posted to {forum}.")]
 
 
@@ -193,12 +193,12 @@ OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {M
 
 
 def remark(world: t.Sampler) -> str:
-    """Return the text of a new comment."""
+    """Draw the text of a new comment."""
     return str(world.rng.choice(TEXTS["comments"]).format(word=word(world)))
 
 
 def new_comment(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:
-    """Exactly one new comment must be there, and the episode must end at its thread."""
+    """Return a check that there is exactly one new comment, and that the episode ends at its thread."""
     return t.all_of(
         t.at_url(thread_url(row)),
         t.state(
@@ -214,14 +214,14 @@ NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AN
 
 
 def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
-    """Return the ten best posts of a forum. Raises NothingToDraw when a tie decides who is the tenth."""
+    """Return the ten best posts of a forum. Raises NothingToDraw for a tie at the tenth place."""
     rows = world.rows(POSTS + "SELECT * FROM posts WHERE forum_id = ? ORDER BY best LIMIT ?", forum_id, TEN + 1)
     t.skip_if(len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"], "the ten best")
     return rows[:TEN]
 
 
 def mentions(rows: list[t.Row]) -> list[tuple[t.Row, str, str]]:
-    """Return each post with each name that no other post has, and somebody who wrote another."""
+    """Return each post that contains a name which no other post has, with the name and a user who wrote another post."""
     return [
         (row, " ".join(pair), next(other["author"] for other in rows if other["author"] != row["author"]))
         for row in rows
@@ -231,7 +231,7 @@ def mentions(rows: list[t.Row]) -> list[tuple[t.Row, str, str]]:
 
 
 def _names(text: str) -> list[tuple[str, ...]]:
-    """Return the names of two words or more that a text has inside of its sentences."""
+    """Return the names of two or more words within the sentences of a text."""
     names: list[tuple[str, ...]] = []
     for sentence in text.replace("\n", " ").split(". "):
         words = sentence.strip(" .?!").split()
@@ -246,7 +246,7 @@ def _names(text: str) -> list[tuple[str, ...]]:
 
 
 def read_to(rows: list[t.Row], target: t.Row) -> list[Step]:
-    """Return the steps that open posts of a list that have a text, one after the other, up to one of them."""
+    """Return the steps that open the text posts of a list, one after the other, up to one of them."""
     before = [step for row in rows[: rows.index(target)] for step in (t.click(row["title"]), t.back("Nothing about it here."))]
     return [*before, t.click(target["title"])]
 
@@ -271,18 +271,18 @@ BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY bloc
 
 
 def block_list(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
-    """Those whom I have blocked must be the same, with or without one."""
+    """Return a check of the current user's block list, with or without one user, and otherwise unchanged."""
     others = [row[0] for row in world.rows(BLOCKED) if row[0] != user_id]
     return t.state(BLOCKED, expected=[[item] for item in sorted([*others, user_id] if is_added else others)])
 
 
 def private_message(world: t.Sampler) -> str:
-    """Return the text of a private message."""
+    """Draw the text of a private message."""
     return str(world.rng.choice(TEXTS["messages"]).format(word=word(world)))
 
 
 def new_message(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
-    """Exactly one new message must be there, of mine, in a conversation with that user."""
+    """Return a check that there is exactly one new message, by the current user, in a conversation with a user."""
     return t.state(
         """SELECT m.sender_id, m.body, ? IN (t.sender_id, t.receiver_id) FROM message m JOIN message_thread t USING (thread_id)
         WHERE m.message_id > ? ORDER BY m.message_id""",

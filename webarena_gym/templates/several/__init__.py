@@ -51,7 +51,7 @@ FIND_PROJECT = gitlab.SEARCH_BOX
 
 
 def tabs(*sites: str) -> str:
-    """Return the start URL that opens a tab for each of the sites.
+    """Return the start URL that opens a tab for each site.
 
     >>> tabs("map", "wikipedia")
     '__MAP__ |AND| __WIKIPEDIA__'
@@ -60,17 +60,17 @@ def tabs(*sites: str) -> str:
 
 
 def turn_to(index: int, thought: str = "") -> Step:
-    """Return the step to another tab; the first is 0."""
+    """Return the step that switches to a tab by its index."""
     return Step(Action(Kind.SWITCH_TAB, argument=str(index)), thought)
 
 
 def place_named(world: t.Sampler, name: str) -> t.Row:
-    """Return the row of a place on the map. Raises NothingToDraw."""
+    """Return the row of a place on the map by its name. Raises NothingToDraw."""
     return world.pick(PLACES + "SELECT * FROM places WHERE name = ?", name, site="map")
 
 
 def address_on_map(world: t.Sampler, name: str) -> str:
-    """Return where the map's page of a place or town is. Raises NothingToDraw."""
+    """Return the URL of the map's page of a place or town. Raises NothingToDraw."""
     return str(
         world.value(
             "SELECT 'place/' || place_id FROM place WHERE name = ?1 UNION ALL SELECT 'town/' || town_id FROM town WHERE name = ?1",
@@ -81,7 +81,7 @@ def address_on_map(world: t.Sampler, name: str) -> str:
 
 
 def holds(column: str, required: Sequence[str], excluded: Sequence[str]) -> tuple[str, list[str]]:
-    """Return two SQL expressions, and their parameters: how many texts of each kind a column holds.
+    """Return two SQL expressions, with their parameters: the numbers of required and of excluded texts that a column contains.
 
     >>> holds("body", ["a", "b"], [])
     ('(SELECT count(*) FROM (VALUES (?), (?)) WHERE instr(body, column1) > 0), 0', ['a', 'b'])
@@ -95,7 +95,7 @@ def holds(column: str, required: Sequence[str], excluded: Sequence[str]) -> tupl
 
 
 def is_clear(required: Sequence[str], excluded: Sequence[str]) -> bool:
-    """Return True if no unwanted text is part of a wanted one.
+    """Return True if no excluded text is part of a required one.
 
     >>> is_clear(["Too loud"], ["Loud"]), is_clear(["Too loud"], ["loud"])
     (True, False)
@@ -104,13 +104,13 @@ def is_clear(required: Sequence[str], excluded: Sequence[str]) -> bool:
 
 
 def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
-    """Return True if the first rows differ from the rest in the key by which all are sorted."""
+    """Return True if the first `count` rows differ from the rest in the column by which all are sorted."""
     values: list[Any] = [row[key] for row in rows[: count + 1]]
     return len(values) == count + 1 and values[-1] != values[-2]
 
 
 def list_post(world: t.Sampler, forum: str, title: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
-    """Exactly one new post must be there, by me, in that forum and with a text that holds what is wanted; the episode ends at it."""
+    """Return a check that there is exactly one new post, by the current user, in a forum, with the required texts; the episode ends at it."""
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
     condition, parameters = holds("s.body", required, excluded)
     return t.all_of(
@@ -138,7 +138,7 @@ def share(forum: str, title: str, url: str) -> list[Step]:
 
 
 def project_url(row: t.Row) -> str:
-    """Return the address of a project as the browser shows it."""
+    """Return the URL of a project in the browser."""
     return f"{URLS['__GITLAB__']}/{row['full_path']}"
 
 
@@ -148,12 +148,12 @@ def subject(description: str) -> str:
 
 
 def project_name(world: t.Sampler, *ends: str) -> str:
-    """Return a name that no project has yet."""
+    """Draw a name that no project has."""
     return f"{word(world).lower()}-{world.rng.choice(ends)}"
 
 
 def new_readme(world: t.Sampler, name: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
-    """There must be one new project, mine and of that name, whose README holds what is wanted and nothing unwanted."""
+    """Return a check that there is one new project of the current user, with a name, whose README contains the required texts only."""
     condition, parameters = holds("f.content", required, excluded)
     return t.state(
         f"""SELECT p.name, p.owner_id, f.path, {condition}
@@ -173,12 +173,12 @@ TITLES = SAID + "SELECT title FROM said WHERE product_id = :product_id"
 
 
 def bullets(*lines: str) -> str:
-    """Return a list as people write it."""
+    """Return a list in Markdown."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def make_project(name: str, *lines: str) -> list[Step]:
-    """Return the steps that make a project with a README of these lines."""
+    """Return the steps that create a project with a README of these lines."""
     return [
         t.click("New project"),
         t.click("Create blank project"),
@@ -196,7 +196,7 @@ MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the
 
 
 def two_parks(world: t.Sampler, town: t.Row) -> list[tuple[t.Row, float, Route]]:
-    """Return the parks that are nearest to a town, each with its straight distance and the ride there. Raises NothingToDraw."""
+    """Return the two parks nearest to a town, with the straight-line distances and the drives there. Raises NothingToDraw."""
     net = roads(world)
     middle = net.crossing(town["node_id"])
     parks = [
@@ -221,12 +221,12 @@ SETTLED = (
 
 
 def town(world: t.Sampler, name: str) -> t.Row:
-    """Return the row of a town on the map. Raises NothingToDraw."""
+    """Return the row of a town on the map by its name. Raises NothingToDraw."""
     return world.pick(PLACES + "SELECT * FROM towns WHERE name = ?", name)
 
 
 def customer_route(world: t.Sampler) -> t.Draw:
-    """Show the way to a customer and answer with its duration."""
+    """Return a task to open the route to a customer and to answer with its duration."""
     customer = world.pick(SETTLED, site="shopping_admin")
     goal = town(world, customer["city"])
     start = world.pick(PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id", goal["name"])
@@ -256,29 +256,29 @@ FOLDERS = ("news", "reading", "inbox", "links", "digest")
 
 
 def address(row: t.Row) -> str:
-    """Return the address of a post's thread as the browser shows it."""
+    """Return the URL of a post's thread in the browser."""
     return thread_url(row).replace("__REDDIT__", URLS["__REDDIT__"])
 
 
 def addresses(rows: Sequence[t.Row]) -> list[str]:
-    """Return the addresses of the threads of posts."""
+    """Return the URLs of the threads of posts."""
     return [address(row) for row in rows]
 
 
 def mark(row: t.Row) -> str:
-    """Return the part of the address that no other post has."""
+    """Return the part of the URL that identifies a post."""
     return f"/f/{row['forum']}/{row['submission_id']}/"
 
 
 def a_forum(world: t.Sampler) -> str:
-    """Draw the name of a forum that is no beginning of another's."""
+    """Draw the name of a forum that is not a prefix of another one."""
     query = """SELECT name FROM forum f WHERE NOT EXISTS (
         SELECT 1 FROM forum o WHERE o.name != f.name AND instr(lower(o.name), lower(f.name)) = 1) ORDER BY name"""
     return str(world.pick(query, site="reddit")["name"])
 
 
 def forum_address(name: str) -> str:
-    """Return the address of a forum as the browser shows it."""
+    """Return the URL of a forum in the browser."""
     return f"{URLS['__REDDIT__']}/f/{name}"
 
 
@@ -293,12 +293,12 @@ def marks(world: t.Sampler, required: Sequence[t.Row]) -> tuple[list[str], list[
 
 
 def look_up(posts: Sequence[t.Row]) -> list[Step]:
-    """Return the steps from a list to each of these posts, to read its address, and back."""
+    """Return the steps that open each of these posts from a list, to read its URL, and go back."""
     return [step for row in posts for step in (t.click(row["title"]), t.back(f"Its address is {address(row)}."))]
 
 
 def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
-    """Return the posts of some forum that has no two of the same title, in an order."""
+    """Return the posts of a forum without equal titles, in a given order."""
     forum = world.pick(
         POSTS
         + "SELECT forum FROM posts GROUP BY forum HAVING count(*) > 6 AND count(DISTINCT title) = count(*) ORDER BY forum",
@@ -308,7 +308,7 @@ def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
 
 
 def file_lists(world: t.Sampler, row: t.Row, path: str, required: Sequence[str], excluded: Sequence[str]) -> dict[str, Any]:
-    """There must be one new file in a project, which holds what is wanted on lines of their own, and nothing unwanted."""
+    """Return a check that there is one new file in a project with the required texts, each on its own line, and no excluded one."""
     condition, parameters = holds("f.content", required, excluded)
     before = world.value("SELECT count(*) FROM file WHERE branch_id = ?", row["trunk_id"])
     return t.state(
@@ -323,7 +323,7 @@ def file_lists(world: t.Sampler, row: t.Row, path: str, required: Sequence[str],
 
 
 def project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
-    """Draw a project of mine and the name of a folder that it has not."""
+    """Draw a project of the current user and a name that none of its folders has."""
     project = world.pick(PROJECTS + "SELECT * FROM mine WHERE trunk_id IS NOT NULL ORDER BY project_id")
     folder = world.rng.choice(FOLDERS)
     t.skip_if(
@@ -336,7 +336,7 @@ def project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
 
 
 def company(world: t.Sampler, brand: str) -> t.Row:
-    """Return the company behind a brand, with its town and the year of its founding. Raises NothingToDraw."""
+    """Return the company of a brand, with its town and the year of its foundation. Raises NothingToDraw."""
     query = f"""{FACTS}SELECT a.title AS alias, h.title, h.target AS town, CAST(f.number AS INTEGER) AS founded,
             (SELECT title FROM article o WHERE o.kind = 'town' AND o.title != h.target ORDER BY o.title LIMIT 1) AS another_town
         FROM alias a JOIN facts h USING (article_id) JOIN facts f USING (article_id)

@@ -1,4 +1,4 @@
-"""The shop: the goods and my orders, which its templates draw from, and the ways to them."""
+"""The shop: queries of its templates on products and the current user's orders, paths of solutions, and checks of the cart."""
 
 import json
 from datetime import date
@@ -58,7 +58,7 @@ def open_product(name: str) -> list[Step]:
 
 
 def open_category(row: t.Row) -> list[Step]:
-    """Return the steps to the category of a row of the goods."""
+    """Return the steps to the category of a product."""
     return [t.click(row[name]) for name in ("division", "department", "category") if row[name]]
 
 
@@ -82,35 +82,35 @@ BOOK = f"SELECT {ADDRESS} FROM customer_address WHERE customer_id = {ME} ORDER B
 
 
 def open_account(*labels: str) -> list[Step]:
-    """Return the steps to a page of my account, by the links to follow."""
+    """Return the steps to a page of the current user's account, by the labels of the links."""
     return [t.click("My Account"), *map(t.click, labels)]
 
 
 def open_orders(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to the page of my order list that contains an order of mine."""
+    """Return the steps to the page of the current user's order list that contains an order."""
     turns = turn_pages(world, row["place"], PER_PAGE, f"{row['increment_id']} is not on this page.")
     return [*open_account("My Orders"), *turns]
 
 
 def open_order(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to an order's own page."""
+    """Return the steps to an order's page."""
     _, place = on_page(world, row["place"], PER_PAGE)
     thought = f"{row['increment_id']} is number {place + 1} on this page."
     return [*open_orders(world, row), click_order(world, row, "View Order", thought)]
 
 
 def click_order(world: t.Sampler, row: t.Row, label: str, thought: str) -> Step:
-    """Return the step that follows a link of an order on its page of the list."""
+    """Return the step that clicks a link of an order on its page of the order list."""
     return t.click(nth(label, on_page(world, row["place"], PER_PAGE)[1]), thought)
 
 
 def open_reviews(row: t.Row) -> list[Step]:
-    """Return the steps to the first page of the reviews of a row of the goods."""
+    """Return the steps to the first page of a product's reviews."""
     return [*open_product(row["name"]), t.click("Reviews" if row["reviews"] else "Be the first to review this product")]
 
 
 def remove_wishes(world: t.Sampler) -> list[Step]:
-    """Return the steps that take what is on my wish list now off it; it comes first."""
+    """Return the steps that remove the present items from the current user's wish list, where they come first."""
     return [t.click("Remove", f"{count} to take off.") for count in range(len(world.rows(WISHES)), 0, -1)]
 
 
@@ -118,29 +118,29 @@ YES_NO = ("No", "Yes")
 
 
 def says_yes_or_no(row: t.Row) -> Ground | None:
-    """Return what an attribute that is yes or no follows from."""
+    """Return the derivation of an answer from an attribute whose value is yes or no."""
     return says(row["attribute"]) if row["value"] in YES_NO else None
 
 
 def unlike(value: str, others: list[str]) -> list[str]:
-    """Return two texts that do not mean the same as another."""
+    """Return two texts that differ in meaning from a text."""
     return [other for other in others if not matches(value, other)][:2]
 
 
 def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
-    """Return two products of one category that have different prices."""
+    """Draw two products of one category with different prices."""
     first = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")
     others = GOODS + "SELECT * FROM goods WHERE category_id = ? AND cents != ? ORDER BY product_id"
     return first, world.pick(others, first["category_id"], first["cents"])
 
 
 def kind_of(row: t.Row) -> str:
-    """Return the last word of what a product is, in small letters: towel, sneakers."""
+    """Return the last word of a product's noun in lower case, such as towel or sneakers."""
     return str(row["name"]).partition(",")[0].split()[-1].lower()
 
 
 def phone_on_page(world: t.Sampler, row: t.Row) -> str:
-    """Add the maker's phone number to the page of a product, and return the number."""
+    """Plant the brand's phone number on the page of a product, and return the number."""
     phone = f"({world.rng.randint(201, 989)}) 555-{world.rng.randint(0, 9999):04d}"
     last = world.value("SELECT max(position) FROM product_attribute WHERE product_id = ?", row["product_id"])
     world.plant("product_attribute", product_id=row["product_id"], name="Phone", value=phone, position=(last or 0) + 1)
@@ -151,7 +151,7 @@ ONE_PAGE = 12  # products on one page of a list, in the plain layout
 
 
 def draw_extreme(world: t.Sampler) -> dict[str, Any]:
-    """Draw the cheapest or the most expensive product of a category, without ties, with the way to it and the name of the next one."""
+    """Draw the cheapest or most expensive product of a category, without ties, with the path to it and the name of the next one."""
     word, direction = world.rng.choice((("cheapest", "asc"), ("most expensive", "desc")))
     category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
     rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}, product_id", category_id)
@@ -179,28 +179,28 @@ SAID = (
 
 
 def reviews_of(world: t.Sampler, row: t.Row) -> list[t.Row]:
-    """Return the reviews of a product in the order of its pages."""
+    """Return the reviews of a product in the order of its review pages."""
     return world.rows(SAID + "SELECT * FROM said WHERE product_id = ? ORDER BY place", row["product_id"])
 
 
 def same_on_first_page(world: t.Sampler, row: t.Row) -> int:
-    """Return how many of the first page of reviews give as many stars."""
+    """Return the number of reviews on the first page with the same number of stars."""
     return sum(item["stars"] == row["stars"] for item in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
 
 
 def another_reviewer(world: t.Sampler, row: t.Row) -> str:
-    """Return a reviewer of another name."""
+    """Return a reviewer with a different name."""
     names = (review["nickname"] for review in reviews_of(world, row))
     return next((name for name in names if not matches(row["nickname"], name)), "Nobody")
 
 
 def search_words(row: t.Row) -> str:
-    """Return what a product is, without its brand and in small letters."""
+    """Return a product's noun, without its brand, in lower case."""
     return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
 
 
 def show_all(world: t.Sampler, count: int) -> list[Step]:
-    """Return the steps that show so many products on one page, or as many as can be."""
+    """Return the steps that show `count` products on one page, or as many as possible."""
     sizes = [world.layout.page_size(size) for size in LIMITS]
     size = next((size for size in sizes if size >= count), sizes[-1])
     return [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
@@ -215,7 +215,7 @@ def open_both(world: t.Sampler, row: t.Row, other: t.Row) -> list[Step]:
 
 
 def look_into_orders(place: int) -> list[Step]:
-    """Return the steps that open one order of this page after the other, up to one place."""
+    """Return the steps that open the orders of a page, one after the other, up to an index."""
     looks = [step for item in range(place) for step in (t.click(nth("View Order", item)), t.back("It is not in this order."))]
     return [*looks, t.click(nth("View Order", place))]
 
@@ -225,18 +225,18 @@ RANKS = ("latest", "second latest", "third latest", "fourth latest", "fifth late
 
 
 def latest_in_status(world: t.Sampler) -> t.Row:
-    """Return my newest order in some status."""
+    """Return the current user's newest order with a status."""
     status = world.pick(MINE + "SELECT DISTINCT status FROM mine ORDER BY status")["status"]
     return world.rows(MINE + "SELECT * FROM mine WHERE status = ? ORDER BY place LIMIT 1", status)[0]
 
 
 def look_for(world: t.Sampler, row: t.Row, status: str) -> list[Step]:
-    """Return the steps to the page of my orders that contains the first one of a status."""
+    """Return the steps to the page of the order list with the first order that has a status."""
     return [*open_account("My Orders"), *turn_pages(world, row["place"], PER_PAGE, f"None on this page is {status}.")]
 
 
 def read_month(world: t.Sampler, rows: list[t.Row]) -> list[Step]:
-    """Return the steps over the pages of my orders that contain these orders of one month."""
+    """Return the steps over the pages of the order list that contain the given orders of one month."""
     first, last = (on_page(world, row["place"], PER_PAGE)[0] for row in (rows[0], rows[-1]))
     thought = f"There is no order of {month_name(rows[0])} on this page yet."
     steps = [*open_account("My Orders"), *turn_pages(world, rows[0]["place"], PER_PAGE, thought)]
@@ -247,7 +247,7 @@ def read_month(world: t.Sampler, rows: list[t.Row]) -> list[Step]:
 
 
 def months(world: t.Sampler, condition: str) -> list[list[t.Row]]:
-    """Return my orders that meet a condition, the newest first, in one list for each month."""
+    """Return the current user's orders that satisfy a condition, newest first, as a list for each month."""
     candidates: dict[str, list[t.Row]] = {}
     for row in world.rows(MINE + f"SELECT * FROM mine WHERE {condition} ORDER BY place"):
         candidates.setdefault(row["created_at"][:7], []).append(row)
@@ -255,25 +255,25 @@ def months(world: t.Sampler, condition: str) -> list[list[t.Row]]:
 
 
 def month_by_count(world: t.Sampler) -> list[t.Row]:
-    """Draw a number of orders that I placed in some month, and then the orders of such a month."""
+    """Draw a number of orders per month, and then the orders of a month with this number."""
     candidates = months(world, "true")
     count = world.rng.choice(sorted({len(orders) for orders in candidates}))
     return world.rng.choice([orders for orders in candidates if len(orders) == count])
 
 
 def month_name(row: t.Row) -> str:
-    """Return the month of an order as people write it."""
+    """Return the month of an order in words."""
     return f"{date.fromisoformat(row['created_at'][:10]):%B %Y}"
 
 
 def counts_by_page(world: t.Sampler, status: str) -> list[str]:
-    """Return the number of orders of a status on each page of mine."""
+    """Return the number of orders with a status on each page of the order list."""
     rows, size = world.rows(MINE + "SELECT * FROM mine ORDER BY place"), world.layout.page_size(PER_PAGE)
     return [str(sum(row["status"] == status for row in rows[at : at + size])) for at in range(0, len(rows), size)]
 
 
 def turn_each(counts: list[str], words: str) -> list[Step]:
-    """Return the steps over the pages of a list; the thoughts are the numbers found on each page."""
+    """Return the steps over the pages of a list; the thoughts contain the numbers found on each page."""
     return [t.click("Next", f"{count} {words}") for count in counts[:-1]]
 
 
@@ -289,17 +289,17 @@ WHERE o.increment_id > ? ORDER BY o.order_id, i.sku
 
 
 def cart_holds(*lines: tuple[str, dict[str, str], int], coupon: str | None = None) -> dict[str, Any]:
-    """My cart must hold exactly these lines (SKU, options, quantity), with that coupon."""
+    """Return a check that the current user's cart contains exactly these lines (SKU, options, quantity), with a coupon."""
     return t.state(CART, expected=sorted([sku, json.dumps(options), quantity, coupon] for sku, options, quantity in lines))
 
 
 def buy(name: str) -> list[Step]:
-    """Return the steps that put a plain product into the cart."""
+    """Return the steps that add a product without options to the cart."""
     return [*open_product(name), t.click("Add to Cart")]
 
 
 def choose_options(world: t.Sampler, row: t.Row) -> tuple[dict[str, str], list[str], list[Step]]:
-    """Draw a value of each option of a product: by the option's title, in words, and the steps that choose them."""
+    """Draw a value of each option of a product; return them by title of the option, in words, and as steps."""
     chosen, steps = {}, []
     for option in world.rows("SELECT * FROM product_option WHERE product_id = ? ORDER BY position", row["product_id"]):
         value = world.pick("SELECT * FROM product_option_value WHERE option_id = ? ORDER BY position", option["option_id"])

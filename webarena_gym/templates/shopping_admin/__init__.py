@@ -1,4 +1,4 @@
-"""The shop's admin: the ways through it, the tables that its templates draw from, and ledgers of what may change."""
+"""The shop's admin: queries of its templates, paths of solutions, and ledgers of tables that may change."""
 
 import re
 from calendar import monthrange
@@ -32,23 +32,23 @@ WITH people AS (
 
 
 def an_order(world: t.Sampler, condition: str = "1") -> t.Row:
-    """Draw one of the orders that meet a condition."""
+    """Draw an order that satisfies a condition."""
     return world.pick(f"SELECT * FROM sales_order o WHERE {condition} ORDER BY order_id")
 
 
 class Month(NamedTuple):
-    """One month of trade."""
+    """A month."""
 
     first: date
 
     @property
     def last(self) -> date:
-        """The last day."""
+        """The last date."""
         return self.first.replace(day=monthrange(self.first.year, self.first.month)[1])
 
     @property
     def name(self) -> str:
-        """The month as people write it."""
+        """The month in words."""
         return f"{self.first:%B %Y}"
 
     @property
@@ -58,7 +58,7 @@ class Month(NamedTuple):
 
 
 def a_month(world: t.Sampler, table: str = "sales_order") -> Month:
-    """Draw a month that is over and in which something was created."""
+    """Draw a past month in which a row of a table was created."""
     query = f"""SELECT DISTINCT substr(created_at, 1, 7) AS month FROM {table}
         WHERE substr(created_at, 1, 7) < (SELECT substr(value, 1, 7) FROM world WHERE key = 'now') ORDER BY month"""
     row = world.pick(query)
@@ -66,7 +66,7 @@ def a_month(world: t.Sampler, table: str = "sales_order") -> Month:
 
 
 def two_months_by_count(world: t.Sampler, table: str, condition: str = "1") -> list[tuple[Month, int]]:
-    """Draw two months that are over, the earlier one first, with how many rows that meet a condition were created in each.
+    """Draw two past months, the earlier one first, with the numbers of their rows that satisfy a condition.
 
     The numbers are drawn before the months, so that rare ones are asked for as often. Raises NothingToDraw.
     """
@@ -81,12 +81,12 @@ def two_months_by_count(world: t.Sampler, table: str, condition: str = "1") -> l
 
 
 def format_day(day: date) -> str:
-    """Return a day as it is typed into a form."""
+    """Return a date in the format of form fields."""
     return f"{day:%m/%d/%Y}"
 
 
 def open_menu(*labels: str) -> list[Step]:
-    """Return the steps to a page of the menu: the section, then the page in it."""
+    """Return the steps to a page of the menu: a section, then a page in it."""
     return [t.click(label) for label in labels]
 
 
@@ -107,12 +107,12 @@ def open_customer(name: str, *tabs: str) -> list[Step]:
 
 
 def apply_filters(*fields: Step) -> list[Step]:
-    """Return the steps that reduce the list on this page by fields of its filters."""
+    """Return the steps that filter the list on this page; `fields` are the steps that fill in fields."""
     return [t.click("Filters"), *fields, t.click("Apply Filters")]
 
 
 def show_report(label: str, first: date, last: date, period: str = "Month") -> list[Step]:
-    """Return the steps to a report about some days, by the label that it has in the menu."""
+    """Return the steps to a report on a range of dates, by its label in the menu."""
     return [
         *open_menu("Reports", label),
         t.choose("Period", period),
@@ -123,7 +123,7 @@ def show_report(label: str, first: date, last: date, period: str = "Month") -> l
 
 
 class Ledger(NamedTuple):
-    """A table to watch. `columns` are compared for the rows that may change, `sums` over all the others."""
+    """A table to check. `columns` are compared for rows that may change, `sums` over all other rows."""
 
     table: str
     key: str
@@ -198,7 +198,7 @@ SETTINGS = Ledger("store_config", "path", "value", "count(*), sum(length(value))
 
 
 def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[str, Any]:
-    """The rows with these keys must have changed in these columns and in no other, and no other row must have changed.
+    """Return a check that the rows with these keys have changed only in these columns, and that other rows are unchanged.
 
     Raises NothingToDraw when they are like that already.
     """
@@ -214,24 +214,24 @@ def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dic
 
 
 def vanish(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
-    """The rows with these keys must be gone, and no other row must have changed."""
+    """Return a check that the rows with these keys are deleted, and that other rows are unchanged."""
     query = f"SELECT count(*) FROM {ledger.table} WHERE {ledger.key} IN ({marks(keys)})"
     return t.all_of(t.state(query, *keys, expected=[[0]]), others_stay(world, ledger, *keys))
 
 
 def others_stay(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
-    """No row must have changed but those with these keys."""
+    """Return a check that all rows except those with these keys are unchanged."""
     query = f"SELECT {ledger.sums} FROM {ledger.table}"
     return stays(world, f"{query} WHERE {ledger.key} NOT IN ({marks(keys)})" if keys else query, *keys)
 
 
 def stays(world: t.Sampler, query: str, *parameters: Any) -> dict[str, Any]:
-    """The query must return what it returns now."""
+    """Return a check that a query returns its present rows."""
     return t.state(query, *parameters, expected=[list(row) for row in world.rows(query, *parameters)])
 
 
 def missing_number(world: t.Sampler, table: str) -> str:
-    """Draw a number that no document of a table has yet."""
+    """Draw a number that no document of a table has."""
     last = world.value(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}")
     return f"{last + world.rng.randint(40, 900):09d}"
 
@@ -250,7 +250,7 @@ PAID = """status = 'processing' AND NOT EXISTS (
 
 
 def last_comment(world: t.Sampler, row: t.Row, comment: str, *, is_notified: bool) -> dict[str, object]:
-    """The order must have got this comment, and nothing else must have changed."""
+    """Return a check that an order has a new last comment, and that nothing else has changed."""
     count = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
     return t.all_of(
         becomes(world, ORDERS, row["increment_id"], comments=count + 1),
@@ -264,13 +264,13 @@ def last_comment(world: t.Sampler, row: t.Row, comment: str, *, is_notified: boo
 
 
 def total_is(row: t.Row, table: str) -> dict[str, object]:
-    """The one document of the order in a table must be about the order's whole total."""
+    """Return a check that the only document of an order in a table is about the total of the order."""
     query = f"SELECT grand_total_cents FROM {table} WHERE order_id = ?"
     return t.state(query, row["order_id"], expected=[[row["grand_total_cents"]]])
 
 
 def an_address(world: t.Sampler) -> dict[str, str]:
-    """Draw an address, by the columns of the tables of addresses."""
+    """Draw an address, by column of the tables of addresses."""
     street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
     return {"street": street, "city": city, "region": region, "postcode": postcode}
 
@@ -287,12 +287,12 @@ def track(world: t.Sampler) -> tuple[str, str]:
 
 
 def enter_track(carrier: str, number: str) -> list[Step]:
-    """Return the steps that fill in a tracking number."""
+    """Return the steps that fill in a carrier and tracking number."""
     return [t.choose("Carrier", carrier), t.type_text("Number", number)]
 
 
 def track_is(row: t.Row, carrier: str, number: str) -> dict[str, object]:
-    """The newest tracking number of the order must be this one."""
+    """Return a check that the newest tracking number of an order is this one."""
     query = """SELECT carrier, number FROM shipment_track JOIN shipment USING (shipment_id) WHERE order_id = ?
                ORDER BY track_id DESC LIMIT 1"""
     return t.state(query, row["order_id"], expected=[[carrier, number]])
@@ -323,12 +323,12 @@ NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas 
 
 
 def a_product(world: t.Sampler, condition: str = "1") -> t.Row:
-    """Draw one of the products that meet a condition."""
+    """Draw a product that satisfies a condition."""
     return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
 
 
 def amount_of_change(world: t.Sampler, cents: int) -> tuple[int, str]:
-    """Draw some percent of a price or an amount of money: in cents, and in words."""
+    """Draw a percentage of a price or an amount of money; return it in cents and in words."""
     percent = world.rng.choice((10, 20, 25, 50))
     if cents * percent % 100 == 0 and world.rng.randrange(2) == 1:
         return cents * percent // 100, f"{percent}%"
@@ -345,7 +345,7 @@ WITH reviewed AS (
 
 
 def stars(rating: int) -> str:
-    """Return a rating as the form of a review writes it."""
+    """Return a rating in the format of the review form."""
     return f"{rating} star{'s' * (rating > 1)}"
 
 
@@ -365,7 +365,7 @@ def latest_review(world: t.Sampler) -> t.Row:
 
 
 def whole_word(world: t.Sampler) -> dict[str, Any]:
-    """Draw a word that is no part of longer ones in the reviews, with how many have it, and the steps that look for it."""
+    """Draw a word that is not part of longer words in reviews, with the number of reviews that contain it, and the steps that search it."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
     candidates = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in TEXTS["words"]}
@@ -380,7 +380,7 @@ PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) 
 
 
 def open_pending(row: t.Row) -> list[Step]:
-    """Return the steps to the form of the one review of its product that is pending."""
+    """Return the steps to the form of the only pending review of its product."""
     return [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, row["name"]), t.click("Edit")]
 
 
@@ -390,7 +390,7 @@ def last_word(name: str) -> str:
 
 
 def tick(action: str, *keys: int) -> list[Step]:
-    """Return the steps that do something with several rows of the list on this page."""
+    """Return the steps that apply an action to several rows of the list on this page."""
     return [*[t.click(f"Select {key}") for key in keys], t.choose("Actions", action), t.click("Submit")]
 
 
@@ -399,7 +399,7 @@ FROM customer JOIN sales_order o USING (customer_id) WHERE status != 'canceled' 
 
 
 def rule_form(world: t.Sampler, row: t.Row) -> list[Step]:
-    """Return the steps to the form of a cart price rule; the newest is first in the list."""
+    """Return the steps to the form of a cart price rule; the list begins with the newest one."""
     place = world.value("SELECT count(*) FROM cart_rule WHERE rule_id > ?", row["rule_id"])
     return [*open_menu("Marketing", "Cart Price Rules"), t.click(nth("Edit", place), f"This is the rule {row['name']}.")]
 
@@ -408,7 +408,7 @@ LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Del
 
 
 def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
-    """Draw one of the customers that meet a condition."""
+    """Draw a customer that satisfies a condition."""
     return world.pick(CUSTOMER_NAMES + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
 
 
@@ -436,18 +436,18 @@ def a_span(world: t.Sampler) -> list[Month]:
 
 
 def later(day: date, days: int) -> date:
-    """Return the day so many days later."""
+    """Return the date a number of days later."""
     return day + timedelta(days=days)
 
 
 def report_at(path: str, first: date, last: date, period: str) -> str:
-    """Return the place of a report about some days."""
+    """Return the URL of a report on a range of dates."""
     query = {"period_type": period.lower(), "from": first.isoformat(), "to": last.isoformat()}
     return f"__SHOPPING_ADMIN__/reports/{path}/?{urlencode(query)}"
 
 
 def busiest_month(world: t.Sampler) -> t.Draw:
-    """Compare the lines of a report."""
+    """Return a question for the line of a report with the most orders."""
     one, other = a_span(world)
     query = """SELECT substr(created_at, 1, 7) AS month, count(*) AS orders FROM sales_order
            WHERE status != 'canceled' AND substr(created_at, 1, 7) BETWEEN ? AND ?

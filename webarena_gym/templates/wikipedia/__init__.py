@@ -1,4 +1,4 @@
-"""The encyclopedia: the articles with their facts, which its templates draw from, the ways to them, and changes to articles and the watchlist."""
+"""The encyclopedia: queries of its templates on articles and their facts, paths of solutions, and changes of articles and the watchlist."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ FILMS = (
 
 
 class Extreme(NamedTuple):
-    """The landmark or company at one end of a measure."""
+    """The landmark or company with the largest or smallest value of a measure."""
 
     words: str
     row: t.Row
@@ -54,12 +54,12 @@ def open_article(title: str, thought: str = "") -> list[Step]:
 
 
 def open_list(world: t.Sampler, name: str) -> list[Step]:
-    """Return the steps to a list, such as that of the towns."""
+    """Return the steps to a list, such as the list of towns."""
     return open_article(f"List of {name} in {country(world)}")
 
 
 def open_category(world: t.Sampler, name: str) -> list[Step]:
-    """Return the steps to a category, over the list of all of them."""
+    """Return the steps to a category through the list of all categories."""
     names = [row["name"] for row in world.rows("SELECT DISTINCT name FROM category ORDER BY name")]
     turns = turn_pages(world, names.index(name), MEMBERS_PER_PAGE, "It stands on a later page.", "Next page")
     return [t.click("Categories"), *turns, t.click(name)]
@@ -71,13 +71,13 @@ def years_between(years: Sequence[int]) -> list[int]:
 
 
 def director(world: t.Sampler, condition: str = "count(*) > 2") -> str:
-    """Draw a director whose films meet a condition. Raises NothingToDraw."""
+    """Draw a director whose films satisfy a condition. Raises NothingToDraw."""
     query = FILMS + f"SELECT director FROM films GROUP BY director HAVING {condition} ORDER BY director"
     return str(world.pick(query, site="wikipedia")["director"])
 
 
 def prize_universities(world: t.Sampler) -> dict[str, Any]:
-    """Draw the country or a state, with the two universities of it that have brought forth the most prize winners. Raises NothingToDraw."""
+    """Draw the country or a state, with its two universities with the most prize winners. Raises NothingToDraw for a tie."""
     rows = world.rows(
         FACTS
         + """SELECT p.title, CAST(p.number AS INTEGER) AS number, s.target AS state FROM facts p JOIN facts s USING (article_id)
@@ -97,12 +97,12 @@ def decades(row: t.Row) -> range:
 
 
 def url(title: str) -> str:
-    """Return the address of an article, as checks name it."""
+    """Return the URL of an article in the format of checks."""
     return f"__WIKIPEDIA__{path(title)}"
 
 
 def draw_extreme(world: t.Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
-    """Draw the landmark or company at one end of a measure, of some kinds or of any. Raises NothingToDraw when two share the place."""
+    """Draw the landmark or company with the largest or smallest value of a measure. Raises NothingToDraw for a tie."""
     kind, label, most, least = world.rng.choice([item for item in TEXTS["measures"] if not kinds or item[0] in kinds])
     is_most = world.rng.random() < 0.5
     query = f"{FACTS}SELECT title, number, text FROM facts WHERE kind = ? AND label = ? ORDER BY number, title"
@@ -130,34 +130,34 @@ WHERE revision_id > ? ORDER BY revision_id"""
 
 
 def links_url(title: str) -> str:
-    """Return the address of the list of what links to an article."""
+    """Return the URL of the list of pages that link to an article."""
     return f"__WIKIPEDIA__{path(title).replace('/wiki/', '/links/', 1)}"
 
 
 def new_address(world: t.Sampler, row: t.Row) -> str:
-    """Return an e-mail address of somebody."""
+    """Draw an email address for a user."""
     return f"{row['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
 
 
 def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[list[str]]:
-    """Return the watchlist as it should be after some titles came and some went."""
+    """Return the expected rows of the watchlist after titles were added and removed."""
     titles = [row["title"] for row in world.rows(WATCHED)]
     return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
 
 
 def watch(titles: list[str]) -> list[Step]:
-    """Return the steps that put articles on the watchlist."""
+    """Return the steps that add articles to the watchlist."""
     return [step for title in titles for step in (*open_article(title), t.click("Add to watchlist"))]
 
 
 def rewritable(text: str) -> list[tuple[int, str]]:
-    """Return the places and headings of the sections of a text that can be rewritten."""
+    """Return the indices and headings of the sections of a text that can be rewritten."""
     headings = [part.heading for part in sections(text)]
     return [(place, heading) for place, heading in enumerate(headings) if heading in ("History", "Reception", "Culture")]
 
 
 def rewritten(text: str, place: int, body: str) -> str:
-    """Return a text with one of its sections rewritten."""
+    """Return a text with one of its sections replaced."""
     parts = sections(text)
     parts[place] = parts[place]._replace(body=body)
     return whole(parts)
