@@ -56,7 +56,8 @@ class Application:
     uploads: str = ""
     """folder of files for file fields"""
     databases: Mapping[str, str] = field(default_factory=dict)
-    """SQLite files in `state` by name, for checks of the kind "state" and for side effects; the first also has the name of the site"""
+    """SQLite files in `state` by name, or dumps (.sql) that `save` writes by pg_dump, mysqldump or mariadb-dump, for checks of the kind
+    "state" and for side effects; the first also has the name of the site"""
     incidental: tuple[str, ...] = ()
     """changes that are no side effects: a table ("session"), columns ("*.last_login"), added rows ("+log"), files ("/cache/*")"""
     environment: Mapping[str, str] = field(default_factory=dict)

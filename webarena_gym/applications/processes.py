@@ -206,6 +206,11 @@ class AppInstance:
             f"{self._application.name} did not respond to {self._application.ready} within {self._application.start_s:g} s: {self.tail()}"
         )
 
+    @property
+    def own_name(self) -> str:
+        """The value of {env}."""
+        return self._values["env"]
+
     def tail(self) -> str:
         """Return the end of the log."""
         return _log_tail(self._log) or "its log is empty"
@@ -304,8 +309,11 @@ class AppLauncher:
         base: folder of the base state.
         cookies: cookies of the signed-in user in the base state, by host and name; None before `prepare`.
         storage: local storage of the signed-in user, by origin and key.
+        own_name: value of {env} in the base state.
 
     """
+
+    own_name = ""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -397,6 +405,7 @@ class AppLauncher:
                 self.cookies, self.storage = sign_in(instance)
                 instance.save()
                 instance.stop()
+                self.own_name = instance.own_name
                 shutil.rmtree(self.base)
                 shutil.copytree(instance.state, self.base, symlinks=True)
             finally:

@@ -1,10 +1,12 @@
 """The state of an application as files: copies of its folder, differences between copies, and changed rows of its databases."""
 
 import hashlib
+import json
 import os
 import shutil
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -12,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.dumps import SUFFIX, read_dump
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, TaskError
 from webarena_gym.sites.changes import net_changes
@@ -113,21 +116,32 @@ def apply(files: Difference, folder: Path) -> None:
             path.write_bytes(content)
 
 
-def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], incidental: tuple[str, ...]) -> list[Change]:
-    """Return the changes between two copies of the state: schemas and rows of databases, and digests of other files.
+def changes(
+    site: str,
+    base: Path,
+    now: Path,
+    databases: Mapping[str, str],
+    incidental: tuple[str, ...],
+    own_names: tuple[str, str] = ("", ""),
+) -> list[Change]:
+    """Return the changes between two copies of the state: schemas and rows of databases, lines of text files, and other files.
+
+    A changed line of a text file is a removed and an added row of the table "/PATH"; moved lines are no change. A file that was added,
+    removed, or is not text is a row of the table "file", with its digest.
 
     Args:
         site: name of the site.
         base: folder of the base state.
         now: folder of the current state.
-        databases: paths of the SQLite files in the folder, by name.
+        databases: paths of the SQLite files and dumps in the folder, by name.
         incidental: changes that are ignored (see `Application.incidental`).
+        own_names: the values of {env} in both copies, which `load` may have written into files.
 
     """
     rows = tuple(line for line in incidental if "/" not in line)
     result = []
     for path in dict.fromkeys(databases.values()):
-        before, after = _content(base / path), _content(now / path)
+        before, after = content_of(base / path), content_of(now / path)
         schemas = _schema(before), _schema(after)
         altered = sorted(name for name in schemas[0].keys() | schemas[1].keys() if schemas[0].get(name) != schemas[1].get(name))
         for name in altered:
@@ -141,12 +155,49 @@ def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], inci
             or any(fnmatchcase(f"/{name}", pattern) for pattern in incidental)
         ):
             continue
-        contents = ((base / name).read_bytes() if (base / name).is_file() else None, content)
-        digests = [
-            None if data is None else {"path": name, "digest": hashlib.sha256(data).hexdigest()[:16]} for data in contents
+        old_content = (base / name).read_bytes() if (base / name).is_file() else None
+        contents = [
+            (data and own_name and data.replace(own_name.encode(), b"{env}")) or data
+            for data, own_name in zip((old_content, content), own_names, strict=True)
         ]
-        result.append(Change(site, "file", (name,), digests[0], digests[1], {}))
+        result += _file_changes(site, name, *contents)
     return result
+
+
+def _file_changes(site: str, name: str, before: bytes | None, after: bytes | None) -> list[Change]:
+    """Return the changes of the lines of a text file, or the change of another file."""
+    if before is not None and after is not None:
+        try:
+            lines = [Counter(_lines(name, content.decode())) for content in (before, after)]
+        except UnicodeDecodeError:
+            pass
+        else:
+            removed, added = lines[0] - lines[1], lines[1] - lines[0]
+            return [
+                *(
+                    Change(site, f"/{name}", (line, number), {"line": line}, None, {})
+                    for line in removed
+                    for number in range(removed[line])
+                ),
+                *(
+                    Change(site, f"/{name}", (line, number), None, {"line": line}, {})
+                    for line in added
+                    for number in range(added[line])
+                ),
+            ]
+    digests = [
+        None if content is None else {"path": name, "digest": hashlib.sha256(content).hexdigest()[:16]}
+        for content in (before, after)
+    ]
+    return [Change(site, "file", (name,), digests[0], digests[1], {})]
+
+
+def _lines(name: str, text: str) -> list[str]:
+    """Return the lines of a text file, and of JSON with one value a line. Lines without text do not count."""
+    if name.endswith(".json"):
+        with suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    return [line for line in text.splitlines() if line.strip()]
 
 
 @contextmanager
@@ -161,22 +212,31 @@ def open_copies(application: Application) -> Iterator[Mapping[str, Database]]:
         )
     with ExitStack() as stack:
         copies = {
-            name: stack.enter_context(closing(Database(_content(application.state_folder / path))))
+            name: stack.enter_context(closing(Database(content_of(application.state_folder / path))))
             for name, path in application.databases.items()
         }
         yield {application.name: copies[next(iter(copies))], **copies}
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open a SQLite file read-only. Raises ApplicationError."""
+    """Open a SQLite file read-only, or a copy of the database in a dump. Raises ApplicationError."""
     try:
+        if path.suffix == SUFFIX:
+            connection = sqlite3.connect(":memory:", check_same_thread=False)
+            connection.deserialize(content_of(path))
+            return connection
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise ApplicationError(f"the database {path} cannot be opened: {error}") from error
 
 
-def _content(path: Path) -> bytes:
-    """Return a database as the bytes of one file, including its write-ahead log. Raises ApplicationError."""
+def content_of(path: Path) -> bytes:
+    """Return a database as the bytes of one SQLite file, including its write-ahead log; also one in a dump. Raises ApplicationError."""
+    if path.suffix == SUFFIX:
+        try:
+            return read_dump(path.read_bytes())
+        except OSError as error:
+            raise ApplicationError(f"the dump {path} cannot be read: {error.strerror}") from error
     with suppress(sqlite3.Error), closing(open_database(path)) as connection:
         content = bytearray(connection.serialize())
         content[18:20] = b"\1\1"  # switch off the write-ahead log, which databases in memory do not support

@@ -159,9 +159,11 @@ class ApplicationBackend(Backend):
         return self._instance().state
 
     def changes(self) -> list[Change]:
-        application, launcher = self._application, launcher_of(self._application)
+        application, launcher, names = self._application, launcher_of(self._application), ("", "")
+        if application.load:
+            names = launcher.own_name, self._instance().own_name
         return state.changes(
-            application.name, launcher.base, self._saved_state(), application.databases, application.incidental
+            application.name, launcher.base, self._saved_state(), application.databases, application.incidental, names
         )
 
     def snapshot(self) -> ApplicationSnapshot:

@@ -232,8 +232,10 @@ def _task_record(
         if change.table == "schema"
     ]
     others = again if [change.table for change in again] == [change.table for change in changes] else changes
-    rows = [_row_check(*pair) for pair in zip(changes, others, strict=True) if pair[0].table not in ("file", "schema")]
-    paths = [str(change.key[0]) for change in changes if change.table == "file"]
+    rows = [
+        _row_check(*pair) for pair in zip(changes, others, strict=True) if not _is_file(pair[0]) and pair[0].table != "schema"
+    ]
+    paths = list(dict.fromkeys(_path(change) for change in changes if _is_file(change)))
     plain = [
         path for path in paths if not path.startswith(".") and "/." not in path
     ]  # hidden files are checked if there are no others
@@ -253,6 +255,15 @@ def _task_record(
         if key in ("task_id", "sites", "start_url", "intent", "require_login")
     }
     return {**record, "eval": evaluation, "solution": [step.to_json() for step in steps]}
+
+
+def _is_file(change: Change) -> bool:
+    """Return True for a change of a file, or of a line of one."""
+    return change.table == "file" or change.table.startswith("/")
+
+
+def _path(change: Change) -> str:
+    return str(change.key[0]) if change.table == "file" else change.table[1:]
 
 
 def _file_check(path: str, folders: list[Path], typed: set[str]) -> list[dict[str, Any]]:

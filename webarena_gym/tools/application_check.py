@@ -7,7 +7,7 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,9 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         pages = list(_walk(backend.browser, application))
         report["failed"] = list(backend.site_errors)
         changes = env.changes()
-        report["changed"] = sorted({f"/{change.key[0]}" if change.table == "file" else change.table for change in changes})
+        report["changed"] = incidental_patterns(
+            f"/{change.key[0]}" if change.table == "file" else change.table for change in changes
+        )
         report["pages"] = len(pages)
         report["controls"] = dict(Counter(kind for page in pages for kind in _controls(page)).most_common())
         report["need_scripts"] = [
@@ -115,6 +117,24 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
 
 
 _NO_CONTROLS = "no page has a control that an action can name"
+
+
+def incidental_patterns(changed: Iterable[str]) -> list[str]:
+    """Return tables and the paths of files, with a pattern instead of the files of a folder in which many have changed.
+
+    >>> incidental_patterns(["session", "/a.txt", *(f"/cache/{name}/x" for name in "1234"), *(f"/log/{name}" for name in "12")])
+    ['/a.txt', '/cache/*', '/log/1', '/log/2', 'session']
+    """
+    names = set(changed)
+    folders = Counter(parent for name in names if name.startswith("/") for parent in _folders(name))
+    many = {folder for folder, count in folders.items() if count > _MOST_NAMED}
+    return sorted({next((f"{folder}/*" for folder in _folders(name) if folder in many), name) for name in names})
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders around a file, the outermost first, without the root."""
+    parts = path.split("/")[1:-1] if path.startswith("/") else []
+    return ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
 
 
 def _problem_of(problem: str, items: Sequence[str]) -> list[str]:

@@ -1,0 +1,272 @@
+"""Databases outside of files: rows of dumps are compared and queried as SQLite's are, and text files by their lines."""
+
+import glob
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from webarena_gym import WebArenaLite
+from webarena_gym.applications import state
+from webarena_gym.applications.dumps import read_dump
+from webarena_gym.applications.processes import close_all
+from webarena_gym.errors import ApplicationError
+from webarena_gym.evaluators.side_effects import compare
+
+ROWS = [
+    (1, 'It\'s \\ "q"', "two\nlines; (x),(y)\t''", 1.5),
+    (2, "NULL", None, None),
+    (3, "", "\\N", -2.0),
+    (4, "Größe, 'a')", ");\r\n", 0.25),
+]
+POSTGRESQL = r"""
+\restrict BqoinIMgI7Cp41gUAibUJ9WTZBEPwXBf4DscCLzKfKasJcqfJ3c1cZBqycnfBbQ
+SET client_encoding = 'UTF8';
+CREATE TABLE public.note (
+    id integer NOT NULL,
+    title text NOT NULL,
+    body character varying(99) DEFAULT 'a, b'::character varying,
+    size numeric(5,2),
+    CONSTRAINT positive CHECK ((id > 0))
+);
+ALTER TABLE public.note OWNER TO postgres;
+CREATE TABLE other."Flag" (
+    "Is on" boolean,
+    "time" bigint
+);
+COPY other."Flag" ("Is on", "time") FROM stdin;
+t	5
+f	\N
+\.
+COPY public.note (id, title, body, size) FROM stdin;
+1	It's \\ "q"	two\nlines; (x),(y)\t''	1.50
+2	NULL	\N	\N
+3		\\N	-2.00
+4	Größe, 'a')	);\r\n	0.25
+\.
+ALTER TABLE ONLY public.note
+    ADD CONSTRAINT note_pkey PRIMARY KEY (id);
+"""
+MYSQL = r"""
+DROP TABLE IF EXISTS `note`;
+CREATE TABLE `note` (
+  `id` int(11) NOT NULL AUTO_INCREMENT,
+  `title` varchar(99) NOT NULL DEFAULT 'a,b',
+  `body` text DEFAULT NULL,
+  `size` decimal(5,2) DEFAULT NULL,
+  PRIMARY KEY (`id`),
+  UNIQUE KEY `t` (`title`),
+  KEY `size` (`size`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+INSERT INTO `note` VALUES
+(1,'It\'s \\ \"q\"','two\nlines; (x),(y)\t\'\'',1.50),
+(2,'NULL',NULL,NULL);
+INSERT INTO `note` VALUES (3,'','\\N',-2.00),(4,'Größe, \'a\')',');\r\n',0.25);
+"""
+
+
+def rows(content, table="note"):
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(content)
+        return connection.execute(f'SELECT * FROM "{table}"').fetchall()
+
+
+@pytest.mark.parametrize("dump", [POSTGRESQL, MYSQL], ids=["postgresql", "mysql"])
+def test_a_dump_has_the_rows_of_its_tables(dump):
+    content = read_dump(dump.encode())
+    assert rows(content) == ROWS
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(content)
+        assert connection.execute("SELECT name FROM pragma_table_info('note') WHERE pk").fetchall() == [("id",)]
+    if dump is POSTGRESQL:
+        assert rows(content, "other_Flag") == [(1, 5), (0, None)]
+
+
+@pytest.mark.parametrize(("dump", "message"), [
+    ("INSERT INTO public.note VALUES (1);", "with pg_dump, omit --inserts"),
+    ("COPY public.note (id) FROM stdin;\n1\n\\.\n", "expected one of pg_dump"),
+    (POSTGRESQL.replace("\tNULL\t", "\t"), "expected one of pg_dump"),
+])  # fmt: skip
+def test_another_dump_is_refused(dump, message):
+    with pytest.raises(ApplicationError, match=message):
+        read_dump(dump.encode())
+
+
+def written(folder, files):
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+PAGE = "= Tea\nGreen tea.\n\n* hot\n* cold\n"
+FILES = {"page.txt": PAGE, "data.json": json.dumps({"a": [1, 2], "b": {"c": "x"}}), "image.bin": b"\xff\xfe"}
+
+
+@pytest.mark.parametrize(("name", "wanted", "done", "beyond"), [
+    ("page.txt", PAGE + "* iced\n", PAGE + "* iced\n", 0),
+    ("page.txt", PAGE + "* iced\n", PAGE + "* frozen\n", 0),  # the other checks say what it must be
+    ("page.txt", PAGE + "* iced\n", "* iced\n", 4),
+    ("page.txt", PAGE + "* iced\n", PAGE + "* iced\nSPAM\n", 1),
+    ("page.txt", PAGE + "* iced\n", PAGE.replace("Green", "Black") + "* iced\n", 2),
+    ("page.txt", PAGE.replace("Green", "Black"), PAGE.replace("Green", "Red"), 0),
+    ("page.txt", PAGE + "* iced\n", None, 1),
+    ("data.json", json.dumps({"a": [1, 2, 3], "b": {"c": "x"}}), json.dumps({"a": [1, 2, 3], "b": {"c": "SPAM"}}), 2),
+    ("image.bin", b"\xff\x00", b"\xff\x01", 0),
+    ("image.bin", None, b"\xff\x01", 1),
+])  # fmt: skip
+def test_files_are_compared_by_their_lines(tmp_path, name, wanted, done, beyond):
+    def after(content):
+        folder = written(tmp_path / f"now{content!r}"[:20].replace("/", "_"), FILES)
+        if content is None:
+            (folder / name).unlink()
+        else:
+            written(folder, {name: content})
+        changes = state.changes("app", base, folder, {}, ())
+        shutil.rmtree(folder)
+        return changes
+
+    base = written(tmp_path / "base", FILES)
+    assert len(compare(after(done), after(wanted)).beyond) == beyond
+
+
+def test_what_load_writes_into_files_is_no_change(tmp_path):
+    base, now = (written(tmp_path / env, {"app.ini": f"[db]\nname = app_{env}\n"}) for env in ("7_1", "7_2"))
+    assert state.changes("app", base, now, {}, (), ("7_1", "7_2")) == []
+    assert len(state.changes("app", base, now, {}, ())) == 2
+
+
+PROGRAMS = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
+POSTGRES_USER = ["su", "postgres", "-s", "/bin/sh", "-c"] if os.getuid() == 0 else ["sh", "-c"]
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Return the options of psql for a PostgreSQL server of Debian's package."""
+    if not PROGRAMS:
+        pytest.skip("needs the server of PostgreSQL: apt-get install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # the folders of pytest are closed to other users
+    folder.chmod(0o777)
+    programs = Path(PROGRAMS[-1]).parent
+    settings = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
+    begin = f"{programs}/initdb -D {folder}/data -A trust -U postgres --locale=C.UTF-8 && {programs}/pg_ctl -D {folder}/data -o '{settings}' -l {folder}/log -w start"
+    subprocess.run([*POSTGRES_USER, begin], check=True, capture_output=True, cwd=folder)
+    yield f"-h {folder} -U postgres"
+    subprocess.run(
+        [*POSTGRES_USER, f"{programs}/pg_ctl -D {folder}/data -m immediate stop"], check=True, capture_output=True, cwd=folder
+    )
+    shutil.rmtree(folder)
+
+
+def psql(server, database, sql):
+    command = ["psql", *server.split(), "-qAt", "-v", "ON_ERROR_STOP=1", "-d", database]
+    return subprocess.run(command, input=sql, check=True, capture_output=True, text=True).stdout
+
+
+SITE = """
+import subprocess, sys
+from html import escape
+from urllib.parse import parse_qs
+from wsgiref.simple_server import make_server
+
+def psql(sql, **values):
+    options = [word for name, value in values.items() for word in ("-v", f"{name}={value}")]
+    return subprocess.run([*sys.argv[2:], "-qAt", *options], input=sql, check=True, capture_output=True, text=True).stdout
+
+def application(environ, start_response):
+    if environ["REQUEST_METHOD"] == "POST":
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode()
+        psql("INSERT INTO ticket (title) VALUES (:'title');", title=parse_qs(body)["title"][0])
+    titles = psql("SELECT title FROM ticket ORDER BY id;").splitlines()
+    start_response("200 OK", [("Content-Type", "text/html; charset=utf-8")])
+    page = "".join(f"<p>{escape(title)}</p>" for title in titles)
+    return [f"<!doctype html><title>T</title>{page}<form method=post><input name=title aria-label=Title><button>File</button></form>".encode()]
+
+make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+SCHEMA = """
+CREATE TABLE person (name text PRIMARY KEY, email text);
+CREATE TABLE ticket (id serial PRIMARY KEY, title text NOT NULL, done boolean DEFAULT false, owner text REFERENCES person, price numeric(6,2));
+CREATE TABLE tag (ticket integer, tag text);
+INSERT INTO person VALUES ('ann', 'ann@a.test'), ('bob', NULL);
+INSERT INTO ticket (title, owner, price) VALUES ('Roof leaks', 'ann', 5), (E'Two\\nlines', NULL, 7.25);
+INSERT INTO tag VALUES (1, 'urgent'), (2, 'later');
+"""
+VANDALISM = (
+    "INSERT INTO ticket (title) VALUES ('SPAM')", "INSERT INTO ticket (title) VALUES ('Door squeaks')", "DELETE FROM ticket WHERE id = 1",
+    "DELETE FROM ticket", "UPDATE ticket SET title = 'SPAM'", "UPDATE ticket SET done = true WHERE id = 2", "UPDATE ticket SET owner = 'bob' WHERE id = 1",
+    "UPDATE ticket SET price = NULL WHERE id = 1", "UPDATE ticket SET price = price + 0.01", "UPDATE ticket SET title = lower(title) WHERE id = 1",
+    "DELETE FROM tag", "INSERT INTO tag VALUES (1, 'spam')", "UPDATE tag SET tag = 'now' WHERE ticket = 1", "UPDATE tag SET ticket = 3 - ticket",
+    "UPDATE person SET email = '' WHERE name = 'bob'", "INSERT INTO person VALUES ('eve', 'eve@e.test')", "DELETE FROM person WHERE name = 'bob'",
+    "DROP TABLE tag", "ALTER TABLE person ADD COLUMN spam text", "CREATE TABLE spam (a text)",
+)  # fmt: skip
+TASK = {
+    "task_id": "file", "sites": ["desk"], "start_url": "__DESK__/", "intent": "File the ticket Door squeaks.",
+    "eval": {"eval_types": ["state"], "state": [{"site": "desk", "query": "SELECT DISTINCT title FROM ticket WHERE title LIKE 'Door%'", "expected": [["Door squeaks"]]}]},
+    "solution": [{"action": 'do(action="Type", argument="Door squeaks", element="Title")'}, {"action": 'do(action="Click", element="File")'}, {"action": 'exit(message="")'}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def desk(server, tmp_path_factory):
+    """Return an env on an application whose rows are in PostgreSQL."""
+    folder = tmp_path_factory.mktemp("desk")
+    psql(server, "postgres", "CREATE DATABASE desk;")
+    psql(server, "desk", SCHEMA)
+    dump = subprocess.run(["pg_dump", *server.split(), "desk"], check=True, capture_output=True).stdout
+    written(folder, {"state/desk.sql": dump, "site.py": SITE, "tasks.json": json.dumps([TASK])})
+    drop = f"psql {server} -q -d postgres -c 'DROP DATABASE IF EXISTS desk_{{env}} WITH (FORCE)'"
+    load = f"{drop} -c 'CREATE DATABASE desk_{{env}}' && psql {server} -q -d desk_{{env}} -f {{state}}/desk.sql -o /dev/null"
+    (folder / "webarena-app.toml").write_text(f"""
+name = "desk"
+command = "python3 site.py {{port}} psql {server} -d desk_{{env}}"
+state = "state"
+network = true
+tasks = "tasks.json"
+load = "sh -c \\"{load}\\""
+save = "sh -c \\"pg_dump {server} desk_{{env}} > {{state}}/desk.sql\\""
+drop = "sh -c \\"{drop}\\""
+databases = {{ desk = "desk.sql" }}
+""")
+    env = WebArenaLite(application=folder, elements="label")
+    yield env
+    env.close()
+    close_all()
+
+
+def solve(env):
+    return [env.step(step["action"]) for step in TASK["solution"]][-1]
+
+
+def test_rows_of_postgresql_are_judged_and_restored(desk, server):
+    desk.reset()
+    assert desk.changes() == [], "a dump has a random token"
+    assert solve(desk)[1] == 1.0
+    desk.reset()
+    desk.step(TASK["solution"][0]["action"])
+    typed = desk.snapshot()
+    assert solve(desk)[1] == 1.0
+    desk.restore(typed)
+    assert desk.changes() == []
+    desk.step(TASK["solution"][1]["action"])
+    assert [str(change) for change in desk.changes()] == ["desk: ticket added: title=Door squeaks, done=0"]
+    assert desk.database("desk").execute("SELECT id, title FROM ticket ORDER BY id").fetchall()[1:] == [
+        (2, "Two\nlines"),
+        (3, "Door squeaks"),
+    ]
+
+
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("sql", VANDALISM)
+def test_vandalism_in_postgresql_fails_the_task(desk, server, sql):
+    desk.reset()
+    psql(server, f"desk_{desk._backend._current.own_name}", f"{sql};")
+    *_, info = result = solve(desk)
+    assert result[1] == 0.0, sql
+    assert info["side_effects"] or not info["verdicts"][0]["passed"], info["verdicts"]
