@@ -1,6 +1,6 @@
-"""Issues and merge requests: plans of them, filters of their lists, who may do what, and the ledger that writes changes.
+"""Issues and merge requests: their plans, filters of their lists, permissions, and the ledger that writes changes.
 
-An item's plan is all that its form can change.
+The plan of an item contains the properties that its form can change.
 """
 
 import re
@@ -28,7 +28,7 @@ _WORDS_LIMIT = 10
 
 
 class Kind(NamedTuple):
-    """Issues or merge requests: their table, the word for one, the sign before its number, and their part of the URL."""
+    """Issues or merge requests: their table, noun, the sign before their numbers, and their part of URLs."""
 
     table: str
     noun: str
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The column that refers to one."""
+        """The column that refers to a row of the table."""
         return f"{self.table}_id"
 
 
@@ -49,14 +49,14 @@ MERGE_REQUEST = Kind("merge_request", "merge request", "!", "merge_requests", _S
 
 
 class NamedRow(NamedTuple):
-    """A row that is known by a name: a label, a milestone, or a person by user name."""
+    """A row with a name: a label, a milestone or a user."""
 
     row_id: int
     name: str
 
 
 class Plan(NamedTuple):
-    """Decisions about an item; `due_on` and `is_confidential` are of issues, the last three of merge requests."""
+    """The editable properties of an item. `due_on` and `is_confidential` are for issues, the last three fields for merge requests."""
 
     title: str
     description: str = ""
@@ -70,7 +70,7 @@ class Plan(NamedTuple):
     target_branch: str = ""
 
     def assigned_to(self, person: NamedRow) -> "Plan":
-        """Return the plan with one more assignee."""
+        """Return the plan with an additional assignee."""
         return self if person in self.assignees else self._replace(assignees=(*self.assignees, person))
 
 
@@ -108,7 +108,7 @@ def _moves(before: Sequence[NamedRow], after: Sequence[NamedRow], came: str, wen
 
 
 def mentions(text: str) -> list[str]:
-    """Return the user names that a text speaks to, each once, in order.
+    """Return the usernames that a text mentions, in order and without repetitions.
 
     >>> mentions("@ann.lee and @bo, (@ann.lee.) not me@cy.org")
     ['ann.lee', 'bo']
@@ -154,11 +154,11 @@ class Filters(NamedTuple):
 
     @staticmethod
     def sorts(kind: Kind) -> dict[str, str]:
-        """Return the orders that a kind of items has, with their labels."""
+        """Return the sort orders of a kind of items, with their labels."""
         return {name: label for name, (label, _) in SORTS.items() if kind is ISSUE or name != "due_date"}
 
     def where(self) -> tuple[str, dict[str, str]]:
-        """Return the condition over the table `t`, whatever the state, with the values to bind."""
+        """Return the SQL condition on the table `t`, without the state, with its parameters."""
         table, key = self.kind.table, self.kind.key
         words = {f"word{place}": word for place, word in enumerate(self.search.split()[:_WORDS_LIMIT])}
         labels = {f"label{place}": name for place, name in enumerate(self.labels)}
@@ -201,7 +201,7 @@ class Filters(NamedTuple):
         return urlencode(self._replace(**changed).pairs())
 
     def removals(self) -> list[tuple[str, str]]:
-        """Return the filters in force, each as its description and the query of the list without it."""
+        """Return the active filters: the description of each, and the query of the list without it."""
         gone = [(f'Search "{self.search}"', self.query(search=""))] if self.search else []
         for name in self.labels:
             gone.append((f"Label {name}", self.query(labels=tuple(other for other in self.labels if other != name))))
@@ -225,7 +225,7 @@ author, its assignees and the members of its project, but for guests."""
 
 
 def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
-    """Return the plan that an item follows now: labels by name, people by user name."""
+    """Return the present plan of an item, with labels and users by name."""
 
     def named_rows(relation: str, columns: str, table: str) -> tuple[NamedRow, ...]:
         query = f"SELECT {columns} FROM {kind.table}_{relation} JOIN {table} USING ({table}_id) WHERE {kind.key} = ? ORDER BY 2"
@@ -257,13 +257,13 @@ def may_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.R
 
 
 def require_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row) -> None:
-    """Raise Forbidden unless the visitor may change the item."""
+    """Raise Forbidden unless the user may change the item."""
     if not may_edit(request, kind, project, item):
         raise Forbidden(f"You cannot change this {kind.noun}: it is not yours, and your role in the project is too low.")
 
 
 def merge_obstacle(request: Request, project: sqlite3.Row, item: sqlite3.Row, changes: list[Change]) -> str:
-    """Return why the visitor cannot merge a request, or nothing."""
+    """Return the reason why the user cannot merge a request, "" if there is none."""
     if item["state"] != "opened":
         return f"This merge request is {item['state']}."
     if item["is_draft"]:
@@ -283,7 +283,7 @@ def address(kind: Kind, project: sqlite3.Row, iid: int | None = None) -> str:
 
 
 class Ledger:
-    """Writes what one user does to issues and merge requests at one moment."""
+    """Writes changes of issues and merge requests by one user at one time."""
 
     def __init__(self, request: Request, user: sqlite3.Row) -> None:
         self._db, self._user_id, self._now = request.db, user["user_id"], request.stamp
@@ -323,7 +323,7 @@ class Ledger:
         self._insert_note(kind, item, "reopened" if state == "opened" else state, is_system=True)
 
     def mark_to_do(self, kind: Kind, item_id: int, why: str = "marked", user_id: int | None = None) -> None:
-        """Put an item on somebody's list of things to do, once; on the user's own, if nobody is named."""
+        """Add an item to a user's to-do list, unless it is there; by default to the list of the user who makes the change."""
         bound = {"user_id": user_id or self._user_id, "author_id": self._user_id, "why": why, "id": item_id, "now": self._now}
         query = f"""
             INSERT INTO todo (user_id, author_id, kind, {kind.key}, created_at) SELECT :user_id, :author_id, :why, :id, :now
@@ -359,12 +359,12 @@ class Ledger:
         self._db.executemany(query, [(item_id, row.row_id) for row in rows])
 
     def _people(self, usernames: Iterable[str]) -> list[int]:
-        """Return the ids of those user names that exist."""
+        """Return the ids of existing users by username."""
         query = "SELECT user_id FROM user WHERE username = ?"
         return [row["user_id"] for name in usernames if (row := first(self._db, query, (name,)))]
 
     def _remind(self, kind: Kind, item_id: int, why: str, who: Iterable[int]) -> None:
-        """Give others something to do, where they can see the item."""
+        """Add to-dos for other users who can see the item."""
         query = f"""SELECT 1 FROM {kind.table} t JOIN project p USING (project_id)
             WHERE t.{kind.key} = :item_id AND {VISIBLE} AND {VISIBLE_ITEM[kind]}"""
         for user_id in who:

@@ -1,6 +1,6 @@
 """Queries and changes that several pages share: visibility, names, and repositories with their branches, commits and merges.
 
-SQL names a project p, a group g. Callers have checked that the person may do what is done.
+In SQL, p is a project and g a group. Callers have checked the permissions of the user.
 """
 
 import difflib
@@ -27,13 +27,13 @@ VISIBLE_GROUP = """(g.visibility = 'public' OR g.visibility = 'internal' AND :me
 
 
 def project_role(db: sqlite3.Connection, project_id: int, user_id: int | None) -> str:
-    """Return somebody's highest role in a project, "" without any."""
+    """Return the highest role of a user in a project, "" if there is none."""
     query = "SELECT role FROM membership WHERE project_id = ? AND user_id = ?"
     return max((row["role"] for row in db.execute(query, (project_id, user_id))), key=rank, default="")
 
 
 def group_role(db: sqlite3.Connection, group_id: int, user_id: int | None) -> str:
-    """Return somebody's role in a group, "" without any."""
+    """Return the role of a user in a group, "" if there is none."""
     row = first(db, "SELECT role FROM current_group_member WHERE group_id = ? AND user_id = ?", (group_id, user_id))
     return str(row["role"]) if row else ""
 
@@ -42,7 +42,7 @@ _SLUG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_-])?")
 
 
 def slug(name: str) -> str:
-    """Return the path that goes with a name.
+    """Return the path for a name.
 
     >>> slug("Do it myself!"), slug("awesome_llms 2.0")
     ('do-it-myself', 'awesome_llms-2.0')
@@ -51,7 +51,7 @@ def slug(name: str) -> str:
 
 
 def is_slug(path: str) -> bool:
-    """Return True if a text can be a path.
+    """Return True if a text is a valid path.
 
     >>> is_slug("do-it"), is_slug("-it"), is_slug("a/b"), is_slug("notes.git")
     (True, False, False, False)
@@ -71,43 +71,43 @@ COMMITS = "SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_i
 
 
 def user(db: sqlite3.Connection, user_id: int) -> sqlite3.Row | None:
-    """Return a person's row."""
+    """Return a user's row."""
     return first(db, "SELECT * FROM user WHERE user_id = ?", (user_id,))
 
 
 def user_named(db: sqlite3.Connection, username: str) -> sqlite3.Row | None:
-    """Return the row of the person with that username."""
+    """Return the row of a user by username."""
     return first(db, "SELECT * FROM user WHERE username = ? COLLATE NOCASE", (username,))
 
 
 def project(db: sqlite3.Connection, namespace: str, path: str, me: int | None) -> sqlite3.Row | None:
-    """Return the project at a full path, with PROJECT_COLUMNS, when `me` may see it."""
+    """Return the project with a full path, with PROJECT_COLUMNS, if the user `me` may see it."""
     where = "namespace = :namespace COLLATE NOCASE AND path = :path COLLATE NOCASE"
     return next(iter(find_projects(db, me, where=where, namespace=namespace, path=path)), None)
 
 
 def group(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
-    """Return the group with that path."""
+    """Return the group with a path."""
     return first(db, "SELECT * FROM user_group WHERE path = ? COLLATE NOCASE", (path,))
 
 
 def find_projects(
     db: sqlite3.Connection, me: int | None, *, where: str = "1", order: str = "p.project_id", **values: Any
 ) -> list[sqlite3.Row]:
-    """Return the projects that `me` may see and that fulfil `where`, with PROJECT_COLUMNS, in the order of `order`."""
+    """Return the projects that `me` may see and that satisfy `where`, with PROJECT_COLUMNS, sorted by `order`."""
     query = f"SELECT {PROJECT_COLUMNS} FROM project p WHERE {VISIBLE} AND ({where}) ORDER BY {order}"
     return db.execute(query, {"me": me, **values}).fetchall()
 
 
 def branches(db: sqlite3.Connection, project_id: int) -> list[sqlite3.Row]:
-    """Return a project's branches with their newest commits, by name."""
+    """Return the branches of a project with their latest commits, by name."""
     query = """SELECT b.*, c.sha, c.title, c.author_name, c.created_at AS committed_at
         FROM branch b LEFT JOIN git_commit c ON c.commit_id = b.head_id WHERE b.project_id = ? ORDER BY b.name"""
     return db.execute(query, (project_id,)).fetchall()
 
 
 def members(db: sqlite3.Connection, project_id: int) -> list[sqlite3.Row]:
-    """Return the people who belong to a project today, by name, each once."""
+    """Return the members of a project whose membership has not expired, by name and without repetitions."""
     query = "SELECT * FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?) ORDER BY name, user_id"
     return db.execute(query, (project_id,)).fetchall()
 
@@ -122,7 +122,7 @@ def find_branch(db: sqlite3.Connection, project_id: int, name: str) -> sqlite3.R
 
 
 def branch_and_path(db: sqlite3.Connection, project: sqlite3.Row, address: str) -> tuple[sqlite3.Row, str]:
-    """Return the branch that an address such as `fix/dates/docs/start.md` begins with, and the rest. Raises NotFound."""
+    """Return the branch with which a path such as `fix/dates/docs/start.md` begins, and the rest. Raises NotFound."""
     parts = address.strip("/").split("/")
     for length in range(len(parts), 0, -1):
         if branch := find_branch(db, project["project_id"], "/".join(parts[:length])):
@@ -144,7 +144,7 @@ def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
 
 
 def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[dict[str, Any]]:
-    """Return what is in a folder ("" is the top one), each with the last commit that changed something in it: folders first, by name."""
+    """Return the entries of a folder ("": the top folder), folders first, each with the last commit that changed it."""
     start = f"{folder}/" if folder else ""
     entries_by_path: dict[tuple[bool, str], dict[str, Any]] = {}
     for row in files(db, branch_id):
@@ -158,7 +158,7 @@ def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[dict[st
 
 
 def branch_complaint(db: sqlite3.Connection, project_id: int, name: str) -> str:
-    """Return why a new branch cannot have that name, "" if it can."""
+    """Return the reason why a new branch cannot have a name, "" if it can."""
     if not name:
         return "Branch name can't be blank."
     if not _BRANCH_NAME.fullmatch(name) or "//" in name or ".." in name or name.endswith(".lock"):
@@ -172,7 +172,7 @@ def branch_complaint(db: sqlite3.Connection, project_id: int, name: str) -> str:
 
 
 def path_complaint(db: sqlite3.Connection, branch_id: int | None, path: str) -> str:
-    """Return why there can be no new file at a path, "" if there can; a branch that is yet to come is None."""
+    """Return the reason why a new file cannot have a path, "" if it can. The branch is None if it does not exist yet."""
     if not path:
         return "File name can't be blank."
     parts = path.split("/")
@@ -189,7 +189,7 @@ def path_complaint(db: sqlite3.Connection, branch_id: int | None, path: str) -> 
 
 
 def create_branch(db: sqlite3.Connection, project_id: int, name: str, source: sqlite3.Row | None) -> sqlite3.Row:
-    """Add a branch with everything that another one has, or an empty one, and return it."""
+    """Add a branch with the content of another one, or an empty branch, and return it."""
     head_id = source["head_id"] if source else None
     branch_id = insert(db, "branch", project_id=project_id, name=name, head_id=head_id)
     if source:
@@ -203,7 +203,7 @@ def commit(
     db: sqlite3.Connection, branch: sqlite3.Row, author: Mapping[str, Any] | sqlite3.Row, message: str,
     changes: Mapping[str, str | None], now: str,
 ) -> str:  # fmt: skip
-    """Add a commit to a branch and return its name. `changes` has the new text of each file, None for one that goes."""
+    """Add a commit to a branch and return its hash. `changes` are the new texts by path, None for deleted files."""
     branch_id, project_id = branch["branch_id"], branch["project_id"]
     head = value(db, "SELECT head_id FROM branch WHERE branch_id = ?", (branch_id,))
     last = value(db, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'")
@@ -232,7 +232,7 @@ def commit(
 
 
 def license_of(text: str | None) -> str:
-    """Return the name of the license that a LICENSE file states in its first line; "" without a file.
+    """Return the name of the license in the first line of a LICENSE file; "" if there is no such file.
 
     >>> license_of("MIT License"), license_of("All rights reserved"), license_of(None)
     ('MIT License', 'Custom license', '')
@@ -244,7 +244,7 @@ def license_of(text: str | None) -> str:
 
 
 def copy_repository(db: sqlite3.Connection, source: sqlite3.Row, project_id: int) -> None:
-    """Give a new project the default branch of another, commit by commit."""
+    """Copy the default branch of a project to a new one, with all commits."""
     trunk = find_branch(db, source["project_id"], source["default_branch"])
     if trunk is None:
         return
@@ -269,7 +269,7 @@ MAX_LINES = 400  # of one file's diff
 
 
 class Change(NamedTuple):
-    """Change of one file: its whole text before and after; added and deleted files are empty on one side."""
+    """A change of a file: its text before and after, "" for added and deleted files."""
 
     path: str
     kind: str  # added, modified, deleted
@@ -278,7 +278,7 @@ class Change(NamedTuple):
 
 
 def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Row], list[Change]]:
-    """Return the commits of a merge request, the newest first, and what they do to files all together, by path.
+    """Return the commits of a merge request, newest first, and their total changes of files by path.
 
     Those of one that was merged are the commit that merged it, or none when there is no record of it.
     """
@@ -304,7 +304,7 @@ def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Ro
 
 
 def commits_between(db: sqlite3.Connection, project_id: int, source: str, target: str) -> list[sqlite3.Row]:
-    """Return the commits of the source branch that the target branch has not, the newest first."""
+    """Return the commits of the source branch that the target branch does not have, newest first."""
     of_branch = "SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name ="
     query = f"{COMMITS} WHERE c.commit_id IN ({of_branch} :source) AND c.commit_id NOT IN ({of_branch} :target)"
     bound = {"id": project_id, "source": source, "target": target}
@@ -317,7 +317,7 @@ def merge_title(item: sqlite3.Row) -> str:
 
 
 def conflict(db: sqlite3.Connection, item: sqlite3.Row, changes: list[Change]) -> str:
-    """Return why a request cannot be merged, or nothing."""
+    """Return the reason why a request cannot be merged, "" if there is none."""
     for role in ("source", "target"):
         if find_branch(db, item["project_id"], item[f"{role}_branch"]) is None:
             return f"The {role} branch {item[f'{role}_branch']} does not exist any more."
@@ -330,7 +330,7 @@ def conflict(db: sqlite3.Connection, item: sqlite3.Row, changes: list[Change]) -
 
 
 def merge(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str) -> None:
-    """Bring the commits of the source and the files that they changed into the target branch, which must not conflict.
+    """Merge the commits and changed files of the source branch into the target branch. There must be no conflict.
 
     That is one commit of the user's.
     """
@@ -349,7 +349,7 @@ def merge(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str
 
 
 def diff_lines(change: Change) -> list[tuple[str, str]]:
-    """Return a file's unified diff as pairs of what a line is (added, removed, hunk or same) and its text, cut when it is long.
+    """Return a file's unified diff as pairs of the kind of a line (added, removed, hunk or same) and its text; long diffs are cut.
 
     >>> diff_lines(Change("a", "modified", "x", "y"))
     [('hunk', '@@ -1 +1 @@'), ('removed', '-x'), ('added', '+y')]
@@ -373,13 +373,13 @@ _OF |= dict.fromkeys(("branch", "git_commit", "project_member", "project"), "pro
 
 
 def open_count(db: sqlite3.Connection, kind: str, project_id: int) -> int:
-    """Return how many issues or merge requests (`kind`, as in addresses) of a project are open."""
+    """Return the number of open issues or merge requests of a project (`kind` as in URLs)."""
     query = f"SELECT count(*) FROM {kind.removesuffix('s')} WHERE project_id = ? AND state = 'opened'"
     return int(value(db, query, (project_id,)))
 
 
 def delete_project(db: sqlite3.Connection, project_id: int) -> None:
-    """Delete a project; its forks stay, on their own."""
+    """Delete a project. Its forks remain, without a source."""
     db.execute("UPDATE project SET forked_from_id = NULL WHERE forked_from_id = ?", (project_id,))
     for table, condition in _OF.items():
         db.execute(f"DELETE FROM {table} WHERE {condition}", {"id": project_id})

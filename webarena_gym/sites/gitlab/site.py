@@ -1,4 +1,4 @@
-"""The code host's `Site`, its form fields and Markdown, and what its pages know about the visitor: identity, roles and rights."""
+"""The code host's `Site`, its form fields and Markdown, and the user's identity, roles and permissions for its pages."""
 
 import re
 import sqlite3
@@ -28,7 +28,7 @@ from webarena_gym.sites.kit.site import Site, View
 
 
 class Field(forms.Field):
-    """One text field of a form, with the code host's complaint about what is missing."""
+    """A text field of a form, with the code host's error message for missing values."""
 
     missing: ClassVar[str] = "{label} can't be blank."
 
@@ -58,7 +58,7 @@ def _link_image(self: RendererHTML, tokens: Sequence[Token], idx: int, options: 
 
 
 def render_markdown(text: str) -> Markup:
-    r"""Return Markdown as HTML in which everything that was not made here is escaped.
+    r"""Return Markdown as HTML. HTML in the text is escaped.
 
     >>> render_markdown("# Hi\n\nSee **this** <b>\n- a\n- `b`")
     Markup('<h2>Hi</h2>\n<p>See <strong>this</strong> &lt;b&gt;</p>\n<ul>\n<li>a</li>\n<li><code>b</code></li>\n</ul>\n')
@@ -78,7 +78,7 @@ current_user = visitor()
 
 
 def my_id(request: Request) -> int | None:
-    """Return the id of who is signed in, None for a stranger; this is what queries call :me."""
+    """Return the id of the current user, None without a login; it is the parameter :me of queries."""
     user = current_user(request)
     return user["user_id"] if user else None
 
@@ -88,7 +88,7 @@ members_only = members_of(current_user, site.sign_in, "You need to sign in befor
 
 
 def role_in(request: Request, project: sqlite3.Row) -> str:
-    """Return the visitor's role in a project, "" without any."""
+    """Return the role of the current user in a project, "" if there is none."""
     return project_role(request.db, project["project_id"], my_id(request))
 
 
@@ -103,10 +103,10 @@ def manages(request: Request, project: sqlite3.Row) -> bool:
 
 
 def in_project(role: str | None = None, *, even_archived: bool = False) -> Callable[[View], View]:
-    """Give the view the project of the URL, with `queries.PROJECT_COLUMNS`, in place of its namespace and path.
+    """Return a decorator that passes the project of the URL to a view, with `queries.PROJECT_COLUMNS`, instead of its namespace and path.
 
-    Raises NotFound, also when it may not be seen; and unless `role` is None Forbidden, when the visitor has neither that role nor
-    a higher one in it, or it is archived.
+    The view raises NotFound for projects that the user may not see. Unless `role` is None, it raises Forbidden for users without this or
+    a higher role, and for archived projects.
     """
 
     def decorate(view: View) -> View:
@@ -136,9 +136,9 @@ def by_state(
     state: str,
     tabs: Sequence[tuple[str, str, str]],
 ) -> dict[str, Any]:
-    """Return what a list needs whose `tabs` (state, label, query of the address) part it by the column `state`.
+    """Return the values for a list with `tabs` (state, label and query of the URL), which filter the column `state`.
 
-    That is one page of the rows of `source` in a state, or in "all", their pager, and the tabs with their numbers of rows.
+    They are a page of the rows of `source` with a state, or of all rows for "all", the pager, and the tabs with their numbers of rows.
     """
     bound = {**bound, "me": my_id(request), "state": state}
     counts: dict[str, int] = dict(request.db.execute(f"SELECT state, count(*) {source} GROUP BY state", bound).fetchall())
@@ -150,7 +150,7 @@ def by_state(
 
 
 def ago(value: str, now: datetime) -> str:
-    """Return how long ago a moment or a day was, or in how long it will be.
+    """Return the time between a moment or date and now as text, in the past or in the future.
 
     >>> ago("2023-03-03 10:00:00", datetime(2023, 3, 5, 12)), ago("2023-03-06", datetime(2023, 3, 5, 12))
     ('2 days ago', 'tomorrow')
@@ -169,7 +169,7 @@ def ago(value: str, now: datetime) -> str:
 
 
 def day_label(value: str) -> str:
-    """Return a moment or a day as pages write it.
+    """Return a moment or date in the format of pages.
 
     >>> day_label("2023-03-05 10:00:00")
     'Mar 5, 2023'

@@ -1,4 +1,4 @@
-"""The start page: its `Site`, the other sites, a calculator and a scratchpad."""
+"""The start page: its `Site`, links to the other sites, a calculator and a scratchpad."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:,[0-9]{3})*(?:\.[0-9]*)?|\.[0-9]+)")
 
 
 def read(text: str) -> Decimal | None:
-    """Return the number that was typed, or None.
+    """Return the number in a text, or None.
 
     >>> read(" 1,250.5 "), read("1e9")
     (Decimal('1250.5'), None)
@@ -37,7 +37,7 @@ def read(text: str) -> Decimal | None:
 
 
 def calculate(first: Decimal, operation: str, second: Decimal) -> str:
-    """Return the result, rounded to twelve digits. Raises ValueError when there is none.
+    """Return the result, rounded to twelve digits. Raises ValueError if there is none.
 
     >>> calculate(Decimal("0.1"), "add", Decimal("0.2")), calculate(Decimal(10), "divide", Decimal(4))
     ('0.3', '2.5')
@@ -56,7 +56,7 @@ LONGEST_NOTE = 10_000  # characters
 
 
 def _render(template: str, request: Request) -> str:
-    """Show the other sites with their addresses where this one is served, and the user's name and account."""
+    """Show the other sites with their URLs on this server, and the user's name and account."""
     others = (entry for entry in SITES.values() if entry.about)
     doors = [(entry, request.sibling(entry.host.partition(".")[0]) + (entry.path or "/")) for entry in others]
     owner = dict(request.db.execute("SELECT * FROM owner").fetchone())
@@ -69,7 +69,7 @@ site.get("/accounts")(partial(_render, "accounts.html"))
 
 @site.get("/calculator")
 def calculator(request: Request) -> str:
-    """Do one operation on two numbers."""
+    """Apply an operation to two numbers."""
     first, operation, second = (request.args.get(name, "")[:100] for name in ("first", "operation", "second"))
     request.shows({"first": first, "operation": operation, "second": second} if first or second else {})
     result = error = ""
@@ -88,7 +88,7 @@ def calculator(request: Request) -> str:
 
 @site.form("/scratchpad")
 def save_note(request: Request) -> str | Response:
-    """Save the note in place of the one before; an empty one clears the scratchpad."""
+    """Replace the note; an empty text clears the scratchpad."""
     text = clean(request.form.get("text")) if request.method == "POST" else None
     if text is None or len(text) > LONGEST_NOTE:
         note = request.db.execute("SELECT * FROM note").fetchone()

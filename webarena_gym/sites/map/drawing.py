@@ -18,7 +18,7 @@ MOST_NAMES = 40  # of streets or places that are written
 
 
 class LayerColours(NamedTuple):
-    """The colours of a layer: the ground, roads by kind, footpaths, routes and letters."""
+    """The colours of a layer: ground, roads by kind, footpaths, routes and text."""
 
     ground: str
     edge: str
@@ -40,7 +40,7 @@ _WIDTHS = {"motorway": 6, "road": 5, "main": 6, "street": 4, "path": 2}
 
 
 class Window(NamedTuple):
-    """View of a picture: its middle, its zoom level (each step doubles the scale), and its size in pixels."""
+    """The view of a picture: its centre, zoom level (each level doubles the scale), and size in pixels."""
 
     centre: Point
     zoom: int
@@ -49,18 +49,18 @@ class Window(NamedTuple):
 
     @property
     def degrees(self) -> tuple[float, float]:
-        """Degrees of latitude and of longitude of a pixel."""
+        """Degrees of latitude and longitude per pixel."""
         width = 360 / (256 * 2.0**self.zoom)
         return width * cos(radians(self.centre.latitude)), width
 
     def pixel(self, point: Point) -> tuple[float, float]:
-        """Return where a point is in the picture, from its upper left corner."""
+        """Return the position of a point in pixels from the upper left corner."""
         high, wide = self.degrees
         x = self.width / 2 + (point.longitude - self.centre.longitude) / wide
         return round(x, 1), round(self.height / 2 - (point.latitude - self.centre.latitude) / high, 1)
 
     def shows(self, *points: Point) -> bool:
-        """Return True if the bounding box of some points overlaps the picture."""
+        """Return True if the bounding box of points overlaps the picture."""
         high, wide = self.degrees
         latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
         south, west = self.centre.latitude - high * self.height / 2, self.centre.longitude - wide * self.width / 2
@@ -73,7 +73,7 @@ class Window(NamedTuple):
 
 
 def window_around(points: Sequence[Point], width: int = WIDTH, height: int = HEIGHT) -> Window:
-    """Return the nearest window of a size that shows all points."""
+    """Return the window of a size, with the highest zoom level, that contains all points."""
     latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
     centre = Point((min(latitudes) + max(latitudes)) / 2, (min(longitudes) + max(longitudes)) / 2)
     for zoom in range(MOST_ZOOM - 1, LEAST_ZOOM, -1):
@@ -95,7 +95,7 @@ def draw(
 ) -> str:
     """Return the picture of a window with the `names` of towns and places (text, point, and "town" or "place").
 
-    Streets are left out where they would be too small to see.
+    Streets that would be too small to see are left out.
     """
     look, (latitude, longitude), zoom, width, height = LOOKS[layer], *window
     letters = _Letters()
@@ -122,13 +122,13 @@ def draw(
 
 
 class _Letters:
-    """Keeps names apart: one that would lie on another is not written."""
+    """The space of names in a picture. Names that would overlap are left out."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[float, float, float, float]] = []
 
     def fit(self, x: float, y: float, text: str, size: int) -> bool:
-        """Take the space of a text, if it is free."""
+        """Reserve the space of a text, and return True if it is free."""
         right, bottom = x + 0.55 * size * len(text), y + size
         if any(x < end and start < right and y < low and high < bottom for start, high, end, low in self._taken):
             return False
@@ -137,7 +137,7 @@ class _Letters:
 
 
 def _streets(roads: Roads, window: Window, look: LayerColours, letters: _Letters) -> list[str]:
-    """Draw the streets twice, as a dark edge and the road on it, and write the names of the larger ones."""
+    """Draw the streets with dark edges, and the names of the larger ones."""
     least = {"motorway": 0, "road": 0, "main": 11, "street": 12, "path": 14}
     visible = [edge for edge in roads.edges.values() if window.zoom >= least[edge.kind] and window.shows(*roads.ends(edge))]
     scale = max(0.35, min(2.6, 2.0 ** (window.zoom - 15)))

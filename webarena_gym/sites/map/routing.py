@@ -1,8 +1,8 @@
-"""Routes over a world's roads: the quickest by car, the shortest by bicycle and on foot.
+"""Routes on a world's roads: the fastest by car, the shortest by bicycle and on foot.
 
-It is given the rows of the road tables and knows no database. A `Spot` is a place on a piece of street, so that a route may
-begin and end between crossings. Costs are whole numbers and the graph is built in the order of the rows, so equal worlds give
-equal routes in any process. The best ways from a crossing take a millisecond to find and are kept.
+It uses rows of the road tables and is independent of the database. A `Spot` is a position on a piece of street, so routes may begin and
+end between crossings. Costs are integers, and the graph is built in the order of the rows, so equal worlds have equal routes in any
+process. The shortest paths from a crossing take a millisecond to compute and are cached.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ _METRES_PER_DEGREE = 111_000  # of latitude, rounded down
 
 
 class Mode(NamedTuple):
-    """A way to travel: its key and name, kilometres an hour (0: as fast as the road allows), and the roads it may not use."""
+    """A mode of travel: key, name, speed in km/h (0: the speed limit of the road), and the kinds of roads that it may not use."""
 
     key: str
     name: str
@@ -42,14 +42,14 @@ MODES = {mode.key: mode for mode in (CAR, BICYCLE, FOOT)}
 
 
 class Spot(NamedTuple):
-    """A place on a piece of street, some metres from its beginning; pieces of motorways and footpaths have none."""
+    """A position on a piece of street, in metres from its beginning. Motorways and footpaths have none."""
 
     edge_id: int
     metres: int
 
 
 class Edge(NamedTuple):
-    """A piece of street between two crossings; `start` is how far along its street it begins."""
+    """A piece of street between two crossings; `start` is its distance from the beginning of the street in metres."""
 
     edge_id: int
     street_id: int
@@ -62,7 +62,7 @@ class Edge(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A part of a route: along one piece of street from one metre to another, forwards or backwards."""
+    """A part of a route: along a piece of street from one position to another, in metres, forwards or backwards."""
 
     edge: Edge
     begin: int
@@ -70,12 +70,12 @@ class Leg(NamedTuple):
 
     @property
     def metres(self) -> int:
-        """Its length."""
+        """Length in metres."""
         return abs(self.end - self.begin)
 
 
 class Route(NamedTuple):
-    """A way from spot to spot."""
+    """A route between two spots."""
 
     mode: Mode
     legs: tuple[Leg, ...]
@@ -84,7 +84,7 @@ class Route(NamedTuple):
 
 
 class Roads:
-    """The roads of one world; nothing of it changes."""
+    """The road graph of a world, which is immutable."""
 
     def __init__(self, nodes: Iterable[Any], edges: Iterable[Any]) -> None:
         self._points = {row["node_id"]: Point(row["latitude"], row["longitude"]) for row in nodes}
@@ -103,16 +103,16 @@ class Roads:
         self._ways = lru_cache(maxsize=_TREES)(lambda mode, node: _cheapest(self._graphs[mode], node))
 
     def point(self, spot: Spot) -> Point:
-        """Return where a spot is."""
+        """Return the position of a spot."""
         a, b = self.ends(self.edges[spot.edge_id])
         return along(a, b, spot.metres / self.edges[spot.edge_id].length)
 
     def ends(self, edge: Edge) -> tuple[Point, Point]:
-        """Return where a piece of street begins and ends."""
+        """Return the positions of the ends of a piece of street."""
         return self._points[edge.node_a], self._points[edge.node_b]
 
     def crossing(self, node_id: int) -> Spot:
-        """Return a crossing as a spot on one of the streets that meet there."""
+        """Return a crossing as a spot on one of its streets."""
         edge = next(
             edge
             for edge in self.edges.values()
@@ -121,7 +121,7 @@ class Roads:
         return Spot(edge.edge_id, 0 if edge.node_a == node_id else edge.length)
 
     def nearest(self, point: Point) -> Spot:
-        """Return the spot that is nearest to a point."""
+        """Return the spot nearest to a point."""
         best, spot = float("inf"), Spot(0, 0)
         for edge in self.edges.values():
             a, b = self.ends(edge)
@@ -135,7 +135,7 @@ class Roads:
         return spot
 
     def route(self, mode: Mode, start: Spot, end: Spot) -> Route:
-        """Return the best way from one spot to another; there always is one."""
+        """Return the best route between two spots; there always is one."""
         begin, finish = self.edges[start.edge_id], self.edges[end.edge_id]
         choices = [
             (leaving + self._ways(mode.key, first)[0][last] + arriving, first, last)
@@ -157,13 +157,13 @@ class Roads:
         return _route_of(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
 
     def _exits(self, mode: Mode, spot: Spot) -> dict[int, int]:
-        """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""
+        """Return the crossings at the ends of a spot's piece of street, with the costs of reaching them."""
         edge = self.edges[spot.edge_id]
         return {edge.node_a: _cost(mode, edge, spot.metres), edge.node_b: _cost(mode, edge, edge.length - spot.metres)}
 
 
 def _cheapest(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Return what it costs to get from a crossing to each other one, and the crossing before each (Dijkstra 1959).
+    """Return the cost from a crossing to every other one, and the predecessor of each (Dijkstra 1959).
 
     Of equal ways, the one that was found first is taken.
     """
@@ -183,7 +183,7 @@ def _cheapest(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]
 
 
 def _cost(mode: Mode, edge: Edge, metres: int) -> int:
-    """Cost of a stretch: metres, or milliseconds by car, fine enough that two ways hardly ever cost the same."""
+    """Return the cost of a stretch: metres, or milliseconds by car, which makes equal costs of two routes unlikely."""
     return metres if mode.speed else metres * 3600 // _CAR_KMH[edge.kind]
 
 
@@ -195,14 +195,14 @@ def _route_of(mode: Mode, legs: tuple[Leg, ...]) -> Route:
 
 @dataclass(frozen=True)
 class _Source:
-    """Source of roads; equal for the same roads."""
+    """Source of a road graph; sources of the same roads are equal."""
 
     digest: str
     rows: Rows = field(compare=False)
 
 
 def load_roads(rows: Rows) -> Roads:
-    """Return the roads of a map's database, built once in a process for each world."""
+    """Return the road graph of a map's database, which is built once per process and world."""
     (row,) = rows("SELECT value FROM world WHERE key = 'roads'")
     return _read(_Source(row["value"], rows))
 
@@ -218,14 +218,14 @@ _WINDS = ("north", "northeast", "east", "southeast", "south", "southwest", "west
 
 
 class Step(NamedTuple):
-    """Instruction, and its length in metres."""
+    """An instruction, and its length in metres."""
 
     text: str
     metres: int
 
 
 def directions(roads: Roads, route: Route) -> list[Step]:
-    """Return the steps of a route, one for each street that it follows."""
+    """Return the steps of a route, one per street."""
     steps: list[Step] = []
     heading = 0.0
     street = None
@@ -242,7 +242,7 @@ def directions(roads: Roads, route: Route) -> list[Step]:
 
 
 def line(roads: Roads, route: Route) -> list[Point]:
-    """Return the points that a route passes."""
+    """Return the points of a route."""
     points = [roads.point(Spot(leg.edge.edge_id, leg.begin)) for leg in route.legs]
     last = route.legs[-1]
     return [*points, roads.point(Spot(last.edge.edge_id, last.end))]

@@ -29,12 +29,12 @@ members_only = members_of(current_user, site.sign_in, "Please sign in first.")
 
 
 def argument(request: Request, name: str) -> str:
-    """Return an argument of the URL as one line of text."""
+    """Return an argument of the URL as a line of text."""
     return forms.line(request.args.get(name), 200)
 
 
 def url(path: str, **values: object) -> str:
-    """Return an address with arguments.
+    """Return a URL with arguments.
 
     >>> url("/search", query="cafes in Town")
     '/search?query=cafes+in+Town'
@@ -72,7 +72,7 @@ def window_of(values: Mapping[str, str]) -> Window:
 
 
 def layer_of(values: Mapping[str, str]) -> str:
-    """Return the layer that is asked for."""
+    """Return the requested layer."""
     layer = values.get("layer", "")
     return layer if layer in LOOKS else "standard"
 
@@ -83,18 +83,18 @@ def arguments(window: Window) -> dict[str, object]:
 
 
 def picture(window: Window, **more: object) -> str:
-    """Return the address of the picture of a window."""
+    """Return the URL of the picture of a window."""
     return url("/export/map.svg", **arguments(window), **more)
 
 
 def marker_picture(point: Point, zoom: int = 15) -> str:
-    """Return the address of the picture around a point, with a marker on it."""
+    """Return the URL of a picture around a point, with a marker on it."""
     return picture(Window(point, zoom), marker=1)
 
 
 @site.get("/")
 def home(request: Request) -> str:
-    """Show a window of the map, with links to move it."""
+    """Show a window of the map, with links that move it."""
     window, layer = window_of(request.args), layer_of(request.args)
     request.shows({} if window == WHOLE else arguments(window))
     request.arranges({"layer": layer})
@@ -121,7 +121,7 @@ def home(request: Request) -> str:
 
 @site.get("/export/map.svg")
 def export(request: Request) -> Response:
-    """Draw a window, or a route: in a window of its own, unless one is asked for as well."""
+    """Draw a window, or a route, by default in the smallest window that contains it."""
     roads = queries.roads(request.db)
     width, height = (whole_number(request.args.get(name), drawing.SMALLEST, drawing.LARGEST) for name in ("width", "height"))
     window, route = window_of(request.args)._replace(width=width or WIDTH, height=height or HEIGHT), []
@@ -142,7 +142,7 @@ def export(request: Request) -> Response:
 
 
 def _labels_in(request: Request, window: Window) -> list[tuple[str, sqlite3.Row]]:
-    """Return what is named at that zoom: towns, the largest first, then landmarks from afar, and every place from near."""
+    """Return the labels at a zoom level: towns, largest first, then landmarks, and at high levels all places."""
     least = 10**9 if window.zoom > 14 else {6: 100_000, 7: 20_000}.get(window.zoom, 0)
     towns = queries.fetch(request.db, "SELECT * FROM towns WHERE population >= ? ORDER BY population DESC", least)
     opened = "EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Opened')"
@@ -169,7 +169,7 @@ def about(request: Request) -> str:
 
 @site.get("/state/<int:state_id>")
 def state(request: Request, state_id: int) -> str:
-    """Show a state: its towns, its capital and its neighbours. Raises NotFound."""
+    """Show a state with its towns, capital and neighbours. Raises NotFound."""
     row = row_or_404(request.db, "SELECT * FROM state WHERE state_id = ?", (state_id,))
     query = "SELECT n.* FROM state_border b JOIN state n ON n.state_id = b.neighbour_id WHERE b.state_id = ? ORDER BY n.name"
     towns = queries.fetch(request.db, "SELECT * FROM towns WHERE state_id = ? ORDER BY population DESC", state_id)
@@ -186,7 +186,7 @@ def state(request: Request, state_id: int) -> str:
 
 @site.get("/town/<int:town_id>")
 def town(request: Request, town_id: int) -> str:
-    """Show a town: its people, what there is, and its streets. Raises NotFound."""
+    """Show a town with its population, numbers of places and streets. Raises NotFound."""
     row = row_or_404(request.db, f"{PLACES} SELECT * FROM towns WHERE town_id = ?", (town_id,))
     streets = queries.fetch(request.db, "SELECT * FROM streets WHERE town_id = ? ORDER BY name", town_id)
     query = "SELECT category, count(*) AS found FROM places WHERE town_id = ? GROUP BY category ORDER BY category"
@@ -220,13 +220,13 @@ NEARBY = (
 
 
 def wanted_place(request: Request, place_id: int) -> sqlite3.Row:
-    """Return the place that a URL names. Raises NotFound."""
+    """Return the place of a URL. Raises NotFound."""
     return row_or_404(request.db, f"{PLACES} SELECT * FROM places WHERE place_id = ?", (place_id,))
 
 
 @site.get("/place/<int:place_id>")
 def place_page(request: Request, place_id: int) -> str:
-    """Show all that the map knows about a place. Raises NotFound."""
+    """Show the details of a place. Raises NotFound."""
     place = wanted_place(request, place_id)
     user = current_user(request)
     of_user = (user["user_id"] if user else 0, place_id)
@@ -245,7 +245,7 @@ AT_A_POINT = 5  # places that are named around a point
 
 @site.get("/search")
 def results(request: Request) -> str | Response:
-    """Show what a search finds, the best match or the nearest first."""
+    """Show the results of a search, best match or nearest first."""
     text = argument(request, "query")
     if not text:
         return request.redirect("/", "Please enter what to search for.", "notice")
@@ -260,7 +260,7 @@ def results(request: Request) -> str | Response:
 
 @site.get("/nearby")
 def nearby(request: Request) -> str:
-    """Show the places of a kind around a place, by straight distance, and in standard worlds how far they are on foot. Raises NotFound."""
+    """Show the places of a category around a place by straight-line distance, in standard worlds with walking distances. Raises NotFound."""
     place = wanted_place(request, whole_number(request.args.get("place"), 1, 10**9 - 1) or 0)
     category = category_of(argument(request, "category"))
     if category is None:
@@ -277,7 +277,7 @@ def nearby(request: Request) -> str:
 
 @site.get("/query")
 def query(request: Request) -> str | Response:
-    """Show what is at a point: the nearest address, and the places around it."""
+    """Show the nearest address of a point, and the places around it."""
     point = point_of(request.args)
     if point is None:
         return request.redirect("/", "A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
@@ -293,7 +293,7 @@ LABELS = {"from": "From", "to": "To"}
 
 @site.get("/directions")
 def directions_page(request: Request) -> str | Response:
-    """Show the form, and below it the route when both ends are clear."""
+    """Show the form for directions, with the route if both ends are unambiguous."""
     values = {name: argument(request, name) for name in ("from", "to", "mode")}
     values["mode"] = values["mode"] if values["mode"] in MODES else CAR.key
     if "reverse" in request.args:
@@ -320,7 +320,7 @@ def directions_page(request: Request) -> str | Response:
 
 
 def _end(request: Request, name: str, values: dict[str, str]) -> dict[str, Any]:
-    """Return one end of a route: its label, and the place it is, or `choices` with the pages that choose them, or what is wrong."""
+    """Return an end of a route: its label and place, or `choices` with the URLs that select one, or an error message."""
     label, text = LABELS[name], values[name]
     exact = queries.best(request.db, text) if text else []
     end: dict[str, Any] = {"label": label, "place": None, "choices": (), "complaint": ""}
@@ -345,7 +345,7 @@ COMMENT_FIELDS = {"text": Field("Comment", limit=1000)}
 
 @site.get("/notes")
 def notes(request: Request) -> str:
-    """Show the notes of a status, the newest first."""
+    """Show the notes with a status, newest first."""
     status = argument(request, "status")
     status = status if status in STATUSES else "open"
     request.shows({"status": None if status == "open" else status})
@@ -360,7 +360,7 @@ def notes(request: Request) -> str:
 
 @site.form("/note/new", members_only)
 def new_note(request: Request, user: sqlite3.Row) -> str | Response:
-    """Put a note on the map."""
+    """Add a note to the map."""
     if request.method != "POST":
         point = point_of(request.args)
         where = argument(request, "where") or (f"{point.latitude:.5f}, {point.longitude:.5f}" if point else "")
@@ -381,7 +381,7 @@ def new_note(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.get("/note/<int:note_id>")
 def note_page(request: Request, note_id: int, text: str = "", errors: Sequence[str] = ()) -> str:
-    """Show a note with all comments; `text` is one that was refused because of `errors`. Raises NotFound."""
+    """Show a note with its comments; `text` is a comment that was rejected because of `errors`. Raises NotFound."""
     note = _note(request, note_id)
     query = "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id"
     comments, point = request.db.execute(query, (note_id,)).fetchall(), Point(note["latitude"], note["longitude"])
@@ -402,7 +402,7 @@ def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response
 
 @site.post("/note/<int:note_id>/resolve", members_only)
 def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
-    """Mark a note as resolved; anybody who is signed in may. Raises NotFound."""
+    """Mark a note as resolved, which any user may do. Raises NotFound."""
     _note(request, note_id)
     update(request.db, "map_note", "note_id", note_id, status="resolved")
     return request.redirect(f"/note/{note_id}", "The note is resolved.")
@@ -410,7 +410,7 @@ def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
 
 @site.post("/note/<int:note_id>/delete", members_only)
 def delete(request: Request, user: sqlite3.Row, note_id: int) -> Response:
-    """Take a note of one's own off the map. Raises NotFound and Forbidden."""
+    """Delete a note of the current user. Raises NotFound and Forbidden."""
     if _note(request, note_id)["user_id"] != user["user_id"]:
         raise Forbidden("Only the author of a note can delete it.")
     request.db.execute("DELETE FROM note_comment WHERE note_id = ?", (note_id,))
@@ -433,7 +433,7 @@ SUGGESTION_FIELDS = {
 
 @site.form("/place/<int:place_id>/edit", members_only)
 def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
-    """Keep a suggestion. Raises NotFound."""
+    """Store a suggestion. Raises NotFound."""
     place = wanted_place(request, place_id)
     values, errors = forms.form_values(request, SUGGESTION_FIELDS, dict.fromkeys(SUGGESTION_FIELDS, ""))
     if errors == [] and values["field"] not in PARTS:
@@ -447,7 +447,7 @@ def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Respons
 
 @site.get("/suggestions", members_only)
 def suggestions(request: Request, user: sqlite3.Row) -> str:
-    """Show my own suggestions, the newest first."""
+    """Show the current user's suggestions, newest first."""
     query = "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC"
     mine = request.db.execute(query, (user["user_id"],)).fetchall()
     pager = Pager.of(request, len(mine), 15)
@@ -456,7 +456,7 @@ def suggestions(request: Request, user: sqlite3.Row) -> str:
 
 @site.post("/suggestion/<int:suggestion_id>/withdraw", members_only)
 def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Response:
-    """Take a suggestion of one's own back. Raises NotFound and Forbidden."""
+    """Withdraw a suggestion of the current user. Raises NotFound and Forbidden."""
     row = row_or_404(request.db, "SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,))
     if row["user_id"] != user["user_id"]:
         raise Forbidden("Only the author of a suggestion can withdraw it.")
@@ -500,7 +500,7 @@ site.get("/signup")(SIGN_UP.render)
 
 @site.post("/signup")
 def signup(request: Request) -> str | Response:
-    """Make an account and sign its owner in."""
+    """Create an account and sign in."""
     values, errors = read_and_check(request, SIGN_UP.fields)
     errors = errors or forms.password_complaints(values)
     if not errors and first(request.db, "SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)):
@@ -518,7 +518,7 @@ SAVED_NOTE = {"note": Field("Note", required=False, limit=300)}
 
 @site.get("/saved", members_only)
 def saved_places(request: Request, user: sqlite3.Row) -> str:
-    """Show my saved places by name."""
+    """Show the current user's saved places by name."""
     query = "SELECT places.*, note, saved_at FROM saved_place JOIN places USING (place_id) WHERE user_id = ? ORDER BY name"
     places = queries.fetch(request.db, query, user["user_id"])
     pager = Pager.of(request, len(places), 20)
@@ -539,7 +539,7 @@ def save(request: Request, user: sqlite3.Row, place_id: int) -> Response:
 
 @site.post("/place/<int:place_id>/forget", members_only)
 def forget(request: Request, user: sqlite3.Row, place_id: int) -> Response:
-    """Take a place off the list. Raises NotFound."""
+    """Remove a place from the saved ones. Raises NotFound."""
     place = wanted_place(request, place_id)
     request.db.execute("DELETE FROM saved_place WHERE user_id = ? AND place_id = ?", (user["user_id"], place_id))
     return request.redirect(return_url(request, f"/place/{place_id}"), f"{place['name']} is no longer in your saved places.")

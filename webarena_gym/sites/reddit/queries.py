@@ -1,4 +1,4 @@
-"""The SQL that several pages share. `:me` is the visitor's id, 0 for a guest."""
+"""SQL that several pages share. The parameter `:me` is the id of the current user, 0 for guests."""
 
 import sqlite3
 
@@ -60,23 +60,23 @@ FORUM = """
 
 
 def user_named(db: sqlite3.Connection, username: str) -> sqlite3.Row | None:
-    """Return a user by name, in whatever case."""
+    """Return a user by name, ignoring case."""
     return first(db, "SELECT * FROM user WHERE username = ?", (username,))
 
 
 def tags(db: sqlite3.Connection, forum_id: int) -> list[str]:
-    """Return a forum's tags in order of the alphabet."""
+    """Return a forum's tags in alphabetical order."""
     return [row["tag"] for row in db.execute("SELECT tag FROM forum_tag WHERE forum_id = ? ORDER BY tag", (forum_id,))]
 
 
 def moderators(db: sqlite3.Connection, forum_id: int) -> list[sqlite3.Row]:
-    """Return a forum's moderators, those of the longest standing first."""
+    """Return a forum's moderators, longest serving first."""
     query = "SELECT u.*, m.since FROM moderator m JOIN user u USING (user_id) WHERE forum_id = ? ORDER BY m.since, user_id"
     return db.execute(query, (forum_id,)).fetchall()
 
 
 def comment(db: sqlite3.Connection, comment_id: int, me: int) -> sqlite3.Row | None:
-    """Return a comment, also one that is gone."""
+    """Return a comment, also a deleted or removed one."""
     return first(db, f"{REMARK} WHERE c.comment_id = :comment_id", {"me": me, "comment_id": comment_id})
 
 
@@ -86,7 +86,7 @@ def is_blocked(db: sqlite3.Connection, user_id: int, blocked_id: int) -> bool:
 
 
 def unread_count(db: sqlite3.Connection, user_id: int) -> int:
-    """Return how many messages wait to be read by a user."""
+    """Return the number of unread messages of a user."""
     query = """
         SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
         WHERE ? IN (t.sender_id, t.receiver_id) AND m.sender_id != ? AND NOT m.is_read
@@ -95,5 +95,5 @@ def unread_count(db: sqlite3.Connection, user_id: int) -> int:
 
 
 def address(row: sqlite3.Row) -> str:
-    """Return the path of the thread that a submission or comment belongs to."""
+    """Return the path of the thread of a submission or comment."""
     return f"/f/{row['forum']}/{row['submission_id']}/{row['slug']}"

@@ -1,4 +1,4 @@
-"""The forum's `Site`, its form fields and lists, and what its pages know about the visitor."""
+"""The forum's `Site`, its form fields and lists, and the current user for its pages."""
 
 import re
 import sqlite3
@@ -45,7 +45,7 @@ site.templates.globals.update(
 
 
 class Field(forms.Field):
-    """One text field of a form, with the forum's complaints."""
+    """A text field of a form, with the forum's error messages."""
 
     missing: ClassVar[str] = "{label}: this field must not be empty."
     too_long: ClassVar[str] = "{label}: {length} characters are too many, {limit} at most."
@@ -58,7 +58,7 @@ USERNAME = Field(
 
 
 class Listing:
-    """One page of the submissions for which `where` holds. `base` is the address that the names of the orders are added to."""
+    """A page of the submissions that satisfy `where`. The names of sort orders are appended to the path `base`."""
 
     def __init__(
         self, request: Request, base: str, sort: str, where: str, parameters: Mapping[str, Any], *, sticky_first: bool = False

@@ -1,4 +1,4 @@
-"""Carts and what follows from them: stock of variants, prices, addresses, and the order that a checkout places."""
+"""Carts: stock of variants, prices, addresses, and orders placed at checkout."""
 
 import json
 import re
@@ -19,11 +19,11 @@ _AMOUNT = re.compile(r"\$?([0-9]{1,9})(?:\.([0-9]{1,2})[0-9]*)?")
 
 
 class RefusedError(FormError):
-    """The shop cannot do what was asked; the text is for the customer."""
+    """The shop cannot do what the customer requests; the message is for the customer."""
 
 
 def cents(value: str | None) -> int | None:
-    """Return an amount of money that was typed, in cents, or None.
+    """Return an amount of money in cents, or None for other texts.
 
     >>> cents("12.5"), cents("$3"), cents("free")
     (1250, 300, None)
@@ -33,7 +33,7 @@ def cents(value: str | None) -> int | None:
 
 
 class Variant(NamedTuple):
-    """One choice of a product's options. Its fields are those of the table product_variant."""
+    """A combination of a product's options. The fields are columns of the table product_variant."""
 
     variant_id: int
     product_id: int
@@ -49,7 +49,7 @@ class Variant(NamedTuple):
 
 
 def variants_of(db: sqlite3.Connection, product_ids: Sequence[int]) -> dict[tuple[int, str], Variant]:
-    """Return the variants of products, by product and by the choice as carts hold it; none where choices share one stock."""
+    """Return the variants of products, by product and by combination in the format of carts; empty for products without variants."""
     if first(db, "SELECT 1 FROM main.sqlite_schema WHERE name = 'product_variant'") is None:
         return {}
     query = f"SELECT * FROM product_variant WHERE product_id IN ({marks(product_ids)}) ORDER BY variant_id"
@@ -58,7 +58,7 @@ def variants_of(db: sqlite3.Connection, product_ids: Sequence[int]) -> dict[tupl
 
 
 def restock_variant(db: sqlite3.Connection, product_id: int, choice: str, pieces: int) -> None:
-    """Put pieces of a choice into its stock, or take them when they are negative; nothing where it has no stock of its own."""
+    """Add pieces, which may be negative, to the stock of a variant. Does nothing for products without variants."""
     variant = variants_of(db, [product_id]).get((product_id, choice))
     if variant is not None:
         quantity = variant.quantity + pieces
@@ -66,7 +66,7 @@ def restock_variant(db: sqlite3.Connection, product_id: int, choice: str, pieces
 
 
 def set_stock(db: sqlite3.Connection, variant: Variant, quantity: int, *, is_in_stock: bool) -> None:
-    """Write how many there are of a variant."""
+    """Set the stock of a variant."""
     update(db, "product_variant", "variant_id", variant.variant_id, quantity=quantity, is_in_stock=is_in_stock)
 
 
@@ -81,7 +81,7 @@ FLAT, TABLE, FREE = "Flat Rate - Fixed", "Best Way - Table Rate", "Free Shipping
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The sums below a cart or an order. `shipping_cents` is None until a method is chosen."""
+    """The totals of a cart or order. `shipping_cents` is None until a method is selected."""
 
     subtotal_cents: int
     discount_cents: int
@@ -90,12 +90,12 @@ class Totals:
 
     @property
     def grand_total_cents(self) -> int:
-        """Sums that are to be paid."""
+        """Subtotal minus discount plus shipping."""
         return self.subtotal_cents - self.discount_cents + (self.shipping_cents or 0)
 
 
 def rules_in_force(db: sqlite3.Connection, now: datetime, coupon_code: str | None) -> list[sqlite3.Row]:
-    """Return the price rules in force: those without a coupon, and the one of the coupon, if it is valid."""
+    """Return the active price rules: those without a coupon, and the one of the coupon, if it is valid."""
     return db.execute(
         """
         SELECT * FROM cart_rule
@@ -109,7 +109,7 @@ def rules_in_force(db: sqlite3.Connection, now: datetime, coupon_code: str | Non
 
 
 def rule_discount(rules_in_force: Sequence[sqlite3.Row], subtotal_cents: int) -> int:
-    """Return what the rules take off, never more than the subtotal."""
+    """Return the discount of rules in cents, at most the subtotal."""
     discount = 0
     for rule in rules_in_force:
         is_percent = rule["action"] == "by_percent"
@@ -122,7 +122,7 @@ MOST = 10_000  # pieces of one product in a cart
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a cart; `price_cents` is of one piece, with its options."""
+    """A row of a cart. `price_cents` is the price of one piece, with its options."""
 
     item_id: int
     product_id: int
@@ -137,12 +137,12 @@ class Line:
 
     @property
     def total_cents(self) -> int:
-        """The price of the whole row."""
+        """The price of all pieces."""
         return self.price_cents * self.quantity
 
 
 def find(request: Request) -> sqlite3.Row | None:
-    """Return the visitor's cart, if there is one."""
+    """Return the user's cart, or None."""
     customer_id = request.session.get("customer_id")
     if customer_id is not None:
         return first(request.db, "SELECT * FROM cart WHERE customer_id = ?", (customer_id,))
@@ -151,7 +151,7 @@ def find(request: Request) -> sqlite3.Row | None:
 
 
 def obtain(request: Request) -> int:
-    """Return the id of the visitor's cart, which is made if need be."""
+    """Return the id of the user's cart, which is created if necessary."""
     cart = find(request)
     if cart is not None:
         return int(cart["cart_id"])
@@ -163,7 +163,7 @@ def obtain(request: Request) -> int:
 
 
 def item_count(request: Request) -> int:
-    """Return how many pieces the visitor's cart holds."""
+    """Return the number of pieces in the user's cart."""
     cart = find(request)
     query = """SELECT coalesce(sum(i.quantity), 0) FROM cart_item i JOIN product p USING (product_id)
         WHERE i.cart_id = ? AND p.is_enabled"""
@@ -171,7 +171,7 @@ def item_count(request: Request) -> int:
 
 
 def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
-    """Return what lies in a cart; products that are no longer for sale are passed over."""
+    """Return the rows of a cart, without products that are no longer for sale."""
     query = f"""
         SELECT i.*, p.name, p.sku, p.url_key, {queries.FINAL_PRICE} AS final_cents, p.is_in_stock * p.quantity AS available
         FROM cart_item i JOIN product p USING (product_id)
@@ -198,7 +198,7 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
 
 
 def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_method: str | None) -> Totals:
-    """Return what a cart comes to today, with that shipping method if it is on offer."""
+    """Return the current totals of a cart, with a shipping method if it is available."""
     rules = rules_in_force(request.db, request.now, cart["coupon_code"])
     subtotal = sum(line.total_cents for line in content)
     discount = rule_discount(rules, subtotal)
@@ -207,7 +207,7 @@ def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_me
 
 
 def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[str, int]:
-    """Return the shipping methods on offer for what a cart holds, which is worth so much, with their prices."""
+    """Return the available shipping methods for a cart with a subtotal, with their prices."""
     settings = dict(request.db.execute("SELECT path, value FROM store_config WHERE path LIKE 'carriers/%'").fetchall())
     flat, table, threshold = (
         cents(settings.get(f"carriers/{name}"))
@@ -221,7 +221,7 @@ def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[
 
 
 def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: int, options: Mapping[str, str]) -> None:
-    """Put pieces of a product into a cart, on top of equal ones. Raises RefusedError when there are not so many."""
+    """Add pieces of a product to a cart. Raises RefusedError if the stock is too small."""
     if not product["is_salable"]:
         raise RefusedError(f"{product['name']} is out of stock.")
     choice = json.dumps(dict(options))
@@ -243,7 +243,7 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
 
 
 def chosen_options(db: sqlite3.Connection, product_id: int, chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return title -> label for the values chosen (option_id -> value_id, both as posted). Raises RefusedError.
+    """Return labels by title for selected values (ids by option, both as posted). Raises RefusedError.
 
     Every option must be chosen, as the product page requires.
     """
@@ -260,7 +260,7 @@ def chosen_options(db: sqlite3.Connection, product_id: int, chosen: Mapping[str,
 
 
 def merge(request: Request, customer_id: int) -> None:
-    """Give what a guest has gathered to the customer who has just signed in."""
+    """Move the rows of a guest's cart to the cart of the customer who has signed in."""
     db = request.db
     guest = find(request) if "customer_id" not in request.session else None
     request.session["customer_id"] = customer_id
@@ -282,7 +282,7 @@ def merge(request: Request, customer_id: int) -> None:
 
 
 def remove(db: sqlite3.Connection, cart_id: int) -> None:
-    """Take a cart away with all that lies in it."""
+    """Delete a cart with its rows."""
     db.execute("DELETE FROM cart_item WHERE cart_id = ?", (cart_id,))
     db.execute("DELETE FROM cart WHERE cart_id = ?", (cart_id,))
 
@@ -297,7 +297,7 @@ ADDRESS = {
 def save_address(
     db: sqlite3.Connection, customer_id: int, values: Mapping[str, str], defaults: Mapping[str, bool], address_id: int = 0
 ) -> None:
-    """Write an address into a customer's book, in place of `address_id` if given.
+    """Write an address into a customer's address book, replacing `address_id` if it is given.
 
     There is one default of each kind at most: a new one takes over, and the first address of a book is both.
     """
@@ -317,7 +317,7 @@ PAYMENT_METHODS = ("Check / Money order", "Cash On Delivery")
 
 
 def check_stock(lines: Sequence[Line]) -> None:
-    """Raise RefusedError when the cart holds more than the shop has."""
+    """Raise RefusedError if the cart contains more pieces than the stock."""
     pieces: dict[tuple[int, str], int] = {}
     for line in lines:
         key = (line.product_id, line.stock)
@@ -330,7 +330,7 @@ def place(
     request: Request, lines: Sequence[Line], totals: Totals, *, email: str, addresses: Mapping[str, Mapping[str, str]],
     shipping_method: str, payment_method: str,
 ) -> str:  # fmt: skip
-    """Write the order of the visitor's cart, take the goods from stock, drop the cart; return the order's number.
+    """Place the order of the user's cart, reduce the stock and delete the cart. Returns the order's number.
 
     `addresses` maps billing and shipping to the fields of an address.
     """

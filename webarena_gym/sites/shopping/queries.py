@@ -1,4 +1,4 @@
-"""The questions that several pages ask of the shop's database."""
+"""Queries that several pages of the shop share."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ FINAL_PRICE = "min(p.price_cents, coalesce(p.special_price_cents, p.price_cents)
 
 
 def status_label(status: str) -> str:
-    """Return an order status as people read it."""
+    """Return the label of an order status."""
     return STATUS_LABELS.get(status, status)
 
 
@@ -26,7 +26,7 @@ def config(db: sqlite3.Connection, path: str, default: str) -> str:
 
 
 def country(db: sqlite3.Connection) -> str:
-    """Return the country where the store is, which new addresses start with."""
+    """Return the country of the store, the initial value of new addresses."""
     return config(db, "general/store_information/country", "")
 
 
@@ -36,12 +36,12 @@ def customer(db: sqlite3.Connection, customer_id: int) -> sqlite3.Row | None:
 
 
 def subcategories(db: sqlite3.Connection, parent_id: int | None) -> list[sqlite3.Row]:
-    """Return the categories directly below one, or the top ones."""
+    """Return the direct subcategories of a category, or the top categories."""
     return db.execute("SELECT * FROM category WHERE parent_id IS ? ORDER BY position, category_id", (parent_id,)).fetchall()
 
 
 def category_path(db: sqlite3.Connection, category_id: int) -> list[sqlite3.Row]:
-    """Return a category and those above it, the top one first."""
+    """Return a category and its ancestors, the top one first."""
     return db.execute(
         """
         WITH RECURSIVE above(category_id, parent_id, name, url_path, depth) AS (
@@ -57,7 +57,7 @@ def category_path(db: sqlite3.Connection, category_id: int) -> list[sqlite3.Row]
 
 
 def cards(db: sqlite3.Connection, condition: str, parameters: Sequence[Any]) -> list[sqlite3.Row]:
-    """Return what lists show of the enabled products `p` that meet an SQL condition, by product_id."""
+    """Return the data of list entries for the enabled products `p` that satisfy an SQL condition, by product_id."""
     return db.execute(
         f"""
         SELECT p.product_id, p.name, p.sku, p.brand, p.url_key, p.price_cents, {FINAL_PRICE} AS final_cents,
@@ -71,7 +71,7 @@ def cards(db: sqlite3.Connection, condition: str, parameters: Sequence[Any]) -> 
 
 
 def category_cards(db: sqlite3.Connection, category_id: int) -> list[sqlite3.Row]:
-    """Return what lists show of the products in a category and below it."""
+    """Return the data of list entries for the products in a category and its subcategories."""
     return cards(
         db,
         """p.category_id IN (
@@ -85,13 +85,13 @@ def category_cards(db: sqlite3.Connection, category_id: int) -> list[sqlite3.Row
 
 
 def cards_by_id(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqlite3.Row]:
-    """Return what lists show of these products, in the order given; those that are not for sale are left out."""
+    """Return the data of list entries for products, in the given order, without those that are not for sale."""
     by_id = {row["product_id"]: row for row in cards(db, f"p.product_id IN ({marks(product_ids)})", product_ids)}
     return [by_id[product_id] for product_id in product_ids if product_id in by_id]
 
 
 def product(db: sqlite3.Connection, value: int | str | None, column: str = "product_id") -> sqlite3.Row | None:
-    """Return the enabled product whose column has a value, with its final price, approved rating and whether it can be bought."""
+    """Return the enabled product whose column has a value, with its final price, approved rating, and whether it can be bought."""
     query = f"""
         SELECT p.*, {FINAL_PRICE} AS final_cents, p.is_in_stock AND p.quantity > 0 AS is_salable,
             (SELECT avg(rating) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS rating,
@@ -102,7 +102,7 @@ def product(db: sqlite3.Connection, value: int | str | None, column: str = "prod
 
 
 def options(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqlite3.Row]:
-    """Return one row for each value that a buyer of these products may choose, in the order of the form."""
+    """Return a row for each selectable value of an option of these products, in the order of the form."""
     query = f"""
         SELECT o.product_id, o.option_id, o.title, v.value_id, v.label, v.price_delta_cents
         FROM product_option o JOIN product_option_value v USING (option_id)
@@ -118,7 +118,7 @@ def addresses(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
 
 
 def order_items(db: sqlite3.Connection, order_id: int) -> list[dict[str, Any]]:
-    """Return an order's items, each with `options` as a mapping and `url_key`, None when the product is not for sale."""
+    """Return an order's items, with `options` as a mapping, and `url_key`, which is None for products that are not for sale."""
     query = """
         SELECT i.*, p.url_key FROM order_item i LEFT JOIN product p ON p.product_id = i.product_id AND p.is_enabled
         WHERE i.order_id = ? ORDER BY i.item_id
@@ -128,11 +128,11 @@ def order_items(db: sqlite3.Connection, order_id: int) -> list[dict[str, Any]]:
 
 
 def next_increment_id(db: sqlite3.Connection, table: str) -> str:
-    """Return the number that the next order, invoice, shipment or creditmemo gets."""
+    """Return the number of the next order, invoice, shipment or credit memo."""
     (number,) = db.execute(f"SELECT coalesce(max(CAST(increment_id AS INTEGER)), 0) + 1 FROM {table}").fetchone()
     return f"{number:09d}"
 
 
 def marks(values: Collection[Any]) -> str:
-    """Return as many SQL question marks as there are values."""
+    """Return SQL question marks for a number of values."""
     return ", ".join("?" * len(values))

@@ -1,4 +1,4 @@
-"""The shop's `Site`, and what its pages know about the visitor: who is signed in, and where to go next."""
+"""The shop's `Site`, and the user's login and redirects for its pages."""
 
 from webarena_gym.sites.kit.accounts import here, members_of, visitor
 from webarena_gym.sites.kit.forms import clean

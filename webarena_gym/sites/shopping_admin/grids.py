@@ -1,6 +1,6 @@
 """Forms and lists of the admin: fields, columns, filters, search, sorting, paging and bulk actions.
 
-A list is read from the query string alone.
+The state of a list is in the query string only.
 """
 
 import re
@@ -20,7 +20,7 @@ _Value = TypeVar("_Value")
 
 
 def parse_cents(text: str) -> int:
-    """Return an amount in cents. Raises ValueError with a message for people.
+    """Return an amount in cents. Raises ValueError with a message for the user.
 
     >>> parse_cents("$1,234.5"), parse_cents("-3")
     (123450, -300)
@@ -33,7 +33,7 @@ def parse_cents(text: str) -> int:
 
 
 def parse_count(text: str) -> int:
-    """Return a whole number, 0 or more. Raises ValueError with a message for people."""
+    """Return an integer, 0 or more. Raises ValueError with a message for the user."""
     count = forms.whole_number(text, 0, 10**9 - 1)
     if count is None:
         raise ValueError("please enter a whole number, 0 or more.")
@@ -41,7 +41,7 @@ def parse_count(text: str) -> int:
 
 
 def parse_date(text: str) -> str:
-    """Return a date as YYYY-MM-DD. Raises ValueError with a message for people.
+    """Return a date as YYYY-MM-DD. Raises ValueError with a message for the user.
 
     >>> parse_date("3/5/2023"), parse_date("2023-03-05")
     ('2023-03-05', '2023-03-05')
@@ -52,7 +52,7 @@ def parse_date(text: str) -> str:
 
 
 def written_cents(cents: int | None) -> str:
-    """Return an amount as a field of a form holds it; nothing for None.
+    """Return an amount in the format of form fields; "" for None.
 
     >>> written_cents(123450), written_cents(None)
     ('1234.50', '')
@@ -61,7 +61,7 @@ def written_cents(cents: int | None) -> str:
 
 
 def written_date(day: str | None) -> str:
-    """Return a YYYY-MM-DD date as a field of a form holds it; nothing for None.
+    """Return a date (YYYY-MM-DD) in the format of form fields; "" for None.
 
     >>> written_date("2023-03-05")
     '03/05/2023'
@@ -70,7 +70,7 @@ def written_date(day: str | None) -> str:
 
 
 class Form:
-    """The fields of a form, posted unless `data` is given. What is wrong with them collects in `errors`, in words for people."""
+    """The fields of a form, by default of the posted one. `errors` collects messages for the user."""
 
     def __init__(self, request: Request, data: Mapping[str, str] | None = None) -> None:
         self.request = request
@@ -84,7 +84,7 @@ class Form:
         return bool(self.errors)
 
     def text(self, name: str, label: str, *, required: bool = True, limit: int = 255, lines: bool = False) -> str:
-        """Return a text; of one line unless `lines`."""
+        """Return a text, by default of a single line."""
         value = forms.clean(self.data.get(name))
         if not lines:
             value = " ".join(value.split())
@@ -107,7 +107,7 @@ class Form:
         return self.optional_cents(name, label, required=True) or 0
 
     def optional_cents(self, name: str, label: str, *, required: bool = False) -> int | None:
-        """Return an amount in cents, 0 or more, or None when the field is empty."""
+        """Return an amount in cents, 0 or more; None for an empty field."""
         cents = self._parse(name, label, parse_cents, required=required)
         if cents is not None and cents < 0:
             self.errors.append(f"{label}: please enter an amount of at least 0.00.")
@@ -118,11 +118,11 @@ class Form:
         return self._parse(name, label, parse_count, required=True) or 0
 
     def optional_count(self, name: str, label: str) -> int | None:
-        """Return a whole number, or None when the field is empty."""
+        """Return an integer; None for an empty field."""
         return self._parse(name, label, parse_count)
 
     def optional_date(self, name: str, label: str) -> str | None:
-        """Return a date as YYYY-MM-DD, or None when the field is empty."""
+        """Return a date as YYYY-MM-DD; None for an empty field."""
         return self._parse(name, label, parse_date)
 
     def choice(self, name: str, label: str, options: Collection[str]) -> str:
@@ -137,7 +137,7 @@ class Form:
         return name in self.data
 
     def _parse(self, name: str, label: str, parse: Callable[[str], _Value], *, required: bool = False) -> _Value | None:
-        """The parsed value, or None when the field is empty or wrong."""
+        """Return the parsed value; None for an empty or invalid field."""
         value = self.text(name, label, required=required)
         if not value:
             return None
@@ -184,7 +184,7 @@ class Column:
         return self.choices.get(value, str(value)) if self.kind == "choice" else str(value)
 
     def condition(self, name: str, typed: str) -> tuple[str, int | str]:
-        """Return the SQL of one filter field and the value to bind. Raises ValueError with a message for people."""
+        """Return the SQL condition of a filter field, with its parameter. Raises ValueError with a message for the user."""
         if self.kind in _RANGES:
             value = _RANGES[self.kind](typed)
             if name.endswith("_from"):
@@ -210,7 +210,7 @@ class Column:
 
 
 class Link(NamedTuple):
-    """A label and where it leads."""
+    """A label and its URL."""
 
     label: str
     url: str
@@ -218,7 +218,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A list over `source`, the SQL behind FROM. `order` names the column it is first sorted by, with "-" for descending."""
+    """A list of the rows of `source`, SQL after FROM. `order` is the initial sort column, with "-" for descending order."""
 
     title: str
     section: str
@@ -235,7 +235,7 @@ class Grid:
 
     @property
     def first_sort(self) -> tuple[str, bool]:
-        """The column of the first order, and whether it is descending."""
+        """The initial sort column, and True for descending order."""
         return self.order.lstrip("-"), self.order.startswith("-")
 
     def choices(self, name: str) -> dict[str, str]:
@@ -244,7 +244,7 @@ class Grid:
 
     @property
     def table_columns(self) -> list[Column]:
-        """The columns that the table has."""
+        """The columns of the table, without those that are only filters."""
         return [column for column in self.columns if column.is_shown]
 
 
@@ -259,9 +259,9 @@ LISTS = {name: _grid(entry) for name, entry in read_data(Path(__file__).parent /
 
 
 class Listing:
-    """One page of a grid, as the query string asks for it, among the rows for which the SQL condition `where` holds.
+    """A page of a grid as requested by the query string, among the rows that satisfy the SQL condition `where`.
 
-    `typed` holds the filter fields that are filled in, `content` the filters as they were understood, by their names.
+    `typed` are the texts of filter fields, `content` the canonical values of the filters, both by name.
     """
 
     def __init__(self, request: Request, grid: Grid, where: str, values: Sequence[Any]) -> None:
@@ -329,11 +329,11 @@ class Listing:
         return query | ({"limit": str(self.size)} if self.size != self.sizes[0] else {})
 
     def url(self, **changes: Any) -> str:
-        """Return the link to this list with some parameters changed."""
+        """Return the URL of this list with some parameters changed."""
         return "?" + urlencode(self.query_parameters | changes)
 
     def sort_url(self, column: Column) -> str:
-        """Return the link to this list sorted by a column, the other way round if it is so already."""
+        """Return the URL of this list sorted by a column; the direction is reversed if it is sorted by it already."""
         return self.url(sort=column.name, dir="desc" if column.name == self.sort and not self.is_descending else "asc")
 
 
@@ -349,13 +349,13 @@ def render_grid(request: Request, grid: Grid, where: str = "1", values: Sequence
 
 
 def selected_ids(request: Request) -> list[int]:
-    """Return the ids of the rows that are ticked in a bulk action."""
+    """Return the ids of the selected rows of a bulk action."""
     return [
         int(value) for value in request.form.getlist("selected") if value.isdecimal() and value.isascii() and len(value) < 16
     ]
 
 
 def back_to(request: Request, url: str) -> Response:
-    """Return to the grid that a bulk action came from, with its filters and order."""
+    """Redirect to the grid of a bulk action, with its filters and order."""
     query = urlencode(parse_qsl(request.form.get("query", "")[1:2000]))
     return redirect(f"{url}?{query}" if query else url)

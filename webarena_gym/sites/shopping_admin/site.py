@@ -1,4 +1,4 @@
-"""The admin's `Site`, the guard of views for signed-in people, and shared queries."""
+"""The admin's `Site`, the decorator of views that require a login, and shared queries."""
 
 import sqlite3
 from functools import wraps
@@ -13,7 +13,7 @@ site = Site("shopping_admin", __file__, sign_in=HOME)
 
 
 def members_only(view: View) -> View:
-    """Return the view, behind the login: whoever is not signed in is sent to the login form."""
+    """Return the view with a redirect to the login form for users without a login."""
 
     @wraps(view)
     def wrapper(request: Request, **arguments: Any) -> str | Response:
@@ -23,7 +23,7 @@ def members_only(view: View) -> View:
 
 
 def record_or_404(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
-    """Return the first row. Raises NotFound, the site's 404 page, when there is none."""
+    """Return the first row of a query. Raises NotFound, which is the site's 404 page, if there is none."""
     return database.row_or_404(db, sql, values, missing="This record does not exist, or was deleted.")
 
 
@@ -34,7 +34,7 @@ def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None,
 
 
 def store(db: sqlite3.Connection, table: str, key: str, row_id: int | None, **values: Any) -> int:
-    """Insert a row, or change the one whose `key` is `row_id` if given, and return its id."""
+    """Insert a row, or change the row whose column `key` is `row_id`, and return its id."""
     if row_id is None:
         return database.insert(db, table, **values)
     database.update(db, table, key, row_id, **values)

@@ -26,7 +26,7 @@ members_only = members_of(current_user, site.sign_in, "Please sign in to do that
 
 
 def find(db: sqlite3.Connection, title: str) -> sqlite3.Row | None:
-    """Return the page with that title or that other name; upper and lower case count only where titles differ by them."""
+    """Return the page with a title or alias. Case is ignored unless titles differ only in case."""
     for comparison in ("", " COLLATE NOCASE"):
         query = f"""SELECT p.* FROM page p WHERE p.title = ?1{comparison}
             UNION ALL SELECT p.* FROM page p JOIN alias a USING (article_id) WHERE a.title = ?1{comparison} LIMIT 1"""
@@ -36,7 +36,7 @@ def find(db: sqlite3.Connection, title: str) -> sqlite3.Row | None:
 
 
 def article(request: Request, address: str) -> sqlite3.Row:
-    """Return the page of an address such as Some_title. Raises NotFound."""
+    """Return the page of a URL path such as Some_title. Raises NotFound."""
     article_row = find(request.db, title(address))
     if article_row is None:
         raise NotFound(f"There is no article with the title {title(address)[:200]}.")
@@ -45,7 +45,7 @@ def article(request: Request, address: str) -> sqlite3.Row:
 
 
 def title(address: str) -> str:
-    """Return the title that an address means.
+    """Return the title in a URL path.
 
     >>> title("Battle_of__Dorim")
     'Battle of Dorim'
@@ -96,7 +96,7 @@ site.get("/wiki/Main_Page")(lambda _: redirect("/"))
 
 @site.get("/wiki/<address>")
 def show_article(request: Request, address: str) -> str | Response:
-    """Show an article, as it is now or as an old revision has it; other names lead to the title."""
+    """Show an article or an old revision of it; aliases redirect to the title."""
     page = article(request, address)
     if page["title"] != title(address):
         if page["title"].lower() != title(address).lower():
@@ -125,7 +125,7 @@ def show_article(request: Request, address: str) -> str | Response:
 
 
 def exists(db: sqlite3.Connection, title: str) -> bool:
-    """Return True if a link to that title leads to an article."""
+    """Return True if there is an article with a title or alias."""
     query = "SELECT 1 FROM article WHERE title = ?1 UNION ALL SELECT 1 FROM alias WHERE title = ?1"
     return first(db, query, (title,)) is not None
 
@@ -135,21 +135,21 @@ def _render_body(request: Request, body: str) -> Markup:
 
 
 def _list(request: Request, template: str, usual: int, query: str, *values: object, **shown: object) -> str:
-    """Show the rows of a query, so many on a page."""
+    """Show a page of the rows of a query."""
     rows = request.db.execute(query, values).fetchall()
     return request.render(template, rows=rows, pager=Pager.of(request, len(rows), usual, "page"), **shown)
 
 
 @site.get("/links/<address>")
 def links(request: Request, address: str) -> str:
-    """Show what links to an article."""
+    """Show the articles that link to an article."""
     page = article(request, address)
     return _list(request, "links.html", 50, LINKING, page["title"], page=page)
 
 
 @site.get("/info/<address>")
 def info(request: Request, address: str) -> str:
-    """Show what is known of an article as a page."""
+    """Show the properties of an article's page."""
     page, db = article(request, address), request.db
     aliases = db.execute("SELECT title FROM alias WHERE article_id = ? ORDER BY title", (page["article_id"],))
     return request.render(
@@ -183,7 +183,7 @@ site.get("/categories")(lambda request: _list(request, "categories.html", MEMBER
 
 @site.get("/contents")
 def contents(request: Request) -> str:
-    """Show the articles that begin with a letter, or with a digit."""
+    """Show the articles that begin with a letter or a digit."""
     letter = (request.args.get("letter") or "A")[:1].upper()
     letter = letter if letter in _LETTERS else "0"
     request.shows({"letter": letter if letter != "A" else None})
@@ -237,7 +237,7 @@ def history_page(request: Request, address: str) -> str:
 
 @site.get("/user/<username>")
 def contributions(request: Request, username: str) -> str:
-    """Show what a user has written."""
+    """Show the edits of a user."""
     missing = f"There is no user with the name {username[:100]}."
     author = row_or_404(request.db, "SELECT * FROM user WHERE username = ?", (username,), missing=missing)
     query = """SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ?
@@ -250,7 +250,7 @@ _AROUND = 90  # characters shown before and after what was found
 
 @site.get("/search")
 def search(request: Request) -> str | Response:
-    """Show the articles that hold all words; with `fulltext`, even if there is one of that very title."""
+    """Show the articles that contain all words. Without `fulltext`, an exact title redirects to its article."""
     phrase = line(request.args.get("search"), 200)
     exact = find(request.db, phrase) if phrase else None
     if exact is not None and "fulltext" not in request.args:
@@ -263,7 +263,7 @@ def search(request: Request) -> str | Response:
 
 
 def pages_with(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
-    """Return the pages that hold all words of a phrase: first those with all of them in the title, then by how often.
+    """Return the pages that contain all words of a phrase: first those with all words in the title, then by number of occurrences.
 
     Where the encyclopedia has an index, these are the most relevant pages.
     """
@@ -287,7 +287,7 @@ def pages_with(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
 
 
 def snippet(text: str, phrase: str) -> str:
-    """Return the part of a text around the first word of the phrase, otherwise its beginning.
+    """Return the part of a text around the first word of the phrase, or its beginning if it contains none.
 
     >>> snippet("A town by the sea.", "SEA")
     'A town by the sea.'
@@ -338,7 +338,7 @@ site.get("/create-account")(CREATE_ACCOUNT.render)
 
 @site.post("/create-account")
 def create(request: Request) -> str | Response:
-    """Make an account and sign its owner in."""
+    """Create an account and sign in."""
     username, email = line(request.form.get("username")), line(request.form.get("email"))
     password, again = (clean(request.form.get(name)) for name in ("password", "password_again"))
     errors = []
@@ -360,7 +360,7 @@ def create(request: Request) -> str | Response:
 
 @site.form("/preferences", members_only)
 def preferences(request: Request, user: sqlite3.Row) -> str | Response:
-    """Change the real name, the email address, and what the user gets mail about."""
+    """Change the real name, the email address and the email notifications."""
     values, errors = dict(user), list[str]()
     if request.method == "POST":
         changed = {"real_name": line(request.form.get("real_name"), 100), "email": line(request.form.get("email"))}
@@ -374,7 +374,7 @@ def preferences(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.get("/watchlist", members_only)
 def watchlist(request: Request, user: sqlite3.Row) -> str:
-    """Show the watched articles by title, with their last changes."""
+    """Show the watched articles by title, with their latest changes."""
     query = """
         SELECT p.title, p.changed_at, r.summary, u.username FROM watch w JOIN page p USING (article_id)
             JOIN revision r USING (revision_id) JOIN user u ON u.user_id = r.user_id
@@ -385,7 +385,7 @@ def watchlist(request: Request, user: sqlite3.Row) -> str:
 
 @site.post("/<any(watch, unwatch):change>/<address>", members_only)
 def watch(request: Request, user: sqlite3.Row, change: str, address: str) -> Response:
-    """Put an article on the watchlist, or take it off."""
+    """Add an article to the watchlist, or remove it."""
     page = article(request, address)
     query, notice = {
         "watch": ("INSERT OR IGNORE INTO watch VALUES (?, ?)", "added to"),

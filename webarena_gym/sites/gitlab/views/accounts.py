@@ -1,4 +1,4 @@
-"""Accounts: signing in and out, the profile, SSH keys, access tokens and to-dos."""
+"""Accounts: login and logout, the profile, SSH keys, access tokens and to-dos."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ _USERNAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,62}[a-z0-9_])?", re.ASCII | r
 
 
 def username_complaint(db: sqlite3.Connection, username: str, user_id: int | None = None) -> str:
-    """Return why the person `user_id`, or a new one, cannot have a username, or nothing."""
+    """Return the reason why the user `user_id`, or a new one, cannot have a username, "" if it is valid."""
     if not _USERNAME.fullmatch(username) or len(username) < 2:
         return "Username can hold 2 to 64 letters, digits, '_', '-' and '.', and cannot begin or end with '-' or '.'."
     holder = queries.user_named(db, username)
@@ -54,7 +54,7 @@ def sign_out(request: Request) -> Response:
 
 @site.form("/users/sign_up")
 def sign_up(request: Request) -> str | Response:
-    """Make an account and sign in."""
+    """Create an account and sign in."""
     values, errors = dict.fromkeys(SIGN_UP_FIELDS, ""), list[str]()
     if request.method == "POST":
         values, errors = read_and_check(request, SIGN_UP_FIELDS)
@@ -94,7 +94,7 @@ _WEBSITE = re.compile(r"(?:https?://)?[\w-]+(?:\.[\w-]+)+(?::\d{1,5})?(?:[/?#][^
 
 @site.form("/-/profile", members_only)
 def save_profile(request: Request, user: sqlite3.Row) -> str | Response:
-    """Change the visitor's profile and status."""
+    """Change the current user's profile and status."""
     values, errors = dict(user), []
     if request.method == "POST":
         typed = read(request, PROFILE_FIELDS)
@@ -118,7 +118,7 @@ def save_profile(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.form("/-/profile/account", members_only)
 def save_account(request: Request, user: sqlite3.Row) -> str | Response:
-    """Change the visitor's username, and with it the paths of personal projects."""
+    """Change the current user's username, and with it the paths of personal projects."""
     username, user_id, complaint = user["username"], user["user_id"], ""
     if request.method == "POST":
         username = clean(request.form.get("username", ""))
@@ -132,7 +132,7 @@ def save_account(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.form("/-/profile/password/edit", members_only)
 def save_password(request: Request, user: sqlite3.Row) -> str | Response:
-    """Change the visitor's password."""
+    """Change the current user's password."""
     errors = []
     if request.method == "POST":
         names = ("current_password", "new_password", "password_confirmation")
@@ -151,7 +151,7 @@ def save_password(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.form("/-/profile/preferences", members_only)
 def save_preferences(request: Request, user: sqlite3.Row) -> str | Response:
-    """Change the visitor's preferences."""
+    """Change the current user's preferences."""
     theme = request.form.get("theme", "")
     if theme in THEMES:
         update(request.db, "user", "user_id", user["user_id"], theme=theme)
@@ -161,7 +161,7 @@ def save_preferences(request: Request, user: sqlite3.Row) -> str | Response:
 
 
 def _expiry(request: Request, typed: str, errors: list[str]) -> str | None:
-    """Return the last day that was posted for a key or a token; add to `errors` what is wrong with it."""
+    """Return the posted expiration date of a key or token, and add error messages to `errors`."""
     expires = day(typed)
     if typed and (expires or "") <= f"{request.now:%Y-%m-%d}":
         errors.append("Expiration date must be a date in the future, written as YYYY-MM-DD.")
@@ -178,7 +178,7 @@ _KEY = re.compile(r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-nistp\d+|sk-[\w@.-]+) 
 
 @site.form(KEYS, members_only)
 def keys(request: Request, user: sqlite3.Row) -> str | Response:
-    """Show the visitor's keys, or add one; it is called by the comment in it when it gets no title."""
+    """Show the current user's SSH keys, or add one, whose title is by default its comment."""
     values, errors = dict.fromkeys(KEY_FIELDS, ""), list[str]()
     if request.method == "POST":
         values, errors = read_and_check(request, KEY_FIELDS)
@@ -199,7 +199,7 @@ def keys(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.post(f"{KEYS}/<int:key_id>/remove", members_only)
 def remove_key(request: Request, user: sqlite3.Row, key_id: int) -> Response:
-    """Remove a key of the visitor's."""
+    """Remove an SSH key of the current user."""
     row = row_or_404(request.db, "SELECT title FROM ssh_key WHERE key_id = ? AND user_id = ?", (key_id, user["user_id"]))
     request.db.execute("DELETE FROM ssh_key WHERE key_id = ?", (key_id,))
     return request.redirect(KEYS, f"The SSH key {row['title']} was removed.")
@@ -215,7 +215,7 @@ TOKEN_FIELDS = {"name": Field("Token name"), "expires_on": Field("Expiration dat
 
 @site.form(TOKENS, members_only)
 def tokens(request: Request, user: sqlite3.Row) -> str | Response:
-    """Show the visitor's tokens, or make one and show it once."""
+    """Show the current user's tokens, or create one, which is shown once."""
     values, errors, chosen, user_id = dict.fromkeys(TOKEN_FIELDS, ""), list[str](), list[str](), user["user_id"]
     if request.method == "POST":
         values, errors = read_and_check(request, TOKEN_FIELDS)
@@ -236,7 +236,7 @@ def tokens(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.post(f"{TOKENS}/<int:token_id>/revoke", members_only)
 def revoke_token(request: Request, user: sqlite3.Row, token_id: int) -> Response:
-    """Revoke a token of the visitor's."""
+    """Revoke a token of the current user."""
     query = "SELECT name FROM access_token WHERE token_id = ? AND user_id = ? AND NOT is_revoked"
     row = row_or_404(request.db, query, (token_id, user["user_id"]))
     update(request.db, "access_token", "token_id", token_id, is_revoked=1)
@@ -245,7 +245,7 @@ def revoke_token(request: Request, user: sqlite3.Row, token_id: int) -> Response
 
 @site.post("/-/profile/reset_feed_token", members_only)
 def reset_feed_token(request: Request, user: sqlite3.Row) -> Response:
-    """Replace the visitor's feed token."""
+    """Replace the current user's feed token."""
     token = hashlib.sha256(f"feed/{user['feed_token']}".encode()).hexdigest()[:20]
     update(request.db, "user", "user_id", user["user_id"], feed_token=token)
     return request.redirect(TOKENS, "The feed token was reset.")
@@ -265,7 +265,7 @@ TODOS = " UNION ALL ".join(
 
 @site.get(TODO_LIST, members_only)
 def todos(request: Request, _: sqlite3.Row) -> str:
-    """Show what there is to do, or what was done, the newest first."""
+    """Show pending or completed to-dos, newest first."""
     state = "done" if request.args.get("state") == "done" else "pending"
     reason = request.args.get("type", "")
     reason = reason if reason in REASONS else ""
@@ -281,7 +281,7 @@ def todos(request: Request, _: sqlite3.Row) -> str:
 
 @site.post(f"{TODO_LIST}/<int:todo_id>", members_only)
 def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
-    """Mark a thing as done, or put it back on the list."""
+    """Mark a to-do as done or pending."""
     state, place, notice = "done", TODO_LIST, "Marked as done."
     if request.form.get("state") == "pending":
         state, place, notice = "pending", f"{TODO_LIST}?state=done", "Back on the list."
@@ -292,6 +292,6 @@ def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
 
 @site.post(f"{TODO_LIST}/all_done", members_only)
 def finish_todos(request: Request, user: sqlite3.Row) -> Response:
-    """Mark everything as done."""
+    """Mark all to-dos as done."""
     update(request.db, "todo", "user_id", user["user_id"], state="done")
     return request.redirect(TODO_LIST, "Everything is marked as done.")

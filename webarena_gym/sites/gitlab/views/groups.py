@@ -27,7 +27,7 @@ FIELDS = {
 
 
 def in_group(view: View) -> View:
-    """Give the view the group of the URL in place of its path. Raises NotFound, also when the visitor may not see it."""
+    """Return a decorator that passes the group of the URL to a view. The view raises NotFound for groups that the user may not see."""
 
     @wraps(view)
     def wrapper(request: Request, *user: object, path: str) -> str | Response:
@@ -44,7 +44,7 @@ def in_group(view: View) -> View:
 
 
 def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str, str, bool]]) -> str:
-    """Return the page of the visible groups that fulfil a condition, by name."""
+    """Return the page of the visible groups that satisfy a condition, by name."""
     name = clean(request.args.get("name", ""))[:200]
     request.shows({"name": fold_case(name)})
     query = f"""
@@ -61,7 +61,7 @@ def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str
 
 @site.get("/dashboard/groups", members_only)
 def yours(request: Request, _: sqlite3.Row) -> str:
-    """Show the groups that I am a member of."""
+    """Show the groups of the current user."""
     tabs = [("/dashboard/groups", "Your groups", True), ("/explore/groups", "All groups", False)]
     where = "g.group_id IN (SELECT group_id FROM current_group_member WHERE user_id = :me)"
     return render_groups(request, "Groups", where, tabs)
@@ -79,20 +79,20 @@ def show_group(request: Request, group: sqlite3.Row) -> str:
 
 @site.form("/groups/new", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
-    """Make a group; who makes it owns it."""
+    """Create a group, whose owner is the current user."""
     return _save(request, user, None)
 
 
 @site.form("/groups/<path>/-/edit", members_only, in_group)
 def edit(request: Request, user: sqlite3.Row, group: sqlite3.Row) -> str | Response:
-    """Change a group's data; its projects move with its path. Raises Forbidden for who does not own it."""
+    """Change a group's data; the paths of its projects change with its path. Raises Forbidden for users who do not own it."""
     if rank(group_role(request.db, group["group_id"], my_id(request))) < rank("Owner"):
         raise Forbidden("You need the role Owner in this group.")
     return _save(request, user, group)
 
 
 def _save(request: Request, user: sqlite3.Row, group: sqlite3.Row | None) -> str | Response:
-    """Store what is posted of a group, or show its form."""
+    """Save the posted data of a group, or show its form."""
     values = {name: group[name] for name in FIELDS} if group else dict.fromkeys(FIELDS, "") | {"visibility": "private"}
     errors, own_path = list[str](), values["path"].lower()
     if request.method == "POST":
@@ -124,7 +124,7 @@ MOST_INVITED = 50
 
 
 class Place(NamedTuple):
-    """A project or a group, as far as its members are concerned."""
+    """A project or group with its members."""
 
     noun: str
     row: sqlite3.Row
@@ -136,17 +136,17 @@ class Place(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Address of the page of its members."""
+        """URL of its members page."""
         base = self.row["full_path"] if self.noun == "project" else f"groups/{self.row['path']}"
         return f"/{base}/-/{self.noun}_members"
 
     @property
     def page(self) -> dict[str, Any]:
-        """Values that the templates of its pages share."""
+        """Values for the templates of its pages."""
         return {"project": None, "group": None, self.noun: self.row, "place": self}
 
     def rows(self, db: sqlite3.Connection) -> list[sqlite3.Row]:
-        """Return those who were invited to it and whose place has not expired, by name."""
+        """Return its direct members whose membership has not expired, by name."""
         query = f"""SELECT m.*, u.username, u.name FROM {self.noun}_member m JOIN user u USING (user_id) WHERE m.{self.noun}_id = ?
             AND (expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now')) ORDER BY u.name, u.user_id"""
         return db.execute(query, (self.row_id,)).fetchall()
@@ -157,25 +157,25 @@ class Place(NamedTuple):
         return "Maintainer" if self.noun == "project" else "Owner"
 
     def my_rank(self, request: Request) -> int:
-        """Return how much the visitor may do here."""
+        """Return the rank of the current user's role."""
         find = project_role if self.noun == "project" else group_role
         return rank(find(request.db, self.row_id, my_id(request)))
 
     def require_manager(self, request: Request) -> int:
-        """Return the visitor's rank. Raises Forbidden unless the visitor may manage members."""
+        """Return the current user's rank. Raises Forbidden unless the user may manage members."""
         mine = self.my_rank(request)
         if mine < rank(self.manager):
             raise Forbidden(f"You need the role {self.manager} or a higher one to manage members.")
         return mine
 
     def role_of(self, db: sqlite3.Connection, user_id: int | None) -> tuple[str, bool]:
-        """Return the role that somebody was given here, "" without one, and whether nobody else is an owner beside."""
+        """Return the direct role of a user, "" without one, and True if nobody else is an owner."""
         roles = {row["user_id"]: str(row["role"]) for row in self.rows(db)}
         role = roles.get(user_id or 0, "")
         return role, role == "Owner" and list(roles.values()).count("Owner") < 2
 
     def set_role(self, request: Request, user_id: int, role: str, expires: str | None, *, is_new: bool = False) -> None:
-        """Give somebody a role until a day. Raises NotFound for somebody who is no member, Forbidden for what must not be."""
+        """Set the role and expiration date of a member. Raises NotFound for other users, Forbidden for changes that are not allowed."""
         current, is_last_owner = self.role_of(request.db, user_id)
         if not current and not is_new:
             raise NotFound
@@ -188,7 +188,7 @@ class Place(NamedTuple):
         request.db.execute(query, (self.row_id, user_id, role, expires, request.stamp))
 
     def remove(self, request: Request, user_id: int) -> None:
-        """Take somebody's place away. Raises NotFound, Forbidden."""
+        """Remove a member. Raises NotFound and Forbidden."""
         current, is_last_owner = self.role_of(request.db, user_id)
         if not current:
             raise NotFound
@@ -203,7 +203,7 @@ class Place(NamedTuple):
 def of_members(
     register: Callable[..., Callable[[View], View]], suffix: str = "", *guards: Callable[[View], View], role: str | None = None
 ) -> Callable[[View], View]:
-    """Register a view of a place's members for projects, in which the visitor must have that role, if any, and for groups."""
+    """Register a view of members for projects, in which the user must have a role, if one is given, and for groups."""
 
     def decorate(view: View) -> View:
         def of(noun: str) -> View:
@@ -217,13 +217,13 @@ def of_members(
 
 
 def grantable(limit: int) -> list[str]:
-    """Return the roles that somebody of that rank may give."""
+    """Return the roles that a user with a rank may grant."""
     return [role for role in ROLES if rank(role) <= limit]
 
 
 @of_members(site.get)
 def show_members(request: Request, place: Place) -> str:
-    """Show who belongs to a project, also by its group, or to a group."""
+    """Show the members of a group, or of a project including those of its group."""
     search = clean(request.args.get("search", ""))[:100]
     request.shows({"search": fold_case(search)})
     mine, me, page = place.my_rank(request), my_id(request), place.page
@@ -244,7 +244,7 @@ def show_members(request: Request, place: Place) -> str:
 
 
 def find_people(db: sqlite3.Connection, search_text: str) -> list[sqlite3.Row]:
-    """Return the people whose username, name or email is `search_text`, or else contains it, by name, twenty at most."""
+    """Return up to twenty users whose username, name or email is `search_text`, or else contains it, by name."""
     text = search_text.lstrip("@").lower()
     for condition, limit in (("lower({}) = :text", ""), ("instr(lower({}), :text)", "LIMIT 20")):
         fits = " OR ".join(condition.format(column) for column in ("username", "name", "email"))
@@ -255,7 +255,7 @@ def find_people(db: sqlite3.Connection, search_text: str) -> list[sqlite3.Row]:
 
 
 def read_expiry(request: Request, errors: list[str]) -> str | None:
-    """Return the last day that was posted; add to `errors` what is wrong with it."""
+    """Return the posted expiration date, and add error messages to `errors`."""
     typed = clean(request.form.get("expires_on", ""))
     expires = day(typed)
     if typed and expires is None:
@@ -266,7 +266,7 @@ def read_expiry(request: Request, errors: list[str]) -> str | None:
 
 
 def read_invitation(request: Request, limit: int) -> tuple[dict[str, Any], list[sqlite3.Row]]:
-    """Return the form of an invitation as it was filled, with what is wrong with it, and the people who are certainly meant.
+    """Return the values of an invitation form, its error messages, and the users that it identifies.
 
     `limit` is the rank of who invites. Those whom a name may mean are `unsure`, and are to be chosen from.
     """
@@ -297,7 +297,7 @@ def read_invitation(request: Request, limit: int) -> tuple[dict[str, Any], list[
 
 @of_members(site.form, "/invite", members_only, role="Maintainer")
 def invite(request: Request, _: sqlite3.Row, place: Place) -> str | Response:
-    """Invite people; the role of those who are members already changes."""
+    """Invite users; the role of existing members changes."""
     limit = place.require_manager(request)
     invitation: dict[str, Any] = {"names": "", "role": "Guest", "expires": "", "unsure": [], "errors": []}
     if request.method == "POST":

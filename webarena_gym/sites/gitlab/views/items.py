@@ -36,7 +36,7 @@ NOTE_FIELDS = {"body": Field("Comment", limit=20_000)}
 
 
 def of_item(view: View) -> View:
-    """Give the view the kind and the item of the URL, with its author's names, behind its project.
+    """Return a decorator that passes the kind and item of the URL, with its author's names, to a view after the project.
 
     Raises NotFound, also when the item may not be seen.
     """
@@ -119,13 +119,13 @@ def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: 
 
 @site.post(f"{ITEM}/state", members_only, in_project(), of_item)
 def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
-    """Close an item or open it again."""
+    """Close or reopen an item."""
     _move(request, user, project, kind, item)
     return redirect(address(kind, project, item["iid"]))
 
 
 def _move(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, body: str = "") -> int:
-    """Close or reopen an item, as was posted, with a comment, if there is one, whose id is returned.
+    """Close or reopen an item as posted, with an optional comment, whose id is returned.
 
     Raises Forbidden unless the visitor may, and Conflict when the item is not in the other state.
     """
@@ -142,7 +142,7 @@ def _move(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind,
 
 @site.post(f"{ITEM}/assign_to_me", members_only, in_project(), of_item)
 def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
-    """Make the visitor the assignee of an item, beside those it has."""
+    """Add the current user to the assignees of an item."""
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
     before = planning.plan_of(request.db, kind, item)
@@ -153,7 +153,7 @@ def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
 
 @site.post(f"{ITEM}/todo", members_only, in_project(), of_item)
 def add_to_do(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
-    """Put an item on the visitor's to-do list."""
+    """Add an item to the current user's to-do list."""
     if not _is_to_do(request, kind, item):
         Ledger(request, user).mark_to_do(kind, item[kind.key])
     return request.redirect(address(kind, project, item["iid"]), f"The {kind.noun} is on your to-do list.")
@@ -182,7 +182,7 @@ def project_items(request: Request, project: sqlite3.Row, segment: str) -> str:
 
 @site.get("/dashboard/<any(issues, merge_requests):segment>", members_only)
 def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
-    """Show issues or merge requests of all projects, which links narrow down to the visitor's own."""
+    """Show issues or merge requests of all projects, with links to those of the current user."""
     kind, path = KINDS[segment], f"/dashboard/{segment}"
     values = _listing(request, kind, "1")
     people, role_names = values["filters"].people, ("assignee", "author", "reviewer")
@@ -196,7 +196,7 @@ def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
 
 
 def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str, Any]:
-    """Return what the list needs: the filters, the tabs with their counts, one page of rows."""
+    """Return the values for the list: filters, tabs with counts, and one page of rows."""
     filters = planning.Filters.read(request.args, kind)
     request.shows(filters.content())
     request.arranges({"sort": filters.sort})
@@ -210,7 +210,7 @@ def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str
 
 
 def _choices(db: sqlite3.Connection, kind: Kind, project_id: int) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return the drop-down lists of the filter form: name in the URL, label, and options of value and text."""
+    """Return the selects of the filter form: parameter of the URL, label, and options as (value, text)."""
 
     def options(query: str, *before: tuple[str, str]) -> list[tuple[str, str]]:
         return [*before, *map(tuple, db.execute(query, (project_id,)))]
@@ -237,7 +237,7 @@ _MAX_ID = 10**9 - 1
 
 
 class Choices:
-    """Choices in a form of a project's items: its labels, active milestones, members, and those that an item has already."""
+    """Options in a form of a project's items: its labels, active milestones and members, and those that the item already has."""
 
     def __init__(self, db: sqlite3.Connection, project: sqlite3.Row, plan: Plan) -> None:
         project_id, milestone_id = project["project_id"], plan.milestone.row_id if plan.milestone else None
@@ -257,7 +257,7 @@ class Choices:
 def read_plan(
     request: Request, kind: Kind, choices: Choices, before: Plan, *, user: sqlite3.Row, is_planning: bool
 ) -> tuple[Plan, list[str]]:
-    """Return the plan that was posted, and what is wrong with it; without `is_planning` only texts are taken from the form."""
+    """Return the posted plan and error messages. Unless `is_planning`, only texts are read from the form."""
     values, errors = read_and_check(request, TEXTS)
     plan = before._replace(title=" ".join(values["title"].split()), description=values["description"])
     is_confidential = kind is ISSUE and "confidential" in request.form
@@ -287,7 +287,7 @@ def read_plan(
 
 
 def _posted_rows(request: Request, name: str, options: Sequence[NamedRow]) -> tuple[NamedRow, ...]:
-    """Return the options that a field names by id, each once. Raises LookupError for one that is not on offer."""
+    """Return the options that a field names by id, without repetitions. Raises LookupError for other ids."""
     by_id = {option.row_id: option for option in options}
     ids = [whole_number(typed, 1, _MAX_ID) for typed in request.form.getlist(name)[:100] if typed]
     if not by_id.keys() >= set(ids):
@@ -299,7 +299,7 @@ def ask_plan(
     request: Request, user: sqlite3.Row, kind: Kind, project: sqlite3.Row, before: Plan, *, item: sqlite3.Row | None = None,
     source_branch: str = "", errors: Sequence[str] = (),
 ) -> Plan | str:  # fmt: skip
-    """Return the plan that was posted, or the page with its form: when that is asked for, or when something is wrong."""
+    """Return the posted plan, or the page with its form for GET requests and invalid values."""
     choices, is_planning, plan = Choices(request.db, project, before), may_plan(request, kind, project), before
     if request.method == "POST":
         plan, wrong = read_plan(request, kind, choices, before, user=user, is_planning=is_planning)
@@ -313,7 +313,7 @@ def ask_plan(
 @site.get("/<namespace>/<path>/-/issues/new", members_only, in_project(""))
 @site.post("/<namespace>/<path>/-/issues", members_only, in_project(""))
 def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
-    """Open an issue; the URL of the form may contain the title."""
+    """Create an issue. The URL of the form may contain the title."""
     title = request.args.get("title", "")[:255] if request.method != "POST" else ""
     request.shows({"title": title})
     plan = ask_plan(request, user, ISSUE, project, Plan(title))
@@ -336,7 +336,7 @@ def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: K
 
 @site.get("/<namespace>/<path>/-/labels", in_project())
 def labels(request: Request, project: sqlite3.Row) -> str:
-    """Show a project's labels, with how many open issues and merge requests have them."""
+    """Show a project's labels, with their numbers of open issues and merge requests."""
     query = f"""
         SELECT l.*, (SELECT count(*) FROM issue_label i JOIN issue t USING (issue_id)
                 WHERE i.label_id = l.label_id AND t.state = 'opened' AND {VISIBLE_ITEM[ISSUE]}) AS issues,
@@ -366,7 +366,7 @@ def project_milestones(request: Request, project: sqlite3.Row) -> str:
 
 @site.get("/dashboard/milestones", members_only)
 def my_milestones(request: Request, _: sqlite3.Row) -> str:
-    """Show the milestones of the projects that the visitor belongs to."""
+    """Show the milestones of the projects of which the current user is a member."""
     return _list(request, "m.project_id IN (SELECT project_id FROM membership WHERE user_id = :me)", None)
 
 
@@ -386,7 +386,7 @@ def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
 
 @site.get(f"{PLACE}/<int:iid>", in_project())
 def milestone(request: Request, project: sqlite3.Row, iid: int) -> str:
-    """Show a milestone with what belongs to it."""
+    """Show a milestone with its issues and merge requests."""
     row = _find_part(request, project, "milestone", iid)
     bound = {"id": row["milestone_id"], "me": my_id(request)}
     query = "SELECT iid, title, state FROM {} t WHERE milestone_id = :id AND {} ORDER BY iid DESC LIMIT 200"
@@ -400,7 +400,7 @@ def milestone(request: Request, project: sqlite3.Row, iid: int) -> str:
 
 @site.post(f"{PLACE}/<int:iid>/state", members_only, in_project("Reporter"))
 def move_milestone(request: Request, _: sqlite3.Row, project: sqlite3.Row, iid: int) -> Response:
-    """Close a milestone or open it again."""
+    """Close or reopen a milestone."""
     row = _find_part(request, project, "milestone", iid)
     state, done = ("closed", "closed") if request.form.get("state") == "closed" else ("active", "reopened")
     update(request.db, "milestone", "milestone_id", row["milestone_id"], state=state)
@@ -456,7 +456,7 @@ def _find_part(request: Request, project: sqlite3.Row, noun: str, number: int) -
 @site.post(_PART, *_FOR_REPORTERS)
 @site.form(f"{_PART}/<int:number>/edit", *_FOR_REPORTERS)
 def save_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str, number: int | None = None) -> str | Response:
-    """Change a label or a milestone, or store a new one."""
+    """Change or create a label or milestone."""
     noun, place = parts.removesuffix("s"), f"/{project['full_path']}/-/{parts}"
     key, named_by, fields, complaint = PARTS[noun][:4]
     stored = {"color": DEFAULT_COLOR} if number is None else dict(_find_part(request, project, noun, number))
@@ -486,7 +486,7 @@ def save_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str
 
 
 def _complaints(values: dict[str, str]) -> list[str]:
-    """Return what is wrong with a color or with dates, and write these as they are stored."""
+    """Return error messages for colors and dates, and convert valid ones to the format of the database."""
     if "color" in values:
         is_fine = not values["color"] or _COLOR.fullmatch(values["color"])
         return [] if is_fine else ["Color must be written as '#' and six hexadecimal digits, such as #3d6b8f."]
@@ -503,7 +503,7 @@ def _complaints(values: dict[str, str]) -> list[str]:
 
 @site.post(f"{_PART}/<int:number>/delete", *_FOR_REPORTERS)
 def delete_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str, number: int) -> Response:
-    """Delete a label or a milestone, and take it off everything."""
+    """Delete a label or milestone, and remove it from all items."""
     noun = parts.removesuffix("s")
     row, part = _find_part(request, project, noun, number), PARTS[noun]
     if part.key == "iid":

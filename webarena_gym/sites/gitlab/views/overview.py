@@ -56,7 +56,7 @@ OWN_TABS = {
 
 @site.get("/")
 def home(request: Request) -> str | Response:
-    """Show my projects, or to strangers all public ones."""
+    """Show the current user's projects, or all public projects without a login."""
     user = current_user(request)
     return explore(request) if user is None else own_projects(request, user)
 
@@ -64,7 +64,7 @@ def home(request: Request) -> str | Response:
 @site.get("/dashboard/projects", members_only)
 @site.get("/dashboard/projects/<any(personal, contributed, starred):tab>", members_only)
 def own_projects(request: Request, user: sqlite3.Row, tab: str = "") -> str:
-    """Show the projects that I am a member of, that are in my own namespace, that I made commits to, or have starred."""
+    """Show the projects of which the current user is a member, owner, contributor or stargazer."""
     label, where = OWN_TABS[tab]
     addresses = {name: f"/dashboard/projects/{name}".rstrip("/") for name in OWN_TABS}
     tabs = [(addresses[name], shown, name == tab) for name, (shown, _) in OWN_TABS.items()]
@@ -86,13 +86,13 @@ SNIPPETS = """FROM snippet s JOIN user u ON u.user_id = s.author_id
 
 @site.get("/explore/snippets")
 def explore_snippets(request: Request) -> str:
-    """Show everybody's snippets."""
+    """Show the snippets of all users."""
     return _list(request, "Explore snippets", "1")
 
 
 @site.get("/-/snippets")
 def own_snippets(request: Request) -> str | Response:
-    """Show the visitor's own snippets."""
+    """Show the current user's snippets."""
     return _list(request, "Your snippets", "s.author_id = :me") if current_user(request) else redirect("/explore/snippets")
 
 
@@ -107,7 +107,7 @@ def _list(request: Request, title: str, where: str) -> str:
 @site.post("/-/snippets", members_only)
 @site.form("/-/snippets/<int:snippet_id>/edit", members_only)
 def save_snippet(request: Request, user: sqlite3.Row, snippet_id: int | None = None) -> str | Response:
-    """Store a new snippet, or change one; the content keeps the blanks around it."""
+    """Create or change a snippet; whitespace around the content stays."""
     values = {"visibility": "private"} if snippet_id is None else dict(_own_snippet(request, snippet_id))
     errors: list[str] = []
     if request.method == "POST":
@@ -143,13 +143,13 @@ def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Respons
 
 
 def _find(request: Request, snippet_id: int) -> sqlite3.Row:
-    """Return a snippet with its author. Raises NotFound, also when it may not be seen."""
+    """Return a snippet with its author. Raises NotFound, also for snippets that the user may not see."""
     query = f"{SNIPPETS} AND snippet_id = :snippet_id"
     return row_or_404(request.db, f"SELECT s.*, u.name, u.username {query}", {"snippet_id": snippet_id, "me": my_id(request)})
 
 
 def _own_snippet(request: Request, snippet_id: int) -> sqlite3.Row:
-    """Return a snippet of the visitor's. Raises Forbidden for one of somebody else."""
+    """Return a snippet of the current user. Raises Forbidden for snippets of other users."""
     snippet = _find(request, snippet_id)
     if snippet["author_id"] != my_id(request):
         raise Forbidden("This is somebody else's snippet.")
@@ -167,7 +167,7 @@ PEOPLE = {
 
 
 def _events(what: str, sign: str, place: str, source: str, condition: str = "1", by: str = "t") -> str:
-    """Return the query of events about things `t` of a project `p`; `by` is the alias with time and author, `place` the path within the project."""
+    """Return the query of events about rows `t` of a project `p`. `by` is the alias with time and author, `place` the path in the project."""
     return f"""SELECT {by}.created_at, {what} AS what, {sign} AS sign, t.title, '/' || p.namespace || '/' || p.path || '/-/' || {place}
         AS address, p.namespace || '/' || p.path AS full_path FROM {source} JOIN project p USING (project_id)
         WHERE {by}.author_id = :whose AND {VISIBLE} AND {condition}"""
@@ -195,7 +195,7 @@ EVENTS = (
 
 @site.get("/<name>")
 def namespace(request: Request, name: str) -> str | Response:
-    """Show the person or the group of that name. Raises NotFound."""
+    """Show the user or group with a name. Raises NotFound."""
     user = queries.user_named(request.db, name)
     if user is None:
         return groups.in_group(groups.show_group)(request, path=name)
@@ -210,13 +210,13 @@ def namespace(request: Request, name: str) -> str | Response:
 
 @site.get("/users/<username>")
 def user_by_name(request: Request, username: str) -> Response:
-    """Lead to a person's profile."""
+    """Redirect to a user's profile."""
     return redirect(f"/{_find_user(request, username)['username']}")
 
 
 @site.get(f"/users/<username>/<any({', '.join(TABS)}):tab>")
 def user_tab(request: Request, username: str, tab: str) -> str:
-    """Show one list of a profile."""
+    """Show a list of a profile."""
     db, user = request.db, _find_user(request, username)
     bound = {"whose": user["user_id"], "me": my_id(request)}
     if _is_closed(request, user):
@@ -238,7 +238,7 @@ def user_tab(request: Request, username: str, tab: str) -> str:
 
 @site.post("/users/<username>/<any(follow, unfollow):action>", members_only)
 def follow(request: Request, visitor: sqlite3.Row, username: str, action: str) -> Response:
-    """Follow a person, or stop it."""
+    """Follow a user, or stop following."""
     user = _find_user(request, username)
     if user["user_id"] == visitor["user_id"]:
         raise BadRequest("You cannot follow yourself.")
@@ -258,7 +258,7 @@ def _find_user(request: Request, username: str) -> sqlite3.Row:
 
 
 def _is_closed(request: Request, user: sqlite3.Row) -> bool:
-    """True if the profile is private and somebody else's."""
+    """True if the profile is private and not that of the current user."""
     return bool(user["is_profile_private"]) and user["user_id"] != my_id(request)
 
 
@@ -321,7 +321,7 @@ INDEXES = {
 
 @site.get("/search")
 def search(request: Request) -> str:
-    """Show what holds all words of a search, by kind, and how much of each kind there is; where there is an index, what is relevant."""
+    """Show the matches of a search that contain all words, by kind, with counts; in worlds with an index, matches by relevance."""
     text = clean(request.args.get("search", ""))[:_LIMIT]
     scope = request.args.get("scope", "")
     scope = scope if scope in SCOPES else "projects"
@@ -355,7 +355,7 @@ def search(request: Request) -> str:
 
 
 def _relevant(db: sqlite3.Connection, text: str, bound: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return the keys of what fits a text, by kind, for those that have an index: what is called so first, then by relevance."""
+    """Return the keys of matches by kind, for kinds with an index: exact names first, then by relevance."""
     keys_by_scope = {}
     for name, (index, weights, key, exact) in INDEXES.items():
         relevances = ranking.rank_texts(db, index, text, weights)

@@ -1,4 +1,4 @@
-"""Projects: the overview of one, stars and forks, new ones and their settings."""
+"""Projects: overview, stars and forks, creation and settings."""
 
 import json
 import sqlite3
@@ -28,7 +28,7 @@ ORDERS = {
 
 
 def list_projects(request: Request, where: str = "1", **values: Any) -> dict[str, Any]:
-    """Return the page that the request asks for of the visible projects that fulfil `where`, and how it is filtered and sorted."""
+    """Return a page of the visible projects that satisfy `where`, with the filters and sort order of the request."""
     name, topic = (clean(request.args.get(key, ""))[:200] for key in ("name", "topic"))
     sort, me = request.args.get("sort", ""), my_id(request)
     sort = sort if sort in ORDERS else next(iter(ORDERS))
@@ -52,12 +52,12 @@ NEW_PROJECT_FIELDS = {
 
 @cache
 def project_templates() -> Any:
-    """Return the templates by their names: a description, and texts of files by path."""
+    """Return the project templates by name: a description, and texts of files by path."""
     return json.loads((Path(__file__).parent.parent / "project_templates.json").read_text(encoding="utf-8"))
 
 
 def namespaces(db: sqlite3.Connection, user: sqlite3.Row) -> list[str]:
-    """Return where somebody may put projects: the own namespace and the groups that the person maintains."""
+    """Return the namespaces in which a user may create projects: the user's own and the groups that the user maintains."""
     rows = db.execute(
         "SELECT g.path, m.role FROM user_group g JOIN current_group_member m USING (group_id) WHERE m.user_id = ? ORDER BY path",
         (user["user_id"],),
@@ -66,7 +66,7 @@ def namespaces(db: sqlite3.Connection, user: sqlite3.Row) -> list[str]:
 
 
 def path_complaint(db: sqlite3.Connection, namespace: str, path: str) -> str:
-    """Return why a project cannot have a path, "" if it can."""
+    """Return the reason why a project cannot have a path, "" if it can."""
     if not is_slug(path):
         return "Project slug can contain only letters, digits, '_', '-' and '.'. It must not start with '-' or end in '.'."
     existing = db.execute("SELECT 1 FROM project WHERE namespace = ? AND path = ? COLLATE NOCASE", (namespace, path)).fetchone()
@@ -74,7 +74,7 @@ def path_complaint(db: sqlite3.Connection, namespace: str, path: str) -> str:
 
 
 def add_project(request: Request, user: sqlite3.Row, values: Mapping[str, Any]) -> int:
-    """Add a project without a repository; who makes it in the own namespace owns it. Return its id."""
+    """Add a project without a repository and return its id. In a personal namespace, its owner is the current user."""
     db, now = request.db, request.stamp
     group = queries.group(db, values["namespace"])
     owner = {"group_id": group["group_id"]} if group else {"owner_id": user["user_id"]}
@@ -94,7 +94,7 @@ site.get("/projects/new/template", members_only)(
 
 @site.form("/projects/new/blank", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
-    """Make a project, with the files of its template, or with a README if wanted."""
+    """Create a project, with the files of a template, or optionally with a README."""
     db, errors, readme, spaces = request.db, list[str](), True, namespaces(request.db, user)
     if request.method != "POST":
         values = dict.fromkeys(NEW_PROJECT_FIELDS, "") | {"visibility": "private", "namespace": user["username"]}
@@ -129,7 +129,7 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
 
 @site.get("/<namespace>/<path>", in_project())
 def overview(request: Request, project: sqlite3.Row) -> str:
-    """Show a project: what it is, what of that may be seen it was forked from, its files and its README."""
+    """Show a project: its description, its source if the user may see it, its files and its README."""
     db, project_id, me = request.db, project["project_id"], my_id(request)
     branch = queries.find_branch(db, project_id, project["default_branch"])
     sources = queries.find_projects(db, me, where="p.project_id = :source", source=project["forked_from_id"])
@@ -150,7 +150,7 @@ def overview(request: Request, project: sqlite3.Row) -> str:
 
 
 def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Row | None, folder: str) -> dict[str, object]:
-    """Return what a page needs to show a folder: its entries, the last commit, its README."""
+    """Return the values for the page of a folder: its entries, the last commit and its README."""
     if branch is None:
         return {"entries": [], "last": None, "readme": None, "branches": []}
     entries = queries.entries(db, branch["branch_id"], folder)
@@ -166,7 +166,7 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
 
 @site.post("/<namespace>/<path>/-/<any(star, unstar):action>", members_only, in_project())
 def star(request: Request, user: sqlite3.Row, project: sqlite3.Row, action: str) -> Response:
-    """Star a project, or take the star back."""
+    """Star a project, or remove the star."""
     query = "DELETE FROM star WHERE user_id = :me AND project_id = :project"
     if action == "star":
         query = "INSERT OR IGNORE INTO star VALUES (:me, :project, :now)"
@@ -176,7 +176,7 @@ def star(request: Request, user: sqlite3.Row, project: sqlite3.Row, action: str)
 
 @site.get("/<namespace>/<path>/-/starrers", in_project())
 def starrers(request: Request, project: sqlite3.Row) -> str:
-    """Show who has starred a project, the latest first."""
+    """Show the users who have starred a project, latest first."""
     query = """SELECT u.*, s.created_at AS starred_at FROM star s JOIN user u USING (user_id) WHERE project_id = ?
         ORDER BY starred_at DESC, user_id DESC"""
     rows = request.db.execute(query, (project["project_id"],)).fetchall()
@@ -256,7 +256,7 @@ def settings(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Re
 
 @site.post("/<namespace>/<path>/-/edit/default_branch", members_only, in_project("Maintainer"))
 def set_default_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
-    """Make another branch the default one, which is protected, and whose license the project has."""
+    """Set the default branch, which is then protected; the project's license is that of the new branch."""
     db, project_id = request.db, project["project_id"]
     branch = queries.find_branch(db, project_id, request.form.get("branch", ""))
     if branch is None:
@@ -281,7 +281,7 @@ def rename(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Resp
 
 @site.post("/<namespace>/<path>/-/archive", members_only, in_project("Owner", even_archived=True))
 def archive(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
-    """Make a project read-only, or take that back."""
+    """Archive a project, which makes it read-only, or restore it."""
     is_archived = request.form.get("archived") == "1"
     update(request.db, "project", "project_id", project["project_id"], is_archived=is_archived)
     return request.redirect(f"/{project['full_path']}", f"The project was {'archived' if is_archived else 'unarchived'}.")
@@ -289,7 +289,7 @@ def archive(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
 
 @site.post("/<namespace>/<path>/-/delete", members_only, in_project("Owner", even_archived=True))
 def delete(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Response:
-    """Delete a project, when its full path was typed to confirm it."""
+    """Delete a project. The form must contain its full path."""
     if clean(request.form.get("confirmation", "")) != project["full_path"]:
         return _page(request, project, {}, [f"To delete the project, type {project['full_path']} to confirm."])
     delete_project(request.db, project["project_id"])

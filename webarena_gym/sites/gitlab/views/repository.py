@@ -24,7 +24,7 @@ from webarena_gym.sites.kit.site import View
 
 @site.get("/<namespace>/<path>/-/branches", in_project())
 def branches(request: Request, project: sqlite3.Row) -> str:
-    """Show the branches, the default one first, with how far they are ahead of it and behind it."""
+    """Show the branches, the default one first, with the numbers of commits ahead of it and behind it."""
     search = clean(request.args.get("search", ""))[:200]
     request.shows({"search": fold_case(search)})
     rows = [row for row in queries.branches(request.db, project["project_id"]) if search.lower() in row["name"].lower()]
@@ -36,7 +36,7 @@ def branches(request: Request, project: sqlite3.Row) -> str:
 
 
 def _only_in(db: sqlite3.Connection, branch: sqlite3.Row | None, other: sqlite3.Row | None) -> int:
-    """Return how many commits a branch has that another has not."""
+    """Return the number of commits of a branch that another one does not have."""
     query = """SELECT count(*) FROM commit_branch WHERE branch_id = ?
         AND commit_id NOT IN (SELECT commit_id FROM commit_branch WHERE branch_id = ?)"""
     return int(value(db, query, (branch["branch_id"], other["branch_id"]))) if branch and other else 0
@@ -44,7 +44,7 @@ def _only_in(db: sqlite3.Connection, branch: sqlite3.Row | None, other: sqlite3.
 
 @site.form("/<namespace>/<path>/-/branches/new", members_only, in_project("Developer"))
 def make_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Response:
-    """Make a branch."""
+    """Create a branch."""
     values, errors = {"name": "", "source": project["default_branch"]}, []
     if request.method == "POST":
         values = {name: clean(request.form.get(name, "")) for name in values}
@@ -60,7 +60,7 @@ def make_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str |
 
 @site.post("/<namespace>/<path>/-/branches/delete", members_only, in_project("Developer"))
 def remove_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
-    """Remove a branch that is not the default one. Raises NotFound, Forbidden."""
+    """Delete a branch other than the default one. Raises NotFound and Forbidden."""
     branch = queries.find_branch(request.db, project["project_id"], request.form.get("name", ""))
     if branch is None:
         raise NotFound
@@ -72,7 +72,7 @@ def remove_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Res
 
 
 def on_branch(view: View) -> View:
-    """Give the view the branch and the path that the address of the URL names; an empty repository leads to its project."""
+    """Return a decorator that passes the branch and path of the URL to a view; empty repositories redirect to the project."""
 
     @wraps(view)
     def wrapper(request: Request, project: sqlite3.Row, address: str) -> str | Response:
@@ -85,7 +85,7 @@ def on_branch(view: View) -> View:
 
 @site.get("/<namespace>/<path>/-/commits/<path:address>", in_project(), on_branch)
 def commits(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: str) -> str:
-    """Show the commits of a branch, the latest first; a path, an author and a text narrow them."""
+    """Show the commits of a branch, latest first, filtered by path, author and text."""
     author, text = (clean(request.args.get(name, ""))[:200] for name in ("author", "search"))
     request.shows({"author": author, "search": fold_case(text)})
     query = """
@@ -122,7 +122,7 @@ def commits(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: 
 
 @site.get("/<namespace>/<path>/-/commit/<sha>", in_project())
 def commit(request: Request, project: sqlite3.Row, sha: str) -> str:
-    """Show a commit, by its name or the first seven digits or more, and what it changed."""
+    """Show a commit, by its hash or a prefix of at least seven digits, and its changes."""
     if not 7 <= len(sha) <= 40 or not set(sha) <= set("0123456789abcdef"):
         raise NotFound
     query = """SELECT c.*, u.username, p.sha AS parent_sha FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
@@ -147,7 +147,7 @@ def commit(request: Request, project: sqlite3.Row, sha: str) -> str:
 
 @site.get("/<namespace>/<path>/-/graphs/<path:address>", in_project(), on_branch)
 def contributors(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: str) -> str:
-    """Show who made commits to a branch, the most active first."""
+    """Show the authors of commits to a branch, most active first."""
     if place:
         raise NotFound
     query = """
@@ -167,7 +167,7 @@ SHOWN = 40_000  # characters of a file that its page shows
 
 @site.get("/<namespace>/<path>/-/refs/switch", in_project())
 def switch(request: Request, project: sqlite3.Row) -> Response:
-    """Lead to the same kind of page on another branch."""
+    """Redirect to the same page of another branch."""
     branch = queries.find_branch(request.db, project["project_id"], request.args.get("branch", ""))
     kind, target = request.args.get("kind", ""), clean(request.args.get("path", ""))
     if branch is None or kind not in ("tree", "blob", "commits", "graphs"):
@@ -182,7 +182,7 @@ def switch(request: Request, project: sqlite3.Row) -> Response:
 
 @site.get("/<namespace>/<path>/-/tree/<path:address>", in_project(), on_branch)
 def folder(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: str) -> str:
-    """Show what is in a folder of a branch."""
+    """Show the content of a folder of a branch."""
     view = folder_view(request.db, project, branch, place)
     if place and not view["entries"]:
         raise NotFound
@@ -202,7 +202,7 @@ def file(request: Request, project: sqlite3.Row, address: str) -> str:
 
 @site.get("/<namespace>/<path>/-/raw/<path:address>", in_project())
 def raw(request: Request, project: sqlite3.Row, address: str) -> Response:
-    """Return a file as it is."""
+    """Return a file without formatting."""
     branch, place = queries.branch_and_path(request.db, project, address)
     content = queries.find_file(request.db, branch["branch_id"], place)["content"]
     return Response(content, content_type="text/plain; charset=utf-8")
@@ -210,7 +210,7 @@ def raw(request: Request, project: sqlite3.Row, address: str) -> Response:
 
 @site.form("/<namespace>/<path>/-/<any(edit, new):mode>/<path:address>", members_only, in_project("Developer"))
 def write_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, mode: str, address: str) -> str | Response:
-    """Commit a file's new text, or a new file: slashes in its name make folders. An empty repository has no branch yet."""
+    """Commit a new or changed file; slashes in its name create folders. An empty repository gets its first branch."""
     db, project_id, is_new = request.db, project["project_id"], mode == "new"
     branch, place, before, errors = None, "", "", []
     if not is_new or queries.branches(db, project_id):
@@ -255,7 +255,7 @@ def write_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, mode: 
 
 @site.post("/<namespace>/<path>/-/delete/<path:address>", members_only, in_project("Developer"))
 def delete_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, address: str) -> Response:
-    """Delete a file by a commit."""
+    """Commit the deletion of a file."""
     branch, place = queries.branch_and_path(request.db, project, address)
     queries.find_file(request.db, branch["branch_id"], place)
     message = clean(request.form.get("message", ""))[:2000] or f"Delete {place.rpartition('/')[2]}"
@@ -269,7 +269,7 @@ ONE = "/<namespace>/<path>/-/<any(merge_requests):segment>/<int:iid>"
 
 @site.get(f"{ONE}/<any(commits, diffs):part>", in_project(), of_item)
 def merge_request_part(request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, part: str) -> str:
-    """Show the commits of a merge request, or what it changes, file by file."""
+    """Show the commits of a merge request, or its changes by file."""
     commits, changes = contents(request.db, item)
     more = {"base": address(kind, project, item["iid"]), "commits": commits, "changes": changes, "diff_lines": diff_lines}
     return request.render(f"merge_request_{part}.html", kind=kind, project=project, item=item, may_edit=False, **more)
@@ -277,7 +277,7 @@ def merge_request_part(request: Request, project: sqlite3.Row, kind: Kind, item:
 
 @site.post(f"{ONE}/merge", members_only, in_project(), of_item)
 def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
-    """Merge the branches. Raises Conflict when something is in the way."""
+    """Merge the branches. Raises Conflict if there is an obstacle."""
     _, changes = contents(request.db, item)
     obstacle = merge_obstacle(request, project, item, changes)
     if obstacle:
@@ -289,7 +289,7 @@ def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind,
 
 @site.get("/<namespace>/<path>/-/merge_requests/new", members_only, in_project("Developer"))
 def new_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str:
-    """Ask for the branches of a new merge request, then show its form."""
+    """Show the form for the branches of a merge request, then the form of the merge request."""
     source = clean(request.args.get("source_branch", ""))
     target = clean(request.args.get("target_branch", "")) or project["default_branch"]
     request.shows({"source_branch": source, "target_branch": target if "target_branch" in request.args else None})
@@ -307,7 +307,7 @@ def new_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row)
 
 @site.post("/<namespace>/<path>/-/merge_requests", members_only, in_project("Developer"))
 def create_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
-    """Open a merge request."""
+    """Create a merge request."""
     source, target = (clean(request.form.get(name, "")) for name in ("source_branch", "target_branch"))
     errors = _branch_complaints(request, project, source, target)
     start = Plan("", target_branch=target)
@@ -319,7 +319,7 @@ def create_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.R
 
 
 def _branch_complaints(request: Request, project: sqlite3.Row, source: str, target: str) -> list[str]:
-    """Return why no merge request can be made of two branches."""
+    """Return the reasons why a merge request of two branches is not possible."""
     if not source:
         return ["Select a source branch."]
     branches = [row["name"] for row in queries.branches(request.db, project["project_id"])]

@@ -1,4 +1,4 @@
-"""Accounts: logging in and out, settings, profiles, blocked users and messages."""
+"""Accounts: login and logout, settings, profiles, blocked users and messages."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ REGISTRATION = FormPage(
 
 
 def password_complaints(values: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with a new password and its repetition."""
+    """Return error messages for a new password and its repetition."""
     if len(values["password"]) < SHORTEST:
         return [f"Password: {SHORTEST} characters or more are needed."]
     return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
@@ -59,7 +59,7 @@ site.get("/registration")(REGISTRATION.render)
 
 @site.post("/registration")
 def registration(request: Request) -> str | Response:
-    """Make an account and log its owner in."""
+    """Create an account and log in."""
     values, errors = read_and_check(request, REGISTRATION.fields)
     errors = errors or password_complaints(values)
     if not errors and queries.user_named(request.db, values["username"]):
@@ -89,7 +89,7 @@ def _require_own(user: sqlite3.Row, username: str) -> None:
 
 @site.form("/user/<username>/edit_biography", members_only)
 def biography(request: Request, user: sqlite3.Row, username: str) -> str | Response:
-    """Change the visitor's biography."""
+    """Change the current user's biography."""
     _require_own(user, username)
     values, errors = form_values(request, BIOGRAPHY, user)
     if errors != []:
@@ -100,7 +100,7 @@ def biography(request: Request, user: sqlite3.Row, username: str) -> str | Respo
 
 @site.form("/user/<username>/account", members_only)
 def account(request: Request, user: sqlite3.Row, username: str) -> str | Response:
-    """Change the visitor's settings; the password stays when no new one is given."""
+    """Change the current user's settings; without a new password, the present one stays."""
     _require_own(user, username)
     values, errors = form_values(request, ACCOUNT, {**dict(user), "password_confirmation": ""})
     if errors is not None:
@@ -127,7 +127,7 @@ WRITTEN = {
 
 
 def find_user(request: Request, username: str) -> sqlite3.Row:
-    """Return the user of that name. Raises NotFound."""
+    """Return the user with a name. Raises NotFound."""
     query, missing = "SELECT * FROM user WHERE username = ?", f"There is no user called {username[:50]}."
     user = row_or_404(request.db, query, (username,), missing=missing)
     request.shows(username=user["username"])
@@ -137,7 +137,7 @@ def find_user(request: Request, username: str) -> sqlite3.Row:
 @site.get("/user/<username>")
 @site.get("/user/<username>/<any(submissions, comments):tab>")
 def profile(request: Request, username: str, tab: str = "overview") -> str:
-    """Show a user with the latest of what they wrote, or all of their submissions or comments, the newest first."""
+    """Show a user with the latest submissions and comments, or all of one kind, newest first."""
     user = find_user(request, username)
     values = {"me": my_id(request), "author": user["user_id"]}
     counts = {what: value(request.db, f"SELECT count(*) FROM {rows}", values) for what, rows in WRITTEN.items()}
@@ -169,7 +169,7 @@ def profile(request: Request, username: str, tab: str = "overview") -> str:
 
 @site.get("/user/<username>/hidden_submissions", members_only)
 def hidden_submissions(request: Request, user: sqlite3.Row, username: str) -> str | Response:
-    """Show what the visitor has hidden from lists."""
+    """Show the submissions that the current user has hidden."""
     if user["username"] != username:
         return redirect(f"/user/{user['username']}/hidden_submissions")
     condition = "s.state = 'visible' AND s.submission_id IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"
@@ -181,7 +181,7 @@ def hidden_submissions(request: Request, user: sqlite3.Row, username: str) -> st
 
 @site.post("/user/<username>/<any(block, unblock):change>", members_only)
 def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Response:
-    """Block somebody, or let them be seen again."""
+    """Block or unblock a user."""
     other = find_user(request, username)
     if other["user_id"] == user["user_id"]:
         raise Forbidden("You cannot block yourself.")
@@ -195,7 +195,7 @@ def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Re
 
 @site.get("/user/<username>/block_list", members_only)
 def block_list(request: Request, user: sqlite3.Row, username: str) -> str | Response:
-    """Show whom the visitor has blocked."""
+    """Show the users whom the current user has blocked."""
     if user["username"] != username:
         return redirect(f"/user/{user['username']}/block_list")
     query = """SELECT u.username, b.since FROM user_block b JOIN user u ON u.user_id = b.blocked_id
@@ -216,7 +216,7 @@ MY_THREADS = """
 
 @site.get("/messages", members_only)
 def inbox(request: Request, user: sqlite3.Row) -> str:
-    """Show the visitor's conversations, the latest first."""
+    """Show the current user's conversations, latest first."""
     query = f"""SELECT x.*, substr(m.body, 1, 100) AS excerpt FROM ({MY_THREADS} GROUP BY t.thread_id) x
         JOIN message m ON m.message_id = x.last_id ORDER BY x.last_at DESC, x.thread_id DESC"""
     rows = request.db.execute(query, {"me": user["user_id"]}).fetchall()
@@ -226,7 +226,7 @@ def inbox(request: Request, user: sqlite3.Row) -> str:
 
 @site.form("/messages/<int:thread_id>", members_only)
 def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response:
-    """Write another message in a conversation. Raises NotFound."""
+    """Write a message in a conversation. Raises NotFound."""
     query = f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id"
     parties = {"me": user["user_id"], "thread_id": thread_id}
     thread = row_or_404(request.db, query, parties, missing="There is no such conversation of yours.")
@@ -248,7 +248,7 @@ def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response
 
 @site.form("/user/<username>/compose_message", members_only)
 def compose(request: Request, user: sqlite3.Row, username: str) -> str | Response:
-    """Send a message, which begins a conversation."""
+    """Send a message, which starts a conversation."""
     receiver = find_user(request, username)
     values, errors = _posted_message(request, user, receiver["user_id"])
     if errors != []:
@@ -259,7 +259,7 @@ def compose(request: Request, user: sqlite3.Row, username: str) -> str | Respons
 
 
 def _posted_message(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str] | None]:
-    """Return what was typed, and what is wrong with it or with writing to that user; None before anything is."""
+    """Return the posted message with error messages, also about its receiver; without a post, no errors (None)."""
     values, errors = form_values(request, FIELDS, {"message": ""})
     if errors is None:
         return values, None

@@ -1,4 +1,4 @@
-"""Forums: the front page and its lists, one forum, the directory and the search."""
+"""Forums: the front page and its lists, forums, the directory and the search."""
 
 import json
 import re
@@ -31,7 +31,7 @@ SORT = f"any({', '.join(SORTS)})"  # the converter for orders in routes
 @site.get("/<any(all):scope>")
 @site.get(f"/<any(all):scope>/<{SORT}:sort>")
 def front(request: Request, scope: str = "", sort: str = "hot") -> str:
-    """Show submissions in some order: those of the scope, or what the visitor wants to see first; guests see all forums."""
+    """Show submissions in a sort order, by default of the scope that the user prefers; guests see all forums."""
     user = current_user(request)
     scope = scope or (user["front_page"] if user else "all")
     title, where = SCOPES[scope]
@@ -45,7 +45,7 @@ def front(request: Request, scope: str = "", sort: str = "hot") -> str:
 @site.get("/<any(subscribed, moderated):scope>", members_only)
 @site.get(f"/<any(subscribed, moderated):scope>/<{SORT}:sort>", members_only)
 def own_forums(request: Request, _: object, scope: str, sort: str = "hot") -> str | Response:
-    """Show the submissions to the visitor's own forums in some order."""
+    """Show the submissions of the current user's forums in a sort order."""
     return front(request, scope, sort)
 
 
@@ -61,7 +61,7 @@ _TAG = re.compile(r"[a-z0-9_-]{1,30}")
 
 
 def find_forum(request: Request, name: str) -> sqlite3.Row:
-    """Return the forum of that name, in whatever case. Raises NotFound."""
+    """Return the forum with a name, ignoring case. Raises NotFound."""
     values = {"me": my_id(request), "name": name}
     forum = row_or_404(request.db, f"{FORUM} WHERE f.name = :name", values, missing=f"There is no forum called {name[:50]}.")
     request.shows(name=forum["name"])
@@ -69,7 +69,7 @@ def find_forum(request: Request, name: str) -> sqlite3.Row:
 
 
 def moderated_forum(request: Request, name: str) -> sqlite3.Row:
-    """Return the forum of that name, which the visitor must moderate. Raises NotFound and Forbidden."""
+    """Return the forum with a name, which the current user must moderate. Raises NotFound and Forbidden."""
     forum = find_forum(request, name)
     if not forum["is_moderated"]:
         raise Forbidden(f"Only moderators of {forum['name']} may do that.")
@@ -77,7 +77,7 @@ def moderated_forum(request: Request, name: str) -> sqlite3.Row:
 
 
 def sidebar(request: Request, forum: sqlite3.Row) -> dict[str, object]:
-    """Return what the column beside a forum's pages shows."""
+    """Return the content of a forum's sidebar."""
     return {
         "forum": forum,
         "tags": queries.tags(request.db, forum["forum_id"]),
@@ -88,7 +88,7 @@ def sidebar(request: Request, forum: sqlite3.Row) -> dict[str, object]:
 @site.get("/f/<name>")
 @site.get(f"/f/<name>/<{SORT}:sort>")
 def forum_page(request: Request, name: str, sort: str = "hot") -> str | Response:
-    """Show a forum's submissions in some order."""
+    """Show a forum's submissions in a sort order."""
     forum = find_forum(request, name)
     if forum["name"] != name:
         return redirect(request.full_path.removesuffix("?").replace(f"/f/{name}", f"/f/{forum['name']}", 1))
@@ -100,7 +100,7 @@ def forum_page(request: Request, name: str, sort: str = "hot") -> str | Response
 
 @site.post("/f/<name>/<any(subscribe, unsubscribe):change>", members_only)
 def subscribe(request: Request, user: sqlite3.Row, name: str, change: str) -> Response:
-    """Add a forum to the visitor's own, or take it off."""
+    """Subscribe to a forum, or unsubscribe."""
     forum = find_forum(request, name)
     query = {
         "subscribe": "INSERT OR IGNORE INTO subscription VALUES (?, ?)",
@@ -113,7 +113,7 @@ def subscribe(request: Request, user: sqlite3.Row, name: str, change: str) -> Re
 @site.form("/create_forum", members_only)
 @site.form("/f/<name>/edit", members_only)
 def save_forum(request: Request, user: sqlite3.Row, name: str = "") -> str | Response:
-    """Make a forum, which its maker moderates and subscribes to, or change the name and texts of one."""
+    """Create a forum, which its creator moderates and subscribes to, or change its name and texts."""
     forum = moderated_forum(request, name) if name else None
     forum_id, start = None, dict.fromkeys(FIELDS, "")
     if forum is not None:
@@ -156,7 +156,7 @@ ORDERS = {
 @site.get("/forums")
 @site.get(f"/forums/<any({', '.join(ORDERS)}):order>")
 def forums(request: Request, order: str = "by_title") -> str:
-    """Show all forums, or those that have all words of `q` in their texts or tags, in some order."""
+    """Show all forums, or those with all words of `q` in their texts or tags, in a sort order."""
     phrase = clean(request.args.get("q", ""))[:100]
     request.shows({"q": fold_case(phrase)})
     request.stands_at(f"/forums/{order}")
@@ -172,7 +172,7 @@ def forums(request: Request, order: str = "by_title") -> str:
 
 @site.get("/tags")
 def tags(request: Request) -> str:
-    """Show all tags, with the number of forums that have them."""
+    """Show all tags with their numbers of forums."""
     rows = request.db.execute("SELECT tag, count(*) AS forums FROM forum_tag GROUP BY tag ORDER BY tag").fetchall()
     return request.render("tags.html", tags=rows)
 
@@ -220,7 +220,7 @@ RANKED = f"""
 
 @site.get("/search")
 def results(request: Request) -> str:
-    """Show the submissions and comments that have all words of `q`, the newest first, or where there is an index the most relevant."""
+    """Show the submissions and comments with all words of `q`, newest first, or, in worlds with an index, by relevance."""
     phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
     request.shows({"q": fold_case(phrase)})
     words = list(dict.fromkeys(phrase.split()))[:MOST_WORDS]
@@ -252,11 +252,11 @@ def results(request: Request) -> str:
 
 
 def _matching_names(request: Request, name: str, table: str, phrase: str) -> list[str]:
-    """Return the names of forums or users that contain the phrase, the shortest first."""
+    """Return the names of forums or users that contain the phrase, shortest first."""
     query = rf"SELECT {name} AS name FROM {table} WHERE {name} LIKE ? ESCAPE '\' ORDER BY length({name}), {name} LIMIT ?"
     return [row["name"] for row in request.db.execute(query, (like(phrase), MOST_NAMES))] if phrase else []
 
 
 def _all_words(text: str, count: int) -> str:
-    """Return the SQL condition that a text has every word."""
+    """Return the SQL condition that a text contains all words."""
     return " AND ".join(rf"({text}) LIKE :word{place} ESCAPE '\'" for place in range(count)) or "0"

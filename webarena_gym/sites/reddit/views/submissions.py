@@ -1,4 +1,4 @@
-"""Submissions and comments: threads, new ones, changes, votes and moderation."""
+"""Submissions and comments: threads, creation, changes, votes and moderation."""
 
 import hashlib
 import re
@@ -47,7 +47,7 @@ Thread = dict[int | None, list[sqlite3.Row]]
 
 
 def find_submission(request: Request, submission_id: int) -> sqlite3.Row:
-    """Return a submission that can be seen: removed ones only by their author and by moderators. Raises NotFound."""
+    """Return a visible submission; removed ones are visible to their author and moderators. Raises NotFound."""
     values = {"me": my_id(request), "submission_id": submission_id}
     row = first(request.db, f"{CARD} WHERE s.submission_id = :submission_id", values)
     if row is None or row["state"] == "deleted":
@@ -58,14 +58,14 @@ def find_submission(request: Request, submission_id: int) -> sqlite3.Row:
 
 
 def by_me(request: Request, row: sqlite3.Row) -> sqlite3.Row:
-    """Return a submission or a comment, which the visitor must have written. Raises Forbidden."""
+    """Return a submission or comment of the current user. Raises Forbidden for those of other users."""
     if row["user_id"] != my_id(request):
         raise Forbidden("Only its author may do that.")
     return row
 
 
 def thread_of(request: Request, submission_id: int) -> Thread:
-    """Return the comments on a submission. One that is gone stays as a gap as long as something answers it."""
+    """Return the comments on a submission. Deleted comments remain as gaps if they have replies."""
     query = f"{REMARK} WHERE c.submission_id = :submission_id ORDER BY score DESC, c.comment_id"
     rows = request.db.execute(query, {"me": my_id(request), "submission_id": submission_id}).fetchall()
     answered: set[int | None] = set()
@@ -80,7 +80,7 @@ def thread_of(request: Request, submission_id: int) -> Thread:
 
 
 def render_submission(request: Request, row: sqlite3.Row, *, typed: str = "", errors: Sequence[str] = ()) -> str:
-    """Return the page of a submission; `typed` is a comment that was refused because of `errors`."""
+    """Return the page of a submission; `typed` is the text of a comment that was rejected because of `errors`."""
     thread = thread_of(request, row["submission_id"])
     first = thread.get(None, [])
     pager = Pager.of(request, len(first), PER_PAGE)
@@ -99,7 +99,7 @@ def render_submission(request: Request, row: sqlite3.Row, *, typed: str = "", er
 @site.get("/f/<name>/<int:submission_id>")
 @site.get("/f/<name>/<int:submission_id>/<slug>")
 def submission_page(request: Request, name: str, submission_id: int, slug: str = "") -> str | Response:
-    """Show a submission with its comments, under its one true address."""
+    """Show a submission with its comments at its canonical URL."""
     row = find_submission(request, submission_id)
     if (name, slug) != (row["forum"], row["slug"]):
         return redirect(queries.address(row))
@@ -108,14 +108,14 @@ def submission_page(request: Request, name: str, submission_id: int, slug: str =
 
 @site.get("/submission_images/<int:image_id>.svg")
 def picture(request: Request, image_id: int) -> Response:
-    """Serve a picture."""
+    """Return the picture of a submission."""
     row = row_or_404(request.db, "SELECT description FROM image WHERE image_id = ?", (image_id,))
     return Response(draw_image(row["description"]), content_type="image/svg+xml")
 
 
 @site.form("/f/<name>/<int:submission_id>/<slug>/edit", members_only)
 def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str | Response:
-    """Change the text of one's own submission."""
+    """Change the text of a submission of the current user."""
     row = by_me(request, find_submission(request, submission_id))
     values, errors = form_values(request, {"body": BODY}, row)
     if errors != []:
@@ -126,7 +126,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str
 
 @site.post("/f/<name>/<int:submission_id>/<slug>/delete", members_only)
 def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> Response:
-    """Delete one's own submission."""
+    """Delete a submission of the current user."""
     row = by_me(request, find_submission(request, submission_id))
     update(request.db, "submission", "submission_id", submission_id, state="deleted")
     return request.redirect(f"/f/{row['forum']}", "The submission was deleted.")
@@ -134,7 +134,7 @@ def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> R
 
 @site.post("/submission/<int:submission_id>/<any(hide, unhide):change>", members_only)
 def hide(request: Request, user: sqlite3.Row, submission_id: int, change: str) -> Response:
-    """Leave a submission out of the visitor's lists, or show it there again."""
+    """Hide a submission in the current user's lists, or show it again."""
     row = find_submission(request, submission_id)
     query, notice = {
         "hide": ("INSERT OR IGNORE INTO hidden_submission VALUES (?, ?)", "hidden from"),
@@ -199,7 +199,7 @@ _COMMENT = f"{_THREAD}/comment/<int:comment_id>"
 
 
 def find_comment(request: Request, submission_id: int, comment_id: int) -> tuple[sqlite3.Row, sqlite3.Row]:
-    """Return a submission and a comment on it that can be seen. Raises NotFound."""
+    """Return a submission and a visible comment on it. Raises NotFound."""
     submission = find_submission(request, submission_id)
     row = queries.comment(request.db, comment_id, my_id(request))
     if row is None or row["submission_id"] != submission_id or row["state"] != "visible":
@@ -209,14 +209,14 @@ def find_comment(request: Request, submission_id: int, comment_id: int) -> tuple
 
 @site.get(_COMMENT)
 def comment_page(request: Request, submission_id: int, comment_id: int, **_: str) -> str:
-    """Show one comment with what answers it, and a form for another answer."""
+    """Show a comment with its replies and a form for a reply."""
     return _comment_page(request, *find_comment(request, submission_id, comment_id))
 
 
 @site.post(f"{_THREAD}/comment", members_only)
 @site.post(_COMMENT, members_only)
 def write(request: Request, user: sqlite3.Row, submission_id: int, comment_id: int | None = None, **_: str) -> str | Response:
-    """Write a comment on a submission, or an answer to one, for which its author votes, and return to the thread."""
+    """Write a comment on a submission or a reply, upvoted by its author, and return to the thread."""
     if comment_id is None:
         submission, row = find_submission(request, submission_id), None
     else:
@@ -250,7 +250,7 @@ def _comment_page(
 
 @site.form(f"{_COMMENT}/edit", members_only)
 def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> str | Response:
-    """Change one's own comment."""
+    """Change a comment of the current user."""
     row = by_me(request, find_comment(request, submission_id, comment_id)[1])
     values, errors = form_values(request, COMMENT_FIELDS, {"comment": row["body"]})
     if errors != []:
@@ -261,7 +261,7 @@ def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_i
 
 @site.post(f"{_COMMENT}/<any(delete, remove):change>", members_only)
 def end_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, change: str, **__: str) -> Response:
-    """Delete one's own comment, or remove one in a forum that the visitor moderates."""
+    """Delete a comment of the current user, or remove one in a forum that the user moderates."""
     submission, row = find_comment(request, submission_id, comment_id)
     if change == "delete":
         by_me(request, row)
@@ -273,7 +273,7 @@ def end_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id
 
 @site.post("/vote/<any(submission, comment):what>/<int:identity>", members_only)
 def vote(request: Request, user: sqlite3.Row, what: str, identity: int) -> Response:
-    """Take a vote on a submission or a comment in the place of an earlier one."""
+    """Replace the current user's vote on a submission or comment."""
     if what == "comment":
         row = queries.comment(request.db, identity, my_id(request))
         submission, _ = find_comment(request, row["submission_id"] if row else 0, identity)
@@ -300,7 +300,7 @@ CHANGES: dict[str, tuple[dict[str, object], str]] = {
 
 @site.post(f"/submission/<int:submission_id>/<any({', '.join(CHANGES)}):change>", members_only)
 def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) -> Response:
-    """Change a submission to a forum that the visitor moderates."""
+    """Change a submission in a forum that the current user moderates."""
     submission = find_submission(request, submission_id)
     moderated_forum(request, submission["forum"])
     values, message = CHANGES[change]
@@ -310,13 +310,13 @@ def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) 
 
 @site.get("/f/<name>/moderators")
 def moderators(request: Request, name: str) -> str:
-    """Show who moderates a forum, and let moderators add one."""
+    """Show the moderators of a forum, with a form for moderators to add one."""
     return request.render("moderators.html", username="", errors=[], **sidebar(request, find_forum(request, name)))
 
 
 @site.post("/f/<name>/moderators", members_only)
 def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response:
-    """Make somebody a moderator."""
+    """Make a user a moderator."""
     forum = moderated_forum(request, name)
     values, errors = read_and_check(request, {"username": Field("Username", limit=25)})
     user = queries.user_named(request.db, values["username"])

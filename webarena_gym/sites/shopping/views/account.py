@@ -1,4 +1,4 @@
-"""Accounts with their data, address book, newsletter and orders, the orders of guests, and the shop's own texts."""
+"""Accounts with their data, address book, newsletter and orders, the orders of guests, and the shop's text pages."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def is_subscribed(db: sqlite3.Connection, email: str) -> bool:
 
 
 def subscribe(request: Request, email: str, customer_id: int | None) -> None:
-    """Send the newsletter to that address from now on."""
+    """Subscribe an address to the newsletter."""
     request.db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
     row = {"email": email, "customer_id": customer_id, "status": "Subscribed", "created_at": request.stamp}
     insert(request.db, "newsletter_subscriber", **row)
@@ -56,7 +56,7 @@ def new_subscriber(request: Request) -> Response:
 
 @site.form("/newsletter/manage/", members_only)
 def manage(request: Request, customer: sqlite3.Row) -> str | Response:
-    """Subscribe or unsubscribe the customer, whose address is remembered as unsubscribed."""
+    """Subscribe or unsubscribe the customer; the address remains stored as unsubscribed."""
     email, present = customer["email"], is_subscribed(request.db, customer["email"])
     if request.method != "POST":
         return request.render("newsletter.html", is_subscribed=present)
@@ -103,7 +103,7 @@ def logout(request: Request) -> Response:
 
 @site.form("/customer/account/create/")
 def create(request: Request) -> str | Response:
-    """Make an account and sign its owner in."""
+    """Create an account and sign in."""
     values, errors = dict.fromkeys(NAMES, ""), list[str]()
     if request.method == "POST":
         values, errors = read_and_check(request, NAMES | NEW_PASSWORD)
@@ -132,7 +132,7 @@ _ORDERS = """SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to
 
 @site.get("/customer/account/", members_only)
 def dashboard(request: Request, customer: sqlite3.Row) -> str:
-    """Show the account at a glance."""
+    """Show an overview of the account."""
     orders = request.db.execute(f"{_ORDERS} ORDER BY o.order_id DESC LIMIT 5", (customer["customer_id"],)).fetchall()
     book = queries.addresses(request.db, customer["customer_id"])
     defaults = {
@@ -144,7 +144,7 @@ def dashboard(request: Request, customer: sqlite3.Row) -> str:
 
 @site.form("/customer/account/edit/", members_only)
 def edit(request: Request, customer: sqlite3.Row) -> str | Response:
-    """Change name, email or password; the latter two need the current password."""
+    """Change name, email or password. Changes of the latter two require the current password."""
     values, errors = dict(customer), list[str]()
     if request.method == "POST":
         optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
@@ -180,7 +180,7 @@ def book(request: Request, customer: sqlite3.Row) -> str:
 @site.form("/customer/address/new/", members_only)
 @site.form(f"/customer/address/edit/id/<{ID}:address_id>/", members_only)
 def save_own_address(request: Request, customer: sqlite3.Row, address_id: int = 0) -> str | Response:
-    """Add an address to the book, or change one."""
+    """Add or change an address of the book."""
     names = {"firstname": customer["firstname"], "lastname": customer["lastname"], "country": queries.country(request.db)}
     values: Mapping[str, str] = (
         dict(_own_address(request, customer, address_id)) if address_id else dict.fromkeys(ADDRESS, "") | names
@@ -197,7 +197,7 @@ def save_own_address(request: Request, customer: sqlite3.Row, address_id: int = 
 
 @site.post("/customer/address/delete/", members_only)
 def delete(request: Request, customer: sqlite3.Row) -> Response:
-    """Take an address out of the book; a default one stays."""
+    """Delete an address of the book, except a default one."""
     address_id = whole_number(request.form.get("id"), 1, 10**9 - 1) or 0
     address = _own_address(request, customer, address_id)
     if any(address[name] for name in DEFAULTS):
@@ -224,7 +224,7 @@ LOOKUP = FormPage(
 
 @site.get("/sales/order/history/", members_only)
 def history(request: Request, customer: sqlite3.Row) -> str:
-    """Show the customer's orders, the newest first."""
+    """Show the customer's orders, newest first."""
     query = f"{_ORDERS} ORDER BY o.created_at DESC, o.order_id DESC"
     orders = request.db.execute(query, (customer["customer_id"],)).fetchall()
     pager = Pager.of(request, len(orders), PER_PAGE)
@@ -233,7 +233,7 @@ def history(request: Request, customer: sqlite3.Row) -> str:
 
 @site.get(f"/sales/order/<any(view, invoice, shipment, creditmemo):tab>/order_id/<{ID}:order_id>/", members_only)
 def order(request: Request, customer: sqlite3.Row, tab: str, order_id: int) -> str:
-    """Show one order of the customer's: its items, or one of its other tabs."""
+    """Show a tab of an order of the customer."""
     return _page(request, _own_order(request, customer, order_id), tab, "/sales/order/{}/order_id/" + f"{order_id}/")
 
 
@@ -243,7 +243,7 @@ def _own_order(request: Request, customer: sqlite3.Row, order_id: int | None) ->
 
 
 def _page(request: Request, order: sqlite3.Row, tab: str, address: str) -> str:
-    """Render one tab of an order; `address` is the pattern of the tabs' URLs."""
+    """Return a tab of an order; `address` is the pattern of the tabs' URLs."""
     db, order_id = request.db, order["order_id"]
     labels = {"invoice": "Invoices", "shipment": "Order Shipments", "creditmemo": "Refunds"}
     documents = "SELECT * FROM {} WHERE order_id = ? ORDER BY increment_id"
@@ -264,7 +264,7 @@ def _page(request: Request, order: sqlite3.Row, tab: str, address: str) -> str:
 
 @site.post("/sales/order/reorder/", members_only)
 def reorder(request: Request, customer: sqlite3.Row) -> Response:
-    """Put what an order held into the cart once more, as far as it is to be had."""
+    """Add the items of an order to the cart again, as far as they are available."""
     own_order = _own_order(request, customer, whole_number(request.form.get("order_id"), 1, 10**9 - 1))
     for item in queries.order_items(request.db, own_order["order_id"]):
         try:
@@ -292,7 +292,7 @@ site.get("/sales/guest/form/")(LOOKUP.render)
 
 @site.post("/sales/guest/form/")
 def lookup(request: Request) -> str | Response:
-    """Find an order by number, name and email, and show it from now on in this session."""
+    """Find an order by number, name and email, and show it in this session."""
     values, errors = read_and_check(request, LOOKUP.fields)
     query = """SELECT o.order_id FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'
         WHERE o.increment_id = ? AND a.lastname = ? COLLATE NOCASE AND o.customer_email = ? COLLATE NOCASE"""
@@ -306,7 +306,7 @@ def lookup(request: Request) -> str | Response:
 
 @site.get("/sales/guest/<any(view, invoice, shipment, creditmemo):tab>/")
 def guest_order(request: Request, tab: str) -> str | Response:
-    """Show the order that was found by `lookup`."""
+    """Show the order found by `lookup`."""
     row = first(request.db, "SELECT * FROM sales_order WHERE order_id = ?", (request.session.get("guest_order"),))
     return redirect("/sales/guest/form/") if row is None else _page(request, row, tab, "/sales/guest/{}/")
 
@@ -326,7 +326,7 @@ CONTACT = FormPage(
 
 @site.form("/contact/")
 def contact(request: Request) -> str | Response:
-    """Keep the message for the shop's people."""
+    """Store a message to the shop."""
     if request.method != "POST":
         customer = current_customer(request)
         known = {"name": f"{customer['firstname']} {customer['lastname']}", "email": customer["email"]} if customer else {}
@@ -340,7 +340,7 @@ def contact(request: Request) -> str | Response:
 
 @site.get("/<url_key>/")
 def text_page(request: Request, url_key: str) -> str:
-    """Show one of the shop's pages of text."""
+    """Show a text page of the shop."""
     page = row_or_404(request.db, "SELECT * FROM cms_page WHERE url_key = ? AND is_enabled", (url_key,))
     query = "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id"
     return request.render("text_page.html", page=page, others=request.db.execute(query, (url_key,)).fetchall())

@@ -1,4 +1,4 @@
-"""The cart and the checkout of customers and guests, and a customer's reviews, wish list and comparison of products."""
+"""Cart and checkout of customers and guests, and a customer's reviews, wish list and product comparison."""
 
 import sqlite3
 
@@ -16,7 +16,7 @@ NO_QUANTITY = f"Please enter a whole number from 1 to {carts.MOST} as the quanti
 
 @site.get("/checkout/cart/")
 def show_cart(request: Request) -> str:
-    """Show what lies in the cart, and what it comes to."""
+    """Show the rows and totals of the cart."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
     if not cart or not lines:
@@ -29,7 +29,7 @@ def show_cart(request: Request) -> str:
 
 @site.post("/checkout/cart/add/")
 def add_to_cart(request: Request) -> Response:
-    """Put a product into the cart; who has to choose options first is sent to the product."""
+    """Add a product to the cart. Products with unselected options redirect to their page."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
         return request.redirect("/checkout/cart/", "We can't find that product.", "error")
@@ -49,7 +49,7 @@ def add_to_cart(request: Request) -> Response:
 
 @site.post("/checkout/cart/updatePost/")
 def update_cart(request: Request) -> Response:
-    """Change the quantities; a quantity of 0 takes the row out."""
+    """Change the quantities; 0 removes a row."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
     quantities = {line.item_id: whole_number(request.form.get(f"qty[{line.item_id}]"), 0, carts.MOST) for line in lines}
@@ -69,7 +69,7 @@ def update_cart(request: Request) -> Response:
 
 @site.post("/checkout/cart/delete/")
 def delete_from_cart(request: Request) -> Response:
-    """Take one row out of the cart."""
+    """Remove a row from the cart."""
     cart = carts.find(request)
     if cart is not None:
         item_id = whole_number(request.form.get("item"), 1, 10**9 - 1)
@@ -79,7 +79,7 @@ def delete_from_cart(request: Request) -> Response:
 
 @site.post("/checkout/cart/couponPost/")
 def coupon(request: Request) -> Response:
-    """Apply a coupon code, or cancel the one applied."""
+    """Apply a coupon code, or remove the applied one."""
     cart = carts.find(request)
     if cart is None:
         return redirect("/checkout/cart/")
@@ -99,13 +99,13 @@ def coupon(request: Request) -> Response:
 
 @site.post("/checkout/cart/estimatePost/")
 def estimate(request: Request) -> Response:
-    """Keep the shipping method in mind that the totals should reckon with."""
+    """Store the shipping method for the totals."""
     request.session["shipping_method"] = clean(request.form.get("shipping_method", ""))[:255]
     return redirect("/checkout/cart/")
 
 
 def _content(request: Request, method: str | None) -> tuple[list[carts.Line], carts.Totals]:
-    """Return what is to be ordered. Raises RefusedError when there is nothing, or more than the shop has."""
+    """Return the content of an order. Raises RefusedError if there is none or if the stock is too small."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
     if cart is None or not lines:
@@ -116,7 +116,7 @@ def _content(request: Request, method: str | None) -> tuple[list[carts.Line], ca
 
 @site.form("/checkout/")
 def shipping(request: Request) -> str | Response:
-    """Keep where to ship, and how, for the next step."""
+    """Store the shipping address and method for the next step."""
     customer, method = current_customer(request), clean(request.form.get("shipping_method", ""))
     try:
         lines, totals = _content(request, method)
@@ -209,7 +209,7 @@ def payment(request: Request) -> str | Response:
 
 @site.get("/checkout/onepage/success/")
 def success(request: Request) -> str | Response:
-    """Thank for the order placed last in this session."""
+    """Show the confirmation of the latest order in this session."""
     number = request.session.get("last_order")
     if number is None:
         return redirect("/checkout/cart/")
@@ -223,7 +223,7 @@ FIELDS = {"nickname": Field("Nickname", limit=128), "title": Field("Summary"), "
 
 @site.form(f"/review/product/list/id/<{ID}:product_id>/")
 def write_review(request: Request, product_id: int) -> str | Response:
-    """Take a review; it waits for approval."""
+    """Store a review, which needs approval."""
     product, customer = queries.product(request.db, product_id), current_customer(request)
     if product is None:
         raise NotFound
@@ -250,7 +250,7 @@ _REVIEWS = "SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (pr
 
 @site.get("/review/customer/", members_only)
 def own_reviews(request: Request, customer: sqlite3.Row) -> str:
-    """Show what the customer has reviewed."""
+    """Show the customer's reviews."""
     query = f"{_REVIEWS} ORDER BY r.created_at DESC, r.review_id DESC"
     reviews = request.db.execute(query, (customer["customer_id"],)).fetchall()
     pager = Pager.of(request, len(reviews), PER_PAGE)
@@ -259,7 +259,7 @@ def own_reviews(request: Request, customer: sqlite3.Row) -> str:
 
 @site.get(f"/review/customer/view/id/<{ID}:review_id>/", members_only)
 def own_review(request: Request, customer: sqlite3.Row, review_id: int) -> str:
-    """Show one review of the customer's own."""
+    """Show a review of the customer."""
     review = row_or_404(request.db, f"{_REVIEWS} AND r.review_id = ?", (customer["customer_id"], review_id))
     return request.render("own_review.html", review=review)
 
@@ -283,14 +283,14 @@ def _items(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
 
 
 def _posted_item(request: Request, customer: sqlite3.Row) -> sqlite3.Row | None:
-    """Return the item of the customer's that the posted form names."""
+    """Return the item of the customer's wish list that the posted form names."""
     item_id = whole_number(request.form.get("item"), 1, 10**9 - 1)
     return next((item for item in _items(request.db, customer["customer_id"]) if item["item_id"] == item_id), None)
 
 
 @site.post("/wishlist/index/add/")
 def add_to_wish_list(request: Request) -> Response:
-    """Put a product on the wish list; who is not signed in has to do so first."""
+    """Add a product to the wish list, after a login if necessary."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
         return request.redirect("/wishlist/", "We can't find that product.", "error")
@@ -330,7 +330,7 @@ def update_wish_list(request: Request, customer: sqlite3.Row) -> Response:
 
 @site.post("/wishlist/index/remove/", members_only)
 def remove_from_wish_list(request: Request, customer: sqlite3.Row) -> Response:
-    """Take an item off the wish list."""
+    """Remove an item from the wish list."""
     item = _posted_item(request, customer)
     if item is None:
         return redirect("/wishlist/")
@@ -340,20 +340,20 @@ def remove_from_wish_list(request: Request, customer: sqlite3.Row) -> Response:
 
 @site.post("/wishlist/index/cart/", members_only)
 def to_cart(request: Request, customer: sqlite3.Row) -> Response:
-    """Move one item into the cart; who has to choose options first is sent to the product."""
+    """Move an item to the cart. Products with unselected options redirect to their page."""
     item = _posted_item(request, customer)
     return redirect("/wishlist/" if item is None or _move(request, item) else f"/{item['url_key']}.html")
 
 
 @site.post("/wishlist/index/allcart/", members_only)
 def all_to_cart(request: Request, customer: sqlite3.Row) -> Response:
-    """Move every item into the cart that can be bought as it is."""
+    """Move all items to the cart that need no options."""
     moved = [_move(request, item) for item in _items(request.db, customer["customer_id"])]
     return redirect("/checkout/cart/" if any(moved) else "/wishlist/")
 
 
 def _move(request: Request, item: sqlite3.Row) -> bool:
-    """Move an item from the wish list into the cart. Return True if that was possible."""
+    """Move an item from the wish list to the cart. Return True if that was possible."""
     product = queries.product(request.db, item["product_id"])
     assert product is not None
     try:
@@ -370,7 +370,7 @@ def _move(request: Request, item: sqlite3.Row) -> bool:
 @site.get("/catalog/product_compare/")
 @site.get("/catalog/product_compare/index/")
 def compare(request: Request) -> str:
-    """Show the products to compare as columns of one table."""
+    """Show the compared products as columns of a table."""
     db = request.db
     chosen = db.execute("SELECT product_id FROM compare_item WHERE session_id = ? ORDER BY item_id", (request.session_id,))
     products = [product for (product_id,) in chosen.fetchall() if (product := queries.product(db, product_id)) is not None]
@@ -398,7 +398,7 @@ def add_to_compare(request: Request) -> Response:
 
 @site.post("/catalog/product_compare/<any(remove, clear):change>/")
 def remove_from_compare(request: Request, change: str) -> Response:
-    """Take a product out of the comparison, or all of them."""
+    """Remove a product, or all products, from the comparison."""
     query, notice = "DELETE FROM compare_item WHERE session_id = :session", "cleared the comparison list"
     if change == "remove":
         query, notice = f"{query} AND product_id = :product", "removed a product from the comparison list"

@@ -27,7 +27,7 @@ _PAINTS = {"b": "url(#b)", "m": "url(#m)", "l": "hsl(40 30% 95%)", "g": "hsl(128
 
 
 def draw_image(name: str) -> str:
-    """Return an SVG drawing of a product: the words of its name give the shape, and all of the name the colour."""
+    """Return an SVG drawing of a product. The words of its name determine the shape, and the whole name the colour."""
     dice = hashlib.sha256(name.encode()).digest()
     hue, strong, light = dice[0] * 360 // 256, 16 + dice[1] % 38, 36 + dice[2] % 26
     paints = _PAINTS | {"d": f"hsl({hue} {strong}% {light - 22}%)", "a": f"hsl({(hue + 30) % 360} {strong}% {light + 14}%)"}
@@ -63,7 +63,7 @@ Choice = tuple[str, str, int]
 
 
 class Listing:
-    """One page of products. `rows` come in the page's own order: a category's position, a search's relevance."""
+    """A page of a product list. `rows` are in the default order: position in the category, or relevance."""
 
     def __init__(
         self, request: Request, rows: Sequence[sqlite3.Row], *, by: str = "Position", keep: Sequence[str] = ()
@@ -98,13 +98,13 @@ class Listing:
         )
 
     def url(self, **changes: object) -> str:
-        """Return the URL of this list with some arguments changed, or dropped when None; it starts at page 1 again."""
+        """Return the URL of this list with some arguments changed, or removed if None; it leads to page 1."""
         args = {key: value for key, value in (self._args | changes).items() if value is not None}
         return f"{self.path}?{urlencode(args)}" if args else self.path
 
     @property
     def orders(self) -> list[tuple[str, str]]:
-        """The ways to sort, as value and label."""
+        """Sort orders, as value and label."""
         return [("", self.own_order), ("name", "Product Name"), ("price", "Price")]
 
     @property
@@ -113,7 +113,7 @@ class Listing:
         return self.url(price=None, brand=None, rating=None, in_stock=None)
 
     def _apply_filters(self, rows: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
-        """Return the rows that pass the filters of the URL, and note those filters as active."""
+        """Return the rows that match the filters of the URL, and store these filters as active."""
         low, high = price_range(self._args.get("price"))
         bounds = ("" if bound is None else bound // 100 for bound in (low, high))
         brand, stars = self._args.get("brand"), whole_number(self._args.get("rating"), 1, 5)
@@ -136,7 +136,7 @@ class Listing:
         self.active.append((label, self.url(**{key: None}), count))
 
     def _facets(self, rows: Sequence[sqlite3.Row]) -> dict[str, list[Choice]]:
-        """Return the filters that can still be set, each with the choices that leave some products out."""
+        """Return the inactive filters, each with the values that exclude some products."""
         facets: dict[str, list[Choice]] = {}
         if "price" not in self.filters:
             facets["Price"] = [
@@ -156,7 +156,7 @@ class Listing:
 
 
 def price_range(value: str | None) -> tuple[int | None, int | None]:
-    """Return the bounds in cents that a URL states in whole currency units, the upper one left out.
+    """Return the bounds in cents of a price filter in a URL, in whole currency units; the upper bound is exclusive.
 
     >>> price_range("10-20"), price_range("50-"), price_range("cheap")
     ((1000, 2000), (5000, None), (None, None))
@@ -169,7 +169,7 @@ def price_range(value: str | None) -> tuple[int | None, int | None]:
 
 
 def price_ranges(prices: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return equal ranges (low, high, count) in cents that hold the prices: the finest of which there are few.
+    """Return ranges (low, high, count) in cents of equal size that contain the prices, the finest with few ranges.
 
     >>> price_ranges([499, 1250, 1899, 9900])
     [(0, 1000, 1), (1000, 2000, 2), (9000, 10000, 1)]
@@ -180,7 +180,7 @@ def price_ranges(prices: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def range_label(low: int, high: int | None) -> str:
-    """Return a price range in words.
+    """Return the label of a price range.
 
     >>> range_label(1000, 2000), range_label(5000, None)
     ('$10.00 - $19.99', '$50.00 and above')
@@ -189,7 +189,7 @@ def range_label(low: int, high: int | None) -> str:
 
 
 def stars_label(stars: int) -> str:
-    """Return a lower bound of a rating in words."""
+    """Return the label of a minimum rating."""
     return "5 stars" if stars == 5 else f"{stars} stars & up"
 
 
@@ -198,7 +198,7 @@ ON_HOME = 4  # products in each row of the home page
 
 @site.get("/")
 def home(request: Request) -> str:
-    """Show what is new and what sells best."""
+    """Show new products and bestsellers."""
     db = request.db
     newest = "SELECT product_id FROM product WHERE is_enabled ORDER BY created_at DESC, product_id DESC LIMIT ?"
     best = "SELECT product_id FROM order_item GROUP BY product_id ORDER BY sum(qty_ordered) DESC, product_id LIMIT ?"
@@ -211,7 +211,7 @@ def home(request: Request) -> str:
 
 @site.get("/<path:url_path>.html")
 def catalogue_page(request: Request, url_path: str) -> str:
-    """Show the category or the product at that address."""
+    """Show the category or product with a URL."""
     category = first(request.db, "SELECT * FROM category WHERE url_path = ?", (url_path,))
     if category is not None:
         return category_page(request, category)
@@ -222,7 +222,7 @@ def catalogue_page(request: Request, url_path: str) -> str:
 
 
 def category_page(request: Request, category: sqlite3.Row) -> str:
-    """Show a category: the ones below it, and its products."""
+    """Show a category with its subcategories and products."""
     listing = Listing(request, queries.category_cards(request.db, category["category_id"]))
     above = queries.category_path(request.db, category["category_id"])[:-1]
     below = queries.subcategories(request.db, category["category_id"])
@@ -230,7 +230,7 @@ def category_page(request: Request, category: sqlite3.Row) -> str:
 
 
 def product_page(request: Request, product: sqlite3.Row) -> str:
-    """Show one product."""
+    """Show a product."""
     options: dict[tuple[int, str], list[sqlite3.Row]] = {}
     for row in queries.options(request.db, [product["product_id"]]):
         options.setdefault((row["option_id"], row["title"]), []).append(row)
@@ -242,7 +242,7 @@ def product_page(request: Request, product: sqlite3.Row) -> str:
 
 @site.get("/media/catalog/<url_key>.svg")
 def picture(request: Request, url_key: str) -> Response:
-    """Draw a product. A picture that does not exist is an empty 404, so that it shows nobody's pending messages."""
+    """Return the drawing of a product. Missing pictures are empty 404 responses, which do not consume flashed messages."""
     row = first(request.db, "SELECT name FROM product WHERE url_key = ?", (url_key,))
     if row is None:
         return Response(status=404)
@@ -260,7 +260,7 @@ TEXT = f"{TITLE} || ' ' || p.short_description || ' ' || p.description"
 
 @site.get("/catalogsearch/result/")
 def results(request: Request) -> str | Response:
-    """Show what a search finds, the best match first."""
+    """Show the results of a search, best match first."""
     phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
     if not phrase:
         return request.redirect("/", "Please enter what to search for.", "notice")
@@ -279,7 +279,7 @@ def results(request: Request) -> str | Response:
 
 
 def find(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
-    """Return the products that have all words of the phrase: first in name, SKU or brand, then in the description too.
+    """Return the products that contain all words of a phrase: first in name, SKU or brand, then also in the description.
 
     Where the shop has an index, these are the most relevant products.
     """
@@ -302,7 +302,7 @@ def _words(phrase: str) -> list[str]:
 
 
 def _rank(row: sqlite3.Row, phrase: str, words: list[str]) -> int:
-    """Return 0 for the very name or SKU, 1 for the phrase in the name, 2 for all words in the title, 3 for the rest."""
+    """Return the rank of a match: 0 for the exact name or SKU, 1 for the phrase in the name, 2 for all words in the title, 3 otherwise."""
     title = f"{row['name']} {row['sku']} {row['brand']}".lower()
     if phrase in (row["name"].lower(), row["sku"].lower()):
         return 0
@@ -312,7 +312,7 @@ def _rank(row: sqlite3.Row, phrase: str, words: list[str]) -> int:
 
 
 def suggestions(db: sqlite3.Connection, phrase: str, most: int = 3) -> list[str]:
-    """Return other spellings of the phrase that do find something, the nearest first."""
+    """Return similar search phrases with results, the most similar first."""
     rows = db.execute("SELECT name || ' ' || brand AS title FROM product WHERE is_enabled")
     known = sorted({word for row in rows for word in re.findall(r"[^\W_]{3,}", row["title"].lower())})
     phrases = [""]
@@ -332,14 +332,14 @@ ADVANCED = {
 
 @site.get("/catalogsearch/advanced/")
 def advanced_search(request: Request) -> str:
-    """Ask what to search for, field by field."""
+    """Show the form of the advanced search."""
     request.shows({key: request.args.get(key) for key in (*ADVANCED, "price[from]", "price[to]")})
     return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=[])
 
 
 @site.get("/catalogsearch/advanced/result/")
 def advanced_results(request: Request) -> str:
-    """Show the products that meet every field that was filled in."""
+    """Show the products that match all fields of the advanced search."""
     criteria, conditions, parameters, errors = [], [], [], []
     understood: dict[str, object] = {}
     for key, (label, column) in ADVANCED.items():

@@ -18,7 +18,7 @@ STOCK = LISTS["products"].choices("stock")
 
 
 def _leaves(db: sqlite3.Connection) -> dict[str, str]:
-    """The categories that products can be in, by id."""
+    """Return the categories of products, by id."""
     query = """SELECT c.category_id, coalesce(up.name || ' / ', '') || c.name FROM category c
            LEFT JOIN category up ON up.category_id = c.parent_id
            WHERE NOT EXISTS (SELECT 1 FROM category below WHERE below.parent_id = c.category_id) ORDER BY 2"""
@@ -27,7 +27,7 @@ def _leaves(db: sqlite3.Connection) -> dict[str, str]:
 
 
 def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[str, Any]:
-    """The columns of the table that the product form holds; what is wrong collects in its errors."""
+    """Return the columns of the product form; error messages are in the form's `errors`."""
     values: dict[str, Any] = {
         "name": form.text("name", "Product Name"),
         "sku": form.text("sku", "SKU", limit=64),
@@ -53,7 +53,7 @@ def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[st
 @site.form("/admin/catalog/product/new/", members_only)
 @site.form("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
 def save_product(request: Request, product_id: int | None = None) -> str | Response:
-    """Change a product, or add one, at an address that no other has."""
+    """Change a product, or add one, with a unique URL key."""
     db, typed = request.db, {"is_enabled": "1", "is_in_stock": "1", "quantity": "0"}
     row = None if product_id is None else record_or_404(db, "SELECT * FROM product WHERE product_id = ?", product_id)
     further = "SELECT name, value FROM product_attribute WHERE product_id = ? AND name != 'Brand' ORDER BY position"
@@ -91,7 +91,7 @@ def save_product(request: Request, product_id: int | None = None) -> str | Respo
 
 @site.post("/admin/catalog/product/addOption/id/<int:product_id>/", members_only)
 def add_option(request: Request, product_id: int) -> Response:
-    """Add a value to one of a product's options; an option that it does not have yet is made."""
+    """Add a value to an option of a product; a new option is created if necessary."""
     db, form = request.db, Form(request)
     record_or_404(db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
     title, label = form.text("option", "Option", limit=60), form.text("value", "Value", limit=60)
@@ -117,7 +117,7 @@ def add_option(request: Request, product_id: int) -> Response:
 
 @site.post("/admin/catalog/product/deleteOption/id/<int:product_id>/", members_only)
 def delete_option(request: Request, product_id: int) -> Response:
-    """Delete a value of a product's options, and the option with its last value."""
+    """Delete a value of a product's options, and the option after its last value."""
     db, value_id = request.db, Form(request).text("value_id", "Option Value")
     query = """DELETE FROM product_option_value WHERE CAST(value_id AS TEXT) = ?
            AND option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)"""
@@ -134,7 +134,7 @@ def delete_option(request: Request, product_id: int) -> Response:
 
 @site.post("/admin/catalog/product/variants/id/<int:product_id>/", members_only)
 def save_variants(request: Request, product_id: int) -> Response:
-    """Change the stock of a product's variants; the product has as many as they have together."""
+    """Change the stock of a product's variants; the product's quantity is their sum."""
     db, form = request.db, Form(request)
     known = variants_of(db, [product_id]).values()
     counts = [form.optional_count(f"variant_{variant.variant_id}", f"Quantity of {variant.sku}") for variant in known]
@@ -149,7 +149,7 @@ def save_variants(request: Request, product_id: int) -> Response:
 
 
 def delete(db: sqlite3.Connection, ids: list[int]) -> None:
-    """Delete products with all that hangs on them; orders keep their own copy of what was bought."""
+    """Delete products with all dependent rows; orders keep copies of the product data."""
     remove_variants(db, ids)
     item = [(product_id,) for product_id in ids]
     db.executemany(
@@ -182,7 +182,7 @@ def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
 
 @site.post("/admin/catalog/product/mass/", members_only)
 def change_products(request: Request) -> Response:
-    """Do what was chosen with all ticked products."""
+    """Apply the selected action to all selected products."""
     db, action = request.db, request.form.get("action", "")
     ids = [row["product_id"] for row in _existing(db, selected_ids(request))]
     if action not in LISTS["products"].actions or not ids:
@@ -201,7 +201,7 @@ def change_products(request: Request) -> Response:
 
 @site.form(ATTRIBUTES_URL, members_only)
 def save_attributes(request: Request) -> str | Response:
-    """Change many products at once; what was left empty stays as it is."""
+    """Change several products at once; empty fields do not change them."""
     typed, ids = request.form.to_dict(), selected_ids(request)
     if request.method != "POST":
         ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]

@@ -35,7 +35,7 @@ def customer_orders(request: Request, customer_id: int) -> str:
 
 
 def _read(request: Request, form: grids.Form, groups: dict[str, str], customer_id: int | None) -> dict[str, str]:
-    """The columns of the table that the account form holds; what is wrong collects in its errors."""
+    """Return the columns of the account form; error messages are in the form's `errors`."""
     values = {
         "firstname": form.text("firstname", "First Name", limit=60),
         "lastname": form.text("lastname", "Last Name", limit=60),
@@ -49,7 +49,7 @@ def _read(request: Request, form: grids.Form, groups: dict[str, str], customer_i
 
 @site.form("/admin/customer/index/edit/id/<int:customer_id>/", members_only)
 def save_customer(request: Request, customer_id: int) -> str | Response:
-    """Change a customer's account; the subscription to the newsletter moves with the e-mail address."""
+    """Change a customer's account; a newsletter subscription moves to the new email address."""
     db, tab = request.db, request.args.get("tab", "view")
     if request.method != "POST" and tab not in TABS:
         raise NotFound
@@ -90,7 +90,7 @@ def create_customer(request: Request) -> str | Response:
 
 @site.post("/admin/customer/index/delete/id/<int:customer_id>/", members_only)
 def delete_customer(request: Request, customer_id: int) -> Response:
-    """Delete a customer; orders and reviews stay, as a guest's."""
+    """Delete a customer; orders and reviews remain as those of a guest."""
     db = request.db
     record_or_404(db, "SELECT 1 FROM customer WHERE customer_id = ?", customer_id)
     db.execute("DELETE FROM cart_item WHERE cart_id IN (SELECT cart_id FROM cart WHERE customer_id = ?)", (customer_id,))
@@ -138,7 +138,7 @@ def save_order_address(request: Request, order_id: int, kind: str) -> str | Resp
 @site.form("/admin/customer/address/edit/id/<int:address_id>/", members_only)
 @site.form("/admin/customer/address/new/customer_id/<int:customer_id>/", members_only)
 def save_customer_address(request: Request, customer_id: int = 0, address_id: int | None = None) -> str | Response:
-    """Change a customer's address, or add one; one that becomes a default takes the place of the one before."""
+    """Change or add an address of a customer; a new default address replaces the previous one."""
     db, title, kinds = request.db, "Edit Address", ("billing", "shipping")
     if address_id is not None:
         typed = dict(record_or_404(db, "SELECT * FROM customer_address WHERE address_id = ?", address_id))
@@ -212,7 +212,7 @@ def delete_review(request: Request, review_id: int) -> Response:
 
 @site.post("/admin/review/product/mass/", members_only)
 def change_reviews(request: Request) -> Response:
-    """Delete all ticked reviews, or set their status."""
+    """Delete all selected reviews, or set their status."""
     ids, action = grids.selected_ids(request), request.form.get("action", "")
     if action not in LISTS["reviews"].actions or not ids:
         request.flash("Please choose an action." if ids else "Please select review(s).", "error")
@@ -236,7 +236,7 @@ site.get(SUBSCRIBERS_URL, members_only)(partial(grids.render_grid, grid=LISTS["s
 
 
 def _read_rule(request: Request, form: grids.Form, rule_id: int | None) -> dict[str, Any]:
-    """The columns of the table that the rule's form holds; what is wrong collects in its errors."""
+    """Return the columns of the rule form; error messages are in the form's `errors`."""
     values: dict[str, Any] = {
         "name": form.text("name", "Rule Name"),
         "description": form.text("description", "Description", required=False, limit=2000, lines=True),
@@ -262,7 +262,7 @@ def _read_rule(request: Request, form: grids.Form, rule_id: int | None) -> dict[
 @site.form("/admin/sales_rule/promo_quote/new/", members_only)
 @site.form("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
 def save_rule(request: Request, rule_id: int | None = None) -> str | Response:
-    """Add a cart price rule, or change one."""
+    """Add or change a cart price rule."""
     row = None if rule_id is None else record_or_404(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
     typed = {"is_active": "1"}
     if request.method == "POST":
@@ -289,7 +289,7 @@ def delete_rule(request: Request, rule_id: int) -> Response:
 
 @site.post("/admin/search/term/mass/", members_only)
 def change_terms(request: Request) -> Response:
-    """Delete all ticked search terms."""
+    """Delete all selected search terms."""
     ids = grids.selected_ids(request)
     if request.form.get("action") != "delete" or not ids:
         request.flash("Please choose an action." if ids else "Please select searches.", "error")
@@ -301,7 +301,7 @@ def change_terms(request: Request) -> Response:
 
 @site.post("/admin/newsletter/subscriber/mass/", members_only)
 def change_subscribers(request: Request) -> Response:
-    """Unsubscribe or delete all ticked subscribers."""
+    """Unsubscribe or delete all selected subscribers."""
     emails = [(clean(email),) for email in request.form.getlist("selected")]
     action = request.form.get("action", "")
     if action not in LISTS["subscribers"].actions or not emails:

@@ -1,4 +1,4 @@
-"""Signing in and out, the dashboard, the sections' own pages, the search over everything, stores and content."""
+"""Login and logout, the dashboard, pages of menu sections, the global search, stores and content."""
 
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ _FOUND = 10  # results of each kind that the search shows
 
 @site.get("/")
 def root(_request: Request) -> Response:
-    """Lead to the admin."""
+    """Redirect to the admin."""
     return redirect(HOME)
 
 
@@ -55,13 +55,13 @@ def logout(request: Request) -> Response:
 
 @site.get("/admin/<any(sales, catalog, customer, marketing, content, reports, stores):name>/", members_only)
 def section(request: Request, name: str) -> str:
-    """A section's own page, where the menu shows what the section holds."""
+    """The page of a menu section, with links to its pages."""
     return request.render("section.html", title=SECTIONS[name], section=SECTIONS[name])
 
 
 @site.get(DASHBOARD, members_only)
 def dashboard(request: Request) -> str:
-    """The dashboard: sales so far, latest orders and search terms, and one table by choice."""
+    """The dashboard: total sales, latest orders and search terms, and one selectable table."""
     db, tab = request.db, request.args.get("tab", "bestsellers")
     if tab not in TABS:
         raise NotFound
@@ -93,7 +93,7 @@ def dashboard(request: Request) -> str:
 
 @site.get("/admin/admin/index/globalSearch/", members_only)
 def search(request: Request) -> str:
-    """Matches of a keyword among orders, products and customers."""
+    """Matches of a keyword in orders, products and customers."""
     words = clean(request.args.get("query", ""))[:200]
     request.shows({"query": fold_case(words)})
     results = request.db.execute(
@@ -114,7 +114,7 @@ CONFIGURATION_URL = "/admin/admin/system_config/"
 
 
 def _read(form: Form, path: str, label: str) -> str:
-    """Value of a setting in the form; amounts and counts stay such."""
+    """Return the value of a setting in the form; amounts and counts are validated."""
     if path.startswith("carriers/"):
         return written_cents(form.cents(path, label))
     if path.endswith("_days"):
@@ -124,7 +124,7 @@ def _read(form: Form, path: str, label: str) -> str:
 
 @site.form(CONFIGURATION_URL, members_only)
 def save_configuration(request: Request) -> str | Response:
-    """Change the shop's settings; a field that was not sent stays as it is."""
+    """Change the shop's settings; missing fields do not change them."""
     query = "SELECT path, label, value FROM store_config ORDER BY path LIKE 'general/%' DESC, path"
     rows = request.db.execute(query).fetchall()
     if request.method == "POST":
@@ -156,7 +156,7 @@ site.get(PAGES_URL, members_only)(partial(render_grid, grid=LISTS["pages"]))
 @site.form("/admin/cms/page/new/", members_only)
 @site.form("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
 def save_page(request: Request, page_id: int | None = None) -> str | Response:
-    """Add a page, or change one. An empty URL key is made from the title."""
+    """Add or change a page. An empty URL key is derived from the title."""
     row = None if page_id is None else record_or_404(request.db, "SELECT * FROM cms_page WHERE page_id = ?", page_id)
     typed: dict[str, Any] = {"is_enabled": "1"}
     if request.method == "POST":
@@ -198,14 +198,14 @@ for _url in ("/admin/admin/system_design_theme/", "/admin/theming/theme/"):
 
 @site.get("/admin/admin/system_design_theme/edit/id/<int:theme_id>/", members_only)
 def theme(request: Request, theme_id: int) -> str:
-    """One theme."""
+    """A theme."""
     row = record_or_404(request.db, "SELECT * FROM theme WHERE theme_id = ?", theme_id)
     return request.render("theme.html", title=row["title"], section="Content", row=row)
 
 
 @site.post("/admin/admin/system_design_theme/apply/id/<int:theme_id>/", members_only)
 def apply_theme(request: Request, theme_id: int) -> Response:
-    """Give the shop a theme."""
+    """Apply a theme to the shop."""
     record_or_404(request.db, "SELECT 1 FROM theme WHERE theme_id = ?", theme_id)
     request.db.execute("UPDATE theme SET is_applied = theme_id = ?", (theme_id,))
     return request.redirect(THEME_URL.format(theme_id), "You applied the theme.")

@@ -1,6 +1,6 @@
-"""Orders: the list, one order, what can be done with it, and its invoices, shipments and credit memos.
+"""Orders: the list, an order, its actions, and its invoices, shipments and credit memos.
 
-An order's status follows from the quantities of its lines, except `holded`, which is set and taken away by hand:
+An order's status results from the quantities of its lines, except `holded`, which is set and removed by users:
 pending -> processing -> complete -> closed (all refunded), or canceled before anything was invoiced.
 """
 
@@ -24,11 +24,11 @@ Quantities = Mapping[int, int]  # of order lines, by item_id
 
 
 class OrderError(FormError):
-    """The order does not allow it; the message is for people."""
+    """The order does not allow an action; the message is for the user."""
 
 
 class Line(NamedTuple):
-    """One line of an order. Its fields are those of the table order_item."""
+    """A line of an order. The fields are columns of the table order_item."""
 
     item_id: int
     product_id: int
@@ -44,12 +44,12 @@ class Line(NamedTuple):
 
     @property
     def choice(self) -> dict[str, str]:
-        """The options that the buyer chose, by title."""
+        """The options selected by the buyer, by title."""
         choice: dict[str, str] = json.loads(self.options)
         return choice
 
     def remaining(self, action: str) -> int:
-        """Number that an action is possible for: to invoice, to ship, to refund what was paid, or to cancel what is neither."""
+        """Return the number of pieces that can be invoiced, shipped, refunded (if paid), or canceled (if neither invoiced nor shipped)."""
         to_invoice = max(0, self.qty_ordered - self.qty_canceled - self.qty_invoiced)
         to_ship = max(0, self.qty_ordered - self.qty_canceled - self.qty_refunded - self.qty_shipped)
         to_refund = max(0, self.qty_invoiced - self.qty_refunded)
@@ -81,18 +81,18 @@ class Order(NamedTuple):
 
     @property
     def shipping_left(self) -> int:
-        """The shipping charge that was paid and not refunded."""
+        """The paid shipping charge that has not been refunded."""
         return max(0, self.row["shipping_cents"] - self.shipping_refunded) if self.invoices else 0
 
     def discount_on(self, goods_cents: int) -> int:
-        """Return the share of the order's discount that falls on goods of that value, rounded half up."""
+        """Return the share of the order's discount for goods of a value, rounded half up, in cents."""
         subtotal, discount = int(self.row["subtotal_cents"]), int(self.row["discount_cents"])
         return (discount * goods_cents + subtotal // 2) // subtotal if subtotal else 0
 
     def worth(self, quantities: Quantities, counted: str) -> int:
-        """Return what goods cost after the discount, on top of those that column `counted` holds already.
+        """Return the discounted price of goods in cents, in addition to the goods that column `counted` contains.
 
-        Taking differences of rounded sums makes the parts add up to the whole, to the cent.
+        Differences of rounded sums make the parts add up exactly to the total.
         """
         before = sum(line.price_cents * int(getattr(line, counted)) for line in self.lines)
         after = before + sum(line.price_cents * quantities.get(line.item_id, 0) for line in self.lines)
@@ -114,7 +114,7 @@ def load_order(db: sqlite3.Connection, order_id: int) -> Order:
 
 
 def status_of(lines: tuple[Line, ...]) -> str:
-    """Return the status that follows from the quantities."""
+    """Return the status that results from the quantities."""
     open_lines = [line for line in lines if line.qty_ordered > line.qty_canceled]
     if not open_lines:
         return "canceled"
@@ -126,19 +126,19 @@ def status_of(lines: tuple[Line, ...]) -> str:
 
 
 def _count(db: sqlite3.Connection, order: Order, column: str, quantities: Quantities) -> None:
-    """Add the quantities to a column of the lines, and set the status that follows."""
+    """Add quantities to a column of the lines, and update the status."""
     query = f"UPDATE order_item SET {column} = {column} + ? WHERE item_id = ?"
     db.executemany(query, [(quantity, item_id) for item_id, quantity in quantities.items()])
     refresh_status(db, order.row["order_id"])
 
 
 def refresh_status(db: sqlite3.Connection, order_id: int) -> None:
-    """Set the status that follows from the order's lines."""
+    """Update the status of an order from its lines."""
     update(db, "sales_order", "order_id", order_id, status=status_of(load_order(db, order_id).lines))
 
 
 def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> None:
-    """Put goods back into the shop's stock."""
+    """Return goods to the shop's stock."""
     query = "UPDATE product SET quantity = quantity + ?1, is_in_stock = is_in_stock OR ?1 > 0 WHERE product_id = ?2"
     db.executemany(query, [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines])
     for line in order.lines:
@@ -146,7 +146,7 @@ def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> No
 
 
 def _check(order: Order, quantities: Quantities, action: str, *, may_be_empty: bool = False) -> None:
-    """Raise OrderError unless each quantity is at most what is left for the action in its line."""
+    """Raise OrderError unless each quantity is at most the remaining number for the action."""
     for line in order.lines:
         if quantities.get(line.item_id, 0) > line.remaining(action):
             raise OrderError(f"{line.name}: the quantity can be at most {line.remaining(action)}.")
@@ -179,7 +179,7 @@ def refund(
     db: sqlite3.Connection, order: Order, quantities: Quantities, now: str, *, shipping_cents: int, adjustment_cents: int,
     returns_to_stock: bool,
 ) -> int:  # fmt: skip
-    """Refund goods, shipping and an adjustment either way, and return the credit memo's id. Raises OrderError."""
+    """Refund goods, shipping and a positive or negative adjustment, and return the credit memo's id. Raises OrderError."""
     if not order.can("refund"):
         raise OrderError("The order does not allow a credit memo to be created.")
     _check(order, quantities, "refund", may_be_empty=True)
@@ -207,7 +207,7 @@ site.get("/admin/sales/order/", members_only)(partial(render_grid, grid=LISTS["o
 
 @site.get("/admin/sales/order/view/order_id/<int:order_id>/", members_only)
 def order(request: Request, order_id: int) -> str:
-    """One order with all that belongs to it."""
+    """An order with its documents and comments."""
     db, loaded = request.db, load_order(request.db, order_id)
     bound = (order_id,)
     addresses = db.execute("SELECT * FROM order_address WHERE order_id = ?", bound)
@@ -242,7 +242,7 @@ WORDS = {
 
 @site.post("/admin/sales/order/<any(cancel, hold, unhold):action>/order_id/<int:order_id>/", members_only)
 def act_on_order(request: Request, action: str, order_id: int) -> Response:
-    """Put an order on hold, release it, or cancel what is neither invoiced nor shipped, which goes back into stock."""
+    """Hold or release an order, or cancel the pieces that are neither invoiced nor shipped, which return to the stock."""
     db, loaded = request.db, load_order(request.db, order_id)
     if not loaded.can(action):
         request.flash("The order is not on hold." if action == "unhold" else f"You cannot {WORDS[action][0]}.", "error")
@@ -282,7 +282,7 @@ def _read_track(form: Form) -> dict[str, str]:
 
 
 def _perform(request: Request, action: str, order: Order, quantities: Quantities, form: Form) -> None:
-    """Invoice, ship or refund the quantities of the form. Raises OrderError, also when a field of the form is wrong."""
+    """Invoice, ship or refund the quantities of the form. Raises OrderError, also for invalid fields."""
     db, now, track, sums = request.db, str(request.now), {}, {}
     if action == "ship" and form.text("number", "Number", required=False):
         track = _read_track(form)
@@ -306,7 +306,7 @@ def _perform(request: Request, action: str, order: Order, quantities: Quantities
 
 
 class Kind(NamedTuple):
-    """One kind of document: its words, the address of one, and the action that makes one of an order."""
+    """A kind of document: its words, the URL of a document, and the action that creates one."""
 
     action: str
     title: str
@@ -338,7 +338,7 @@ def documents(request: Request, kind: str) -> str:
 @site.form("/admin/sales/order_<any(invoice, creditmemo):kind>/new/order_id/<int:order_id>/", members_only)
 @site.form("/admin/admin/order_<any(shipment):kind>/new/order_id/<int:order_id>/", members_only)
 def create(request: Request, kind: str, order_id: int) -> str | Response:
-    """Make an invoice, a shipment or a credit memo; its form is filled in for all that is left."""
+    """Create an invoice, shipment or credit memo; the form initially contains all remaining pieces."""
     order, words, back = load_order(request.db, order_id), KINDS[kind], ORDER_URL.format(order_id)
     lines = [(line, line.remaining(words.action)) for line in order.lines]
     if request.method == "POST":
@@ -364,7 +364,7 @@ def create(request: Request, kind: str, order_id: int) -> str | Response:
 @site.get("/admin/admin/order_<any(shipment):kind>/view/shipment_id/<int:document_id>/", members_only)
 @site.get("/admin/sales/order_<any(creditmemo):kind>/view/creditmemo_id/<int:document_id>/", members_only)
 def document(request: Request, kind: str, document_id: int) -> str:
-    """One invoice, shipment or credit memo."""
+    """An invoice, shipment or credit memo."""
     row = record_or_404(request.db, f"SELECT * FROM {kind} WHERE {kind}_id = ?", document_id)
     tracks = "SELECT carrier, title, number FROM shipment_track WHERE shipment_id = ? ORDER BY track_id"
     return request.render(

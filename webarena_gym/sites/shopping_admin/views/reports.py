@@ -1,6 +1,6 @@
 """Reports: tables by day, month or year, and lists of reviews, search terms and low stock.
 
-A `Report` is SQL in parts. Its query groups rows by interval, and by `group` where there is one; all sums are of what is shown.
+A `Report` consists of parts of an SQL query, which groups rows by interval, and by `group` if it is set. Totals are sums of the shown rows.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _MOST = 500  # rows that one page shows
 
 
 class Cell(NamedTuple):
-    """One column of a report; what is `summed` has a total."""
+    """A column of a report. Columns with `summed` have a total."""
 
     label: str
     sql: str
@@ -34,7 +34,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A table by interval over `source`; `moment` is the SQL of the time that counts. `top` limits the rows of an interval."""
+    """A table by interval over `source`. `moment` is the SQL of the time by which rows are grouped; `top` limits the rows of an interval."""
 
     title: str
     moment: str
@@ -64,7 +64,7 @@ REPORTS = {
 
 
 def _interval(text: str) -> str:
-    """Formats of an interval: Mar 5, 2023 or 3/2023 or 2023."""
+    """Return an interval as text: Mar 5, 2023 or 3/2023 or 2023."""
     parts = [int(part) for part in text.split("-")]
     if len(parts) == 3:
         day = date(*parts)
@@ -73,7 +73,7 @@ def _interval(text: str) -> str:
 
 
 def _table(report: Report, rows: list[Any]) -> tuple[list[list[str]], list[str]]:
-    """The texts of the rows, and of the line with the totals."""
+    """Return the texts of the rows, and of the line with the totals."""
 
     def write(cell: Cell, value: Any) -> str:
         return money(value) if cell.is_money else str(value)
@@ -98,7 +98,7 @@ _LISTS = {
 
 @site.get("/admin/reports/<any(report_sales, report_customer, report_product, report_review):kind>/<name>/", members_only)
 def show_report(request: Request, kind: str, name: str) -> str:
-    """A report about sales, customers, products or reviews: a list, or a form and its table once that was asked for."""
+    """A report on sales, customers, products or reviews: a list, or a form with the requested table."""
     key = f"{kind}/{name}"
     if key in _LISTS:
         return render_grid(request, LISTS[_LISTS[key]])
