@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.growth import outgrown
 from webarena_gym import tasks as suite
 from webarena_gym.answers import Form, compare, matches, read_form
 from webarena_gym.answers.form import TYPES
@@ -38,6 +39,8 @@ VALUES = [
     ("Ann Lee; Bo Chen", ["- Ann Lee\n- Bo Chen"], []),
     ("$1.00, $2.00", ["$2.00, $1.00"], []),
     ("01:5, 02:7", ["02:7; 01:5"], []),
+    ("60; help@a-shop.com", ["60; help@a-shop.com", "60\nhelp@a-shop.com"], ["60 help@a-shop.com", "help@a-shop.com 60"]),
+    ("Ann Lee; ann@a.com", ["Ann Lee, ann@a.com", "Ann Lee <ann@a.com>", "Ann Lee ann@a.com"], ["ann@a.com Ann Lee", "Ann Lee x ann@a.com"]),
     ("561 m", ["561 meters", "0.561 km"], ["561 min", "9h 21min", "561 km"]),
     ("57min", ["57 min"], ["50 min or 7 min", "50 min, 7 min", "57 m"]),
     ("1h 5min", ["1h 5m"], ["1 h 5 min (65 min)"]),
@@ -279,3 +282,12 @@ def test_no_text_is_judged_slowly(piece):
         matches(reference, text, "Which colour is it?")
         matches(reference, text[:2000], "Which colour is it?")
     assert time.process_time() - started < 2
+
+
+def test_a_long_list_in_any_order_takes_linear_time():
+    def judged(count):
+        items = [f"Place {number}" for number in range(count)]
+        return lambda: matches("; ".join(items), "; ".join(reversed(items)), "Name all places.")
+
+    assert judged(100)()
+    assert outgrown(judged, 100, 1600, 0.05) == ""

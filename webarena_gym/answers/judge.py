@@ -209,7 +209,7 @@ class _ReferenceMatcher:
             yield _RANGE.split(re.sub(r"^(?:from|between) ", "", text, flags=re.IGNORECASE))
         if kinds == ["number"] * 2 and text[:1] == "(" and text[-1:] == ")":
             yield from split(text[1:-1], 2)
-        if kinds[1] == "email":
+        if kinds == ["text", "email"]:  # a mailbox: "Ann Lee <ann@a.com>", or without the brackets
             yield list(text.rpartition(" ")[::2])
         if kinds[0] != kinds[1]:  # "Copper Grill (561 m)" and "Copper Grill: 561 m"
             yield list(text[:-1].rpartition("(")[::2]) if text.endswith(")") else list(text.rpartition(": ")[::2])
@@ -230,12 +230,14 @@ class _ReferenceMatcher:
                 return bool(labelled) and all(map(self._is_part, parts, labelled))
         if self._is_ordered(kinds):
             return all(map(self._is_part, parts, items))
-        remaining = list(parts)
-        for item in items:
-            match = next((part for part in remaining if self._is_part(part, item)), None)
-            if match is None:
+        remaining = dict(enumerate(parts))
+        indexes = {_key(part.source): index for index, choices in remaining.items() for part in choices}
+        for item in items:  # equal texts are looked up, so that a long list takes linear time; other notations are searched
+            index = indexes.get(_key(plain(item.translate(_SAME_MARKS))), -1)
+            if index not in remaining:
+                index = next((index for index, part in remaining.items() if self._is_part(part, item)), -1)
+            if remaining.pop(index, None) is None:
                 return False
-            remaining.remove(match)
         return True
 
 
