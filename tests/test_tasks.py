@@ -18,6 +18,7 @@ from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import NothingToDraw, TaskError
 from webarena_gym.evaluation.agents import random_action
+from webarena_gym.evaluators import is_right_answer
 from webarena_gym.observation import observe
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.layout import layout_of
@@ -27,6 +28,7 @@ from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, c
 from webarena_gym.templates import reader
 from webarena_gym.templates.reader import Row
 from webarena_gym.tools.audit import audit, replay
+from webarena_gym.tools.audit.answers import EXAMPLE
 from webarena_gym.tools.cli import _export
 
 OFFICIAL = {
@@ -200,6 +202,13 @@ def test_the_suite_has_the_proportions_of_the_public_benchmark():
     templates = {task.template for task in test}, {task.template for task in train}
     assert len(templates[0]) == len(test) == 165
     assert (len(templates[0] & templates[1]), len(train)) == (143, 647)
+
+
+def test_no_example_of_a_goal_is_its_answer():
+    tasks = [task for split in suite.SPLITS for task in suite.load(split) if task.eval.get("reference_answers")]
+    examples = [(task, text) for task in tasks for text in EXAMPLE.findall(task.intent)]
+    assert len(examples) > 30
+    assert [task.task_id for task, text in examples if is_right_answer(task.eval, task.intent, text)] == []
 
 
 VERSION_1 = {

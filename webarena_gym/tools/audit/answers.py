@@ -76,6 +76,9 @@ _SCALES = (
     "${a} each", "${a} per day", "${a} a day", "${a} bn",
 )  # fmt: skip
 _LIMIT = 12  # wrong values for one task
+EXAMPLE = re.compile(r'\b(?:form|format|like) "([^"]+)"')
+"""An example of the form of an answer in a goal."""
+
 _END_OF_NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+ ([A-Z][a-z]+ [A-Z][a-z]+)\b")
 
 
@@ -157,6 +160,7 @@ def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
         yield from ("; ".join([*items, other]) for other in others)
         yield from ("; ".join([other, *items[1:]]) for other in others)
         yield from (f"{'; '.join(items)}, except {items[0]}", f"{'; '.join(items)}, but not {items[-1]}")
+    yield from EXAMPLE.findall(task.intent)
     yield task.intent
     yield f"{task.intent} {right}?"
 
