@@ -64,6 +64,9 @@ def pytest_configure(config):
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config):
     """End all processes that this run has started and that are still there."""
+    forkserver = sys.modules.get("multiprocessing.forkserver")
+    if forkserver is not None:  # it would end a moment after this process
+        forkserver._forkserver._stop()
     mark = f"{_MARK}={os.getpid()}".encode()
     if hasattr(config, "workerinput") or os.environ.get(_MARK) != str(os.getpid()):
         return
