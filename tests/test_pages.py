@@ -1,5 +1,6 @@
 """Windows, focus, dialogs and navigation of the in-process browser, held against what Chromium itself does (`tests/data/pages.json`)."""
 
+import pickle
 import random
 
 import pytest
@@ -7,6 +8,7 @@ from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from tests.raw_pages import HOME, SENT, RawPages, page_of, read_table, record
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
@@ -93,3 +95,86 @@ def test_the_table_is_of_the_installed_chromium():
         names = random.Random(7).sample(sorted(TABLE["cases"]), 20)
         some = {"chromium": raw.version, "cases": {name: TABLE["cases"][name] for name in names}}
         assert record(some, raw) == some
+
+
+BLOCKED = """<div inert><a id=link href=/1>Link</a> <input id=field></div>
+<button id=open commandfor=d command=show-modal>Open</button> <button id=outside>Outside</button>
+<dialog id=d>Dialog <button id=close commandfor=d command=close>Close</button></dialog>"""
+WINDOWS = "<a id=one href=/1 target=win>1</a> <form action=/2 target=win><button id=two>2</button></form>"
+
+
+@pytest.fixture(params=["inprocess", pytest.param("chromium", marks=needs.chromium)])
+def browse(request):
+    """Return a function that opens a body at `HOME` in one of the browsers."""
+    opened = []
+
+    def open_body(body):
+        site = Site({"html": body})
+        network = Network({"app.test": site})
+        browser = InProcessBrowser(network) if request.param == "inprocess" else ChromiumBrowser(network)
+        opened.append(browser)
+        browser.start([HOME], {})
+        return browser
+
+    yield open_body
+    for browser in opened:
+        browser.close()
+
+
+def element(browser, element_id):
+    return browser.page().root.get_element_by_id(element_id)
+
+
+def test_actions_on_inert_elements_are_refused_with_the_reason(browse):
+    browser = browse(BLOCKED)
+    with pytest.raises(ActionError, match="it is inert"):
+        browser.click(element(browser, "link"))
+    with pytest.raises(ActionError, match="it is inert"):
+        browser.type(element(browser, "field"), "x")
+    browser.click(element(browser, "open"))
+    assert browser.page().focused.get("id") == "close"
+    with pytest.raises(ActionError, match="behind an open dialog"):
+        browser.click(element(browser, "outside"))
+    browser.press("Escape")
+    browser.click(element(browser, "outside"))
+    with pytest.raises(ActionError, match='the key "Escape" does nothing'):
+        browser.press("Escape")
+
+
+def test_a_window_that_is_used_again_comes_to_the_front(browse):
+    browser = browse(WINDOWS)
+    browser.click(element(browser, "one"))
+    assert (browser.page().active_tab, browser.page().url) == (1, f"{HOME}1")
+    browser.switch_tab(0)
+    browser.click(element(browser, "two"))
+    page = browser.page()
+    assert (page.active_tab, page.url, len(page.tabs)) == (1, f"{HOME}2?", 2)
+
+
+def test_popovers_dialogs_and_windows_are_in_snapshots():
+    browser = InProcessBrowser(Network({"app.test": Site({"html": BLOCKED + WINDOWS})}))
+    browser.start([HOME], {})
+    browser.click(element(browser, "one"))
+    browser.switch_tab(0)
+    browser.click(element(browser, "open"))
+    saved = pickle.loads(pickle.dumps(browser.snapshot()))
+    browser.press("Escape")
+    browser.restore(saved)
+    with pytest.raises(ActionError, match="behind an open dialog"):
+        browser.click(element(browser, "outside"))
+    browser.press("Escape")
+    assert browser.page().focused.get("id") == "open"
+    browser.click(element(browser, "two"))
+    assert [tab.url for tab in browser.page().tabs] == [HOME, f"{HOME}2?"]
+
+
+def test_the_action_wait_counts_the_time_of_a_refresh():
+    browser = InProcessBrowser(Network({"app.test": Site({"html": '<meta http-equiv=refresh content="5; url=/e"><p>p'})}))
+    browser.start([HOME], {})
+    browser.wait()
+    assert browser.page().url == HOME
+    browser.restore(pickle.loads(pickle.dumps(browser.snapshot())))
+    browser.wait(500)
+    assert browser.page().url == HOME
+    browser.wait()
+    assert browser.page().url == f"{HOME}e"

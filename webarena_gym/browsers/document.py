@@ -150,6 +150,7 @@ class DocumentTree:
         return bool(dom.is_too_deep(self.root))
 
 
+_PARTS_OF_STRAY_OPTIONS = etree.XPath("//option[not(ancestor::select)]/*")
 _AUTOFOCUS = etree.XPath("//*[@autofocus]")
 _DISMISSIBLE = etree.XPath(f"//dialog[@open][@closedby][not(@{dom.TOP_LAYER})]")
 _SCRIPTED_PARTS = etree.XPath(
@@ -439,6 +440,8 @@ def parse(html: bytes) -> HtmlElement:
         etree.SubElement(root, "body")
     _set_initial_state(root.iter("select", "input"))
     _close_details(root)
+    for part in _PARTS_OF_STRAY_OPTIONS(root):
+        part.set("hidden", "")  # an option shows its text only
     if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
         for control in root.iter("input", "select", "textarea", "button"):
             if "disabled" not in control.attrib and dom.is_disabled(control):

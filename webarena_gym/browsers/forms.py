@@ -81,7 +81,10 @@ def usable_click_target(element: HtmlElement) -> HtmlElement | None:
 
 def focusable_ancestor(element: HtmlElement) -> HtmlElement | None:
     """Return the element that a click on `element` focuses: itself or its nearest focusable ancestor; None if there is none."""
-    return next((part for part in (element, *element.iterancestors()) if dom.is_focusable(part)), None)
+    parts = (part for part in (element, *element.iterancestors()) if part.tag != "details" or dom.tab_index(part) is not None)
+    return next(
+        filter(dom.is_focusable, parts), None
+    )  # of a `details` without a summary, Chromium's own summary takes the focus
 
 
 def selection_after(select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> list[HtmlElement]:
@@ -152,8 +155,11 @@ def available_files(files: Collection[str]) -> str:
 
 
 def describe(element: HtmlElement) -> str:
-    """Return a description of an element for messages: its tag and its accessible name in quotes."""
-    name = Labels(element.getroottree().getroot()).name_of(element)
+    """Return a description of an element for messages: its tag and its accessible name in quotes, also of a hidden element."""
+    name = ""
+    if element.tag not in dom.FIELD_TAGS and not dom.is_visible(element):
+        name = element.get("aria-label") or dom.normalize_space(element.text_content())
+    name = name or Labels(element.getroottree().getroot()).name_of(element)
     return str(element.tag) if name == element.tag else f'{element.tag} "{name[:60]}"'
 
 
@@ -322,7 +328,7 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
     type_name = dom.element_type(focused)
     presses = type_name in dom.BUTTON_TYPES or dom.is_summary(focused)
     if key == "Enter":
-        if type_name == "textarea" or presses or dom.is_link(focused):
+        if (type_name == "textarea" and "readonly" not in focused.attrib) or presses or dom.is_link(focused):
             return True
         return submits_implicitly(focused)
     if key in _SPACE_KEYS and (presses or type_name in dom.CHECKABLE_TYPES):

@@ -227,7 +227,8 @@ class InProcessBrowser:
         self._client.notices.clear()
         if element is not None:
             self._check_element(element)
-            self._document.focus(forms.focusable_ancestor(element))
+            if (focusable := forms.focusable_ancestor(element)) is not None:
+                self._document.focus(focusable)
         focused = self._document.focused
         forms.check_key_effect(key, focused, self._document.root)
         if (choice := forms.choice_by_key(key, focused)) is not None:
@@ -328,7 +329,10 @@ class InProcessBrowser:
             default_value = self._document.value_before_edit(element)
             text = sanitize_value(element, text, element.get("value") if default_value is None else default_value)
         self._document.focus(element)
-        self._document.write((element, TEXT if element.tag == "textarea" else "value", text))
+        if element.tag == "textarea":
+            self._document.write((element, TEXT, text))
+        elif text or "value" in element.attrib:
+            self._document.write((element, "value", text))
 
     def _traverse(self, distance: int, problem: str) -> None:
         before = self._document
@@ -410,7 +414,7 @@ class InProcessBrowser:
             tab.visit(HistoryEntry(request.url, document), replace=request.url == here and trigger == "link")
             _scroll_to_fragment(tab.entry)
             return
-        result = self._client.load(request)
+        result = self._client.load(request._replace(referrer="") if target.name and not target.sends_referrer else request)
         if result is None:
             return
         if target.name:

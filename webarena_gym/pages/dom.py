@@ -53,9 +53,11 @@ _MODAL_DIALOG = etree.XPath(f"//dialog[@{TOP_LAYER} = 'modal']")
 _HIDDEN_TAGS = frozenset(("datalist", "noembed", "noframes", "noscript", "rp", "template"))
 _FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "object", "progress", "video"))
 """Elements whose content is shown only by a browser that does not support them. An `object` also shows it instead of a plug-in."""
-_INLINE_TAGS = frozenset(
-    "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var".split()  # noqa: SIM905
+_SHOWN_UNTIL_FOUND = frozenset(
+    "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var"  # noqa: SIM905
+    " button iframe img input select textarea".split()
 )
+"""Inline elements, on which `hidden=until-found` has no effect, and those that have a box of their own."""
 _INTEGER = re.compile(r"[ \t\n\f\r]*+([+-]?[0-9]{1,9})")
 _VISIBILITIES = frozenset(("visible", "hidden", "collapse"))
 _DISPLAYS = frozenset(
@@ -310,7 +312,7 @@ def _shows_no_content(element: HtmlElement, child: HtmlElement) -> bool:
         return child is not summary_of(element)
     if element.tag == "object":
         return "data" in element.attrib and element.get("type", "text/").startswith(("text/", "image/"))
-    return element.tag in _FALLBACK_TAGS
+    return element.tag in _FALLBACK_TAGS or element.tag == "option"  # an option shows its text only
 
 
 def is_visible(element: HtmlElement) -> bool:
@@ -355,7 +357,7 @@ def _has_no_box(element: HtmlElement) -> bool:
     if "style" in attributes and (display := _declared_value(attributes["style"], "display")):
         return display == "none"  # the style overrides what the browser hides by default
     if "hidden" in attributes:
-        return attributes["hidden"].lower() != "until-found" or tag not in _INLINE_TAGS
+        return attributes["hidden"].lower() != "until-found" or tag not in _SHOWN_UNTIL_FOUND
     if "popover" in attributes:
         return TOP_LAYER not in attributes
     return (
@@ -451,6 +453,7 @@ def _is_focusable(element: HtmlElement, modal: HtmlElement | None) -> bool:
             is_link(element)
             or is_summary(element)
             or element.tag in ("dialog", "iframe")
+            or (element.tag == "details" and summary_of(element) is None)
             or tab_index(element) is not None
             or element.get("contenteditable") in EDITABLE_VALUES
         )
@@ -527,11 +530,18 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
     if start in stops:
         group = radio_group(start) if element_type(start) == "radio" else []
         return next((stop for stop in stops[stops.index(start) + 1 :] if stop not in group), None)
+    # A focusable element that is no tab stop, such as a dialog, has its place among the stops without a `tabindex`.
+    is_in_order = tab_index(start) is None and is_focusable(start)
+    if is_in_order:
+        stops = [stop for stop in stops if not tab_index(stop)]
     elements = list(root.iter("*"))
     if backwards:
         elements.reverse()
     indices = {element: index for index, element in enumerate(elements)}
-    return next((stop for stop in stops if indices[stop] > indices[start]), None)
+    following = next((stop for stop in stops if indices[stop] > indices[start]), None)
+    if following is None and not is_in_order and not backwards:  # from other elements, the Tab key continues at the top
+        following = next((stop for stop in stops if not tab_index(stop)), next(iter(stops), None))
+    return following
 
 
 def tab_index(element: HtmlElement) -> int | None:

@@ -23,11 +23,13 @@ class Target(NamedTuple):
     Attributes:
         name: the name.
         is_detached: a new window is opened in another browsing context group, and without its name.
+        sends_referrer: a new window is opened with a Referer header.
 
     """
 
     name: str = ""
     is_detached: bool = False
+    sends_referrer: bool = True
 
 
 def base_target(root: HtmlElement) -> str:
@@ -58,7 +60,9 @@ def get_target(element: HtmlElement, submitter: HtmlElement | None, base: str) -
     keyword = name.lower()
     relations = element.get("rel", "").lower().split()
     is_detached = "noopener" in relations or "noreferrer" in relations or (keyword == "_blank" and "opener" not in relations)
-    return Target("" if keyword in _OWN_WINDOW else keyword if keyword == "_blank" else name, is_detached)
+    return Target(
+        "" if keyword in _OWN_WINDOW else keyword if keyword == "_blank" else name, is_detached, "noreferrer" not in relations
+    )
 
 
 def frame_named(root: HtmlElement, name: str) -> HtmlElement | None:

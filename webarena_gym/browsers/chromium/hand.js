@@ -61,7 +61,13 @@ async (index, operation, argument, validation) => {
       candidate.focus({preventScroll: true});
       if (document.activeElement === candidate) return;
     }
+    // The Tab key continues after the target. A script can set this position only by the focus.
+    const old = target.getAttribute("tabindex");
+    target.setAttribute("tabindex", "-1");
+    target.focus({preventScroll: true});
     document.activeElement?.blur();
+    if (old === null) target.removeAttribute("tabindex");
+    else target.setAttribute("tabindex", old);
   };
   // A mouse click sets the caret to the end of a field, unless it hits the text.
   const moveCaretToEnd = (field) => {

@@ -238,6 +238,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     title: document.title,
     early: false,
     scripted,
-    focused: focused === document.body ? -1 : elements.indexOf(focused),
+    // A hidden element loses the focus only when the page is drawn.
+    focused: focused === document.body || !(focused?.checkVisibility() || focused?.localName === "area" || focused?.closest("canvas")) ? -1 : elements.indexOf(focused),
   };
 }

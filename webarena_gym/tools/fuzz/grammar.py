@@ -36,7 +36,7 @@ class Redirect(NamedTuple):
 
 
 class PageAction(NamedTuple):
-    """An action: click, type, select or press in the element with this id, or the method `back`."""
+    """An action: click, type, select or press in the element with this id, press a key without one, or `back`, `wait` or `tab`."""
 
     kind: str
     target: str = ""
@@ -178,6 +178,10 @@ _COOKIE_ATTRIBUTES = (
 _COOKIE_PAIRS = ("n=1", "n=2", "m=1", "n=", "n", "=v", "n=a=b", 'n="q r"', "n = v", "n=a\tb", "n=a,b", "__Host-n=1", "__Secure-n=1", "n=é", "N=3")  # fmt: skip
 _STATUSES = (301, 302, 303, 307, 308, 300, 304, 200, 201, 404, 204)
 _ENCTYPES = ("multipart/form-data", "text/plain", "application/x-www-form-urlencoded", "application/json", "")
+_REFRESHES = (
+    "0; url=/e", "0;URL='/e'", "0, /e", "0.9; url=/e", "1; url=/e?x=1", "60; url=/e", "url=/e", "-1; url=/e", "0; url=#part",
+    "0; url=//other.test/e", "0; url=/r0", "abc", "",
+)  # fmt: skip
 _KEYS = ("Enter", "Enter", "Enter", "Space", "Tab", "Shift+Tab", "ArrowDown", "x", "Backspace")
 
 
@@ -188,12 +192,13 @@ class _Maker:
         self._acts: list[PageAction] = []  # what can be done on the page
         self._submits: list[PageAction] = []
         self._forms: list[str] = []
+        self._sequences: list[tuple[PageAction, ...]] = []  # of actions that belong together
 
     def case(self) -> Case:
         dice = self.dice
         sections: Sequence[tuple[Callable[[], Node | str], int]] = (
             (self._form, 12), (self._table_form, 4), (self._misnested_tags, 4), (self._link, 5), (self._text, 4), (self._hiding, 5),
-            (self._frame, 1), (self._loose, 2),
+            (self._frame, 1), (self._loose, 2), (self._windows, 2), (self._layers, 3), (self._focusable_parts, 2), (self._nested_controls, 1),
         )  # fmt: skip
         makers, weights = zip(*sections, strict=True)
         parts: list[Node | str] = [make() for make in dice.choices(makers, weights, k=dice.choice((1, 1, 1, 2, 2, 3)))]
@@ -202,7 +207,9 @@ class _Maker:
         if self._is(0.06):
             head.append(self._node("base", href=("/sub/", "http://other.test/x/", ""), target=_TARGETS))
         if self._is(0.02):
-            head.append('<meta http-equiv=refresh content="0; url=/e">')
+            refresh = self._node("meta", named=False, chance=1, http_equiv=("refresh", "Refresh"), content=_REFRESHES)
+            (head if self._is(0.8) else parts).append(refresh)
+            self._sequences.append((PageAction("wait", "", "1500"),))
         if self._is(0.1):
             parts.insert(dice.randint(0, len(parts)), dice.choice(_STRAY))
         cookies = tuple(self._cookie() for _ in range(dice.choice((1, 1, 2, 3)))) if self._is(0.15) else ()
@@ -211,6 +218,8 @@ class _Maker:
         return Case(page, self._chosen_acts(), cookies, redirects if "/r0" in str(page) else ())
 
     def _chosen_acts(self) -> tuple[PageAction, ...]:
+        if self._sequences and self._is(0.8):
+            return self.dice.choice(self._sequences)
         first = [self.dice.choice(self._acts)] if self._acts and self._is(0.6) else []
         if self._submits and (not first or self._is(0.6)):
             first.append(self.dice.choice(self._submits))
@@ -229,7 +238,7 @@ class _Maker:
         for name, values in attributes.items():
             if self._is(chance):
                 chosen.append((name.rstrip("_").replace("_", "-"), None if values is None else self.dice.choice(values)))
-        return Node(tag, tuple(chosen), children, "" if tag in {"input", "base", "area", "img"} else f"</{tag}>")
+        return Node(tag, tuple(chosen), children, "" if tag in {"input", "base", "area", "img", "meta"} else f"</{tag}>")
 
     def _identifier(self) -> str:
         self._count += 1
@@ -475,6 +484,95 @@ class _Maker:
                 area = self._node("area", chance=1, href=("/e",), coords=("0,0,9,9",), alt=("Area",))
                 self._submits.append(PageAction("click", str(area.attributes[0][1])))
                 return Node("", (), ("<img usemap=#m alt=Map width=20 height=20 src=/img>", Node("map", (("name", "m"),), (area,), "</map>")))  # fmt: skip
+
+    def _windows(self) -> Node:
+        """Return links and forms that open windows, often the same one."""
+        names = self.dice.choices(_TARGETS, k=2) if self._is(0.4) else [self.dice.choice(("win", "_new", "w x", " _blank"))] * 2
+        openers: list[Node | str] = []
+        clicks = []
+        for name in names:
+            relation = self._node("a", named=False, chance=0.2, rel=("noopener", "opener", "noreferrer")).attributes
+            attributes = (("target", name), *relation)
+            control = self._node("a" if self._is(0.7) else "button", "Open")
+            clicks.append(PageAction("click", str(control.attributes[0][1])))
+            if control.tag == "a":
+                openers.append(control._replace(attributes=(*control.attributes, ("href", self._address()), *attributes)))
+            else:
+                openers.append(Node("form", (("action", self._address()), *attributes), (control,), "</form>"))
+        self._sequences.append((clicks[0], PageAction("tab", "", "0"), clicks[1]))
+        return Node("", (), tuple(openers))
+
+    def _layers(self) -> Node:
+        """Return a popover or dialog that contains the button of a second one, and a field outside of them."""
+        outer, inner = (self.dice.choice(("div", "div", "dialog")) for _ in range(2))
+        first, second, field = self._identifier(), self._identifier(), self._identifier()
+        openers = [self._layer_button(outer, first), self._layer_button(inner, second)]
+        closers = [self._layer_button(outer, first, closes=True), self._layer_button(inner, second, closes=True)]
+        layers = (
+            self._layer(outer, first, "top: 40px", openers[1], closers[0], self._field()),
+            self._layer(inner, second, "top: 200px", closers[1]),
+        )
+        identifiers = [str(button.attributes[0][1]) for button in (*openers, *closers)]
+        rest = [
+            PageAction("press", "", "Escape"), PageAction("press", "", "Tab"), PageAction("click", identifiers[2]),
+            PageAction("click", identifiers[3]), PageAction("click", field), PageAction("click", identifiers[0]),
+        ]  # fmt: skip
+        opening = [PageAction("click", identifiers[0]), *([PageAction("click", identifiers[1])] if self._is(0.5) else [])]
+        self._sequences.append((*opening, *self.dice.choices(rest, k=self.dice.choice((0, 1, 1, 2)))))
+        return Node("", (), (openers[0], Node("input", (("id", field), ("style", "margin-top: 400px"))), *layers))
+
+    def _layer(self, tag: str, identifier: str, position: str, *content: Node) -> Node:
+        style = f"inset: auto; {position}; left: 0"
+        if tag == "div":
+            more: tuple[tuple[str, str | None], ...] = (("popover", self.dice.choice(("", "auto", "manual", "hint"))),)
+        else:
+            more = self._node(
+                "dialog", named=False, chance=0.15, open=None, closedby=("any", "none", "closerequest")
+            ).attributes
+        return Node(tag, (("id", identifier), ("style", style), *more), ("Layer ", *content), f"</{tag}>")
+
+    def _layer_button(self, tag: str, target: str, *, closes: bool = False) -> Node:
+        """Return a button that opens a popover (a `div`) or a dialog, or closes it."""
+        if tag == "div" and self._is(0.5):
+            action = "hide" if closes else self.dice.choice(("show", "toggle"))
+            attributes = (("popovertarget", target), ("popovertargetaction", action))
+        else:
+            commands = ("close", "request-close") if closes else ("show-modal",)
+            if tag == "div":
+                commands = ("hide-popover",) if closes else ("show-popover", "toggle-popover")
+            attributes = (("commandfor", target), ("command", self.dice.choice(commands)))
+        return Node("button", (("id", self._identifier()), ("type", "button"), *attributes), ("Layer",), "</button>")
+
+    def _focusable_parts(self) -> Node:
+        """Return parts that can or cannot have the focus, some with `autofocus`, and a fragment link to one of them."""
+        parts = []
+        for _ in range(self.dice.choice((2, 3))):
+            tag = self.dice.choice(("input", "a", "div", "button", "summary", "select", "dialog", "label", "p"))
+            attributes: dict[str, Any] = {"autofocus": None, "tabindex": ("0", "-1", "1"), "disabled": None, **self._rare()}
+            part = self._node(tag, *([] if tag == "input" else ["Part"]), chance=0.3, **attributes)
+            if tag == "a" and self._is(0.7):
+                part = part._replace(attributes=(*part.attributes, ("href", "/e")))
+            if tag == "dialog":
+                part = part._replace(attributes=(*part.attributes, ("open", None)))
+            parts.append(Node("details", (), (part,), "</details>") if tag == "summary" else part)
+        identifiers = [str((part.children[0] if part.tag == "details" else part).attributes[0][1]) for part in parts]  # type: ignore[union-attr]
+        link = Node("a", (("id", self._identifier()), ("href", f"#{self.dice.choice(identifiers)}")), ("Jump",), "</a>")
+        tabs = [PageAction("press", "", self.dice.choice(("Tab", "Tab", "Shift+Tab"))) for _ in range(self.dice.choice((1, 2)))]
+        start = self.dice.choice([PageAction("click", name) for name in (*identifiers, str(link.attributes[0][1]))])
+        self._sequences.append((*([start] if self._is(0.7) else []), *tabs))
+        return Node("", (), (link, *parts))
+
+    def _nested_controls(self) -> Node:
+        """Return a control in a link, a label or a summary."""
+        control = self.dice.choice((self._input, self._button, self._select, self._textarea))()
+        identifier = str(control.attributes[0][1])
+        self._sequences.append((self.dice.choice((PageAction("click", identifier), PageAction("press", identifier, "Enter"))),))
+        tag = self.dice.choice(("a", "a", "label", "summary"))
+        outer = self._node(tag, "Text ", control)
+        if tag == "a":
+            outer = outer._replace(attributes=(*outer.attributes, ("href", self._address())))
+        outer = Node("details", (), (outer, "Content"), "</details>") if tag == "summary" else outer
+        return self._form_node(outer) if self._is(0.4) else outer
 
     def _opener(self, *attributes: tuple[str, str]) -> Node:
         opener = Node("button", (("id", self._identifier()), ("type", "button"), *attributes), ("Open",), "</button>")
