@@ -202,7 +202,7 @@ def _same_answer(expected: Any, task: Task) -> bool:
     if isinstance(expected, list):
         return sorted(map(str, expected)) == sorted(piece.strip() for piece in re.split("[;,]", str(reference)))
     if isinstance(expected, str):
-        return expected == reference or (expected in ("yes", "no") and expected.capitalize() == reference)
+        return expected in str(reference).split(" |OR| ") or (expected in ("yes", "no") and expected.capitalize() == reference)
     number = re.sub(r"[$,]", "", str(reference))
     return bool(re.fullmatch(r"-?\d+(\.\d+)?", number)) and abs(float(number) - expected) < 1e-9
 

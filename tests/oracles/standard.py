@@ -226,6 +226,20 @@ def _best(case: Case, forum: str, count: int) -> list[dict[str, Any]]:
     return posts[:count]
 
 
+def comment_in_forum(case: Case) -> Outcome:
+    if case["place"] == "highest rated":
+        return reddit.commented(_best(case, case["forum"], 1)[0], case["text"])
+    if case["place"] != "newest":
+        raise UnclearError(f"the {case['place']} post")
+    query = (
+        f"SELECT s.* FROM submission s JOIN forum f USING (forum_id) WHERE f.name = ? AND {SHOWN} ORDER BY s.created_at DESC"
+    )
+    posts = case.rows("reddit", query, case["forum"], ME)
+    if len(posts) > 1 and posts[0]["created_at"] == posts[1]["created_at"]:
+        raise UnclearError("two posts are the newest")
+    return reddit.commented(posts[0], case["text"])
+
+
 def mention(case: Case) -> Outcome:
     posts = [post for post in _best(case, case["forum"], 10) if case["name"] in f"{post['title']} {post['body']}"]
     author = only(posts, "posts that mention it")["user_id"]
@@ -350,6 +364,7 @@ ORACLES = {
     "map.walk_then_drive": walk_then_drive,
     "map.within_reach": within_reach,
     "reddit.add_moderator": add_moderator,
+    "reddit.comment_in_forum": comment_in_forum,
     "reddit.like_all": like_all,
     "reddit.mention": mention,
     "reddit.recommendation_in_forum": recommendation_in_forum,

@@ -229,6 +229,42 @@ def invoice_missing(case: Case) -> Outcome:
     return Outcome(money(invoice["grand_total_cents"]) if invoice else "N/A")
 
 
+_RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent", "fifth most recent")
+
+
+def latest_of_status(case: Case) -> Outcome:
+    """The rank counts the orders of that status only; two at the same time have no order."""
+    if case["rank"] not in _RANKS:
+        raise UnclearError(f"the rank {case['rank']}")
+    orders = [order for order in case.rows(SHOP, "SELECT * FROM sales_order") if status_name(order) == case["status"]]
+    days = sorted((datetime.fromisoformat(order["created_at"]) for order in orders), reverse=True)
+    place = _RANKS.index(case["rank"])
+    if place >= len(days):
+        raise UnclearError(f"{len(days)} orders are {case['status']}")
+    if days.count(days[place]) > 1:
+        raise UnclearError("two orders are of the same time")
+    return Outcome(f"{days[place]:%B} {days[place].day}, {days[place].year}")
+
+
+def _month(text: str) -> str:
+    return datetime.strptime(text, "%B %Y").strftime("%Y-%m")
+
+
+def busiest_month(case: Case) -> Outcome:
+    query = """SELECT strftime('%Y-%m', created_at) AS month, count(*) AS orders FROM sales_order
+        WHERE status <> 'canceled' GROUP BY month HAVING month >= ? AND month <= ? ORDER BY orders DESC"""
+    rows = case.rows(SHOP, query, _month(case["start"]), _month(case["end"]))
+    if len(rows) > 1 and rows[0]["orders"] == rows[1]["orders"]:
+        raise UnclearError("two months have as many orders")
+    return Outcome(f"{datetime.strptime(rows[0]['month'], '%Y-%m'):%B %Y}")
+
+
+def accounts_of_month(case: Case) -> Outcome:
+    query = "SELECT count(*) FROM customer WHERE strftime('%Y-%m', created_at) = ?"
+    one, other = (case.value(SHOP, query, _month(case[slot])) for slot in ("month", "later"))
+    return Outcome((one, other))
+
+
 def latest_pieces(case: Case) -> Outcome:
     query = """SELECT sum(qty_ordered) FROM order_item WHERE order_id IN
         (SELECT order_id FROM sales_order ORDER BY created_at DESC LIMIT ?)"""
@@ -324,10 +360,13 @@ ORACLES = {
     "shopping.product_stock": product_stock,
     "shopping.reviews_place": reviews_place,
     "shopping.sorted_place": sorted_place,
+    "shopping_admin.accounts_of_month": accounts_of_month,
+    "shopping_admin.busiest_month": busiest_month,
     "shopping_admin.change_group_and_list": change_group_and_list,
     "shopping_admin.create_rule": create_rule,
     "shopping_admin.customer_missing": customer_missing,
     "shopping_admin.invoice_missing": invoice_missing,
+    "shopping_admin.latest_of_status": latest_of_status,
     "shopping_admin.latest_pieces": latest_pieces,
     "shopping_admin.list_page": list_page,
     "shopping_admin.move_customer": move_customer,
