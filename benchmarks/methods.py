@@ -32,7 +32,11 @@ from webarena_gym.tasks import Task
 _KINDS = """account_place category_place search_place product_place reviews_place cart_add cart_show wish_list_add newsletter_switch
 latest_total latest_number order_status product_price product_sku"""
 TEMPLATES = tuple(f"shopping.{kind}" for kind in _KINDS.split())
-"""Tasks of the shop with two to six steps, which a language model of a million parameters can learn in minutes."""
+"""Tasks of the shop with two to six steps, which a language model of a million parameters can learn in minutes.
+
+In version 2 of the suite, `account_place`, `category_place`, `search_place` and `product_place` ask for an answer that is no candidate action,
+so the agents of Stable-Baselines3 cannot solve them.
+"""
 
 
 class Recipe(NamedTuple):
