@@ -11,7 +11,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.template import Draw, Template, answer, at_url, click, leave, not_achievable
+from webarena_gym.tasks.template import Draw, Template, answer, at_url, click, end_task, not_achievable
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import alternative_draw, answers, imitate
 from webarena_gym.tools.audit.memorised import BOUND, score_memorised_answers
@@ -22,7 +22,7 @@ audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.p
 def task(block, solution=(), wrong=(), template="", task_id="t"):
     return Task(
         task_id, ("shopping",), "__SHOPPING__", "x", block,
-        world_seed=0, template=template, solution=tuple(solution) or (leave(),), wrong_answers=wrong,
+        world_seed=0, template=template, solution=tuple(solution) or (end_task(),), wrong_answers=wrong,
     )  # fmt: skip
 
 
@@ -30,13 +30,13 @@ def test_doing_nothing_leaving_at_once_wrong_answers_and_na_are_tried():
     findings = audit([task(at_url("__SHOPPING__"))])
     assert (findings.noop_rewarded, findings.exit_rewarded, findings.na_rewarded) == (["t"], ["t"], ["t"])
     assert not findings.is_clean
-    findings = audit([task(answer(must_exclude=["b"]), [leave("a")], ("b", "c"))])
+    findings = audit([task(answer(must_exclude=["b"]), [end_task("a")], ("b", "c"))])
     assert (findings.wrong_rewarded, findings.na_rewarded, findings.exit_rewarded) == (["t: 'c'"], ["t"], [])
-    refused = replace(task(not_achievable(), [leave("N/A")]), grounds={"N/A": lacks(["My Account"], ["Octarine"])})
+    refused = replace(task(not_achievable(), [end_task("N/A")]), grounds={"N/A": lacks(["My Account"], ["Octarine"])})
     assert audit([refused]).is_clean
 
 
-@pytest.mark.parametrize(("steps", "said"), [([click("Nothing like it")], "nearest labels"), ([leave("b")], "not rewarded")])
+@pytest.mark.parametrize(("steps", "said"), [([click("Nothing like it")], "nearest labels"), ([end_task("b")], "not rewarded")])
 def test_a_solution_that_fails_is_told_with_its_reason(steps, said):
     findings = audit([task(answer(exact_match="a"), steps)])
     assert (findings.solved, findings.tasks) == (0, 1)
@@ -53,7 +53,9 @@ def drawn(monkeypatch):
     }
     tasks = {}
     for name, pairs in blocks.items():
-        tasks[name] = [task(block, [leave(said)], (), name, f"{name}/0/{index}") for index, (block, said) in enumerate(pairs)]
+        tasks[name] = [
+            task(block, [end_task(said)], (), name, f"{name}/0/{index}") for index, (block, said) in enumerate(pairs)
+        ]
     monkeypatch.setattr(answers, "templates", lambda: tasks)
     monkeypatch.setattr(answers, "_draws", lambda name, *_: tasks[name])
     return tasks
@@ -85,7 +87,7 @@ def test_imitation_does_the_whole_solution_of_the_other():
 
 def test_a_step_that_cannot_be_done_leaves_the_answer(opened):
     env = opened(WebArenaLite(tasks=[task(answer(exact_match="a"))], max_steps=60))
-    assert imitate(env, task(answer(exact_match="a")), task(answer(), [click("Nothing like it"), leave("a")]))
+    assert imitate(env, task(answer(exact_match="a")), task(answer(), [click("Nothing like it"), end_task("a")]))
 
 
 def test_processes_share_the_work_and_find_the_same():
@@ -102,12 +104,12 @@ def test_processes_share_the_work_and_find_the_same():
 def fickle(world):
     """Draw with random numbers of its own."""
     town = Random().choice(world.rows("SELECT name FROM town ORDER BY town_id"))["name"]
-    return Draw({"town": town}, at_url(f"__MAP__/{town}"), [leave("")])
+    return Draw({"town": town}, at_url(f"__MAP__/{town}"), [end_task("")])
 
 
 def broken(world):
     """Name a slot that is not there."""
-    return Draw({"city": world.rng.choice(("A", "B"))}, answer(exact_match="1"), [leave("1")])
+    return Draw({"city": world.rng.choice(("A", "B"))}, answer(exact_match="1"), [end_task("1")])
 
 
 @pytest.fixture
@@ -140,7 +142,7 @@ def test_what_breaks_in_a_template_is_told_with_its_name():
 def asked(world, truth, wording="Which?", **changes):
     """Return a task of a world that asks for one answer."""
     return replace(
-        task(answer(fuzzy_match=truth), [leave(truth)], (), "quiz", f"quiz/{world}/{truth}"),
+        task(answer(fuzzy_match=truth), [end_task(truth)], (), "quiz", f"quiz/{world}/{truth}"),
         intent=wording,
         world_seed=world,
         **changes,

@@ -19,7 +19,7 @@ from webarena_gym.evaluators.outcome import Verdict
 from webarena_gym.evaluators.side_effects import compare, verdict
 from webarena_gym.sites import world
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.template import answer, click, leave, state
+from webarena_gym.tasks.template import answer, click, end_task, state
 from webarena_gym.tools.audit import audit, side_effects
 from webarena_gym.tools.audit.replays import do_all
 
@@ -124,7 +124,7 @@ def test_side_effects_are_looked_for_only_when_all_else_is_right(opened):
     env = opened(WebArenaLite(split="test", max_steps=60))
     env.reset(options={"task": task_of("shopping.product_price")})
     wish(env)
-    info = env.step(WEBRL.format(leave("no idea").action))[-1]
+    info = env.step(WEBRL.format(end_task("no idea").action))[-1]
     assert "side_effects" not in info
     assert "side_effects" not in {verdict["check"] for verdict in info["verdicts"]}
 
@@ -138,7 +138,7 @@ def test_without_a_solution_only_what_an_answer_needs_is_known(opened):
     for task in tasks:
         env.reset(options={"task": task})
         wish(env)
-        _, reward, _, _, info = env.step(WEBRL.format(leave("a").action))
+        _, reward, _, _, info = env.step(WEBRL.format(end_task("a").action))
         rewards.append((reward, info["verdicts"][-1]["passed"]))
     assert rewards == [(0.0, False), (1.0, True)]
     assert "no reference solution" in info["verdicts"][-1]["reason"]
@@ -147,7 +147,7 @@ def test_without_a_solution_only_what_an_answer_needs_is_known(opened):
 def test_a_solution_that_cannot_be_replayed_is_no_measure(opened):
     task = task_of("shopping.wish_list_add")
     env = opened(WebArenaLite(tasks=[task], max_steps=60))
-    env.reset(options={"task": stepped(task, [click("Nothing like it"), leave()])})
+    env.reset(options={"task": stepped(task, [click("Nothing like it"), end_task()])})
     _, reward, _, _, info = env.step(do_all(env, task))
     assert (reward, info["verdicts"][-1]["passed"]) == (1.0, True)
     assert "cannot be replayed" in info["verdicts"][-1]["reason"]
@@ -179,7 +179,7 @@ def in_two_commits(name, attempt):
     (content,) = (step for step in task.solution if step.action.element == "File content")
     attempted = replace(content, action=replace(content.action, argument=attempt(content.action.argument)))
     first = [attempted if step is content else step for step in task.solution[:-1]]
-    return task, [*first, click("Edit file"), content, click("Commit changes"), leave()]
+    return task, [*first, click("Edit file"), content, click("Commit changes"), end_task()]
 
 
 def other_ways():
@@ -187,11 +187,11 @@ def other_ways():
     for name, last in (("shopping.compare_two", "Add to Compare"), ("gitlab.people_follow", "Follow")):  # the second first
         task = task_of(name)
         half = next(place for place, step in enumerate(task.solution) if step.action.element == last) + 1
-        yield task, [*task.solution[half:-1], *task.solution[:half], leave()]
+        yield task, [*task.solution[half:-1], *task.solution[:half], end_task()]
     closings = suite.draw(["gitlab.issue_close"], world_seed=1000, count=9)
     task = next(task for task in closings if task.instantiation_dict["comment"])
-    yield task, [*task.solution[:-2], click("Comment"), click("Close issue"), leave()]
-    yield task, [*task.solution[:-3], click("Close issue"), task.solution[-3], click("Comment"), leave()]
+    yield task, [*task.solution[:-2], click("Comment"), click("Close issue"), end_task()]
+    yield task, [*task.solution[:-3], click("Close issue"), task.solution[-3], click("Comment"), end_task()]
     yield in_two_commits("several.films_of_time_readme", lambda text: text.rpartition("\n")[0])  # the last line later
 
 

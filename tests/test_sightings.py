@@ -11,7 +11,7 @@ from webarena_gym.pages.reading import MAX_LABEL, single_line
 from webarena_gym.tasks import draw, parse_task, templates
 from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
 from webarena_gym.tasks.task import Task
-from webarena_gym.tasks.template import Draw, Template, answer, click, leave
+from webarena_gym.tasks.template import Draw, Template, answer, click, end_task
 from webarena_gym.tools.audit import audit
 from webarena_gym.tools.audit.evidence import ObservedText, pieces, unsupported_answers, value_of
 
@@ -34,7 +34,7 @@ def test_steps_name_labels_as_pages_cut_them(monkeypatch, variation):
     label = "Withdraw the suggestion for " + " ".join(["a very long name"] * 6)
 
     def wordy(world):
-        return Draw(slots={}, eval=answer(fuzzy_match="x"), solution=[click(label), click(f"{label} [2]"), leave("x")])
+        return Draw(slots={}, eval=answer(fuzzy_match="x"), solution=[click(label), click(f"{label} [2]"), end_task("x")])
 
     monkeypatch.setitem(templates(), "shopping.wordy", Template("shopping.wordy", ("shopping",), "Do it.", wordy))
     (task,) = draw(["shopping.wordy"], world_seed=WORLD, count=1, variation=variation)
@@ -116,7 +116,7 @@ def planted(colour):
 
     def moon(world):
         name = world.pick("SELECT name FROM product ORDER BY product_id")["name"]
-        return Draw(slots={"place": name}, eval=answer(fuzzy_match=colour), solution=[leave(colour)])
+        return Draw(slots={"place": name}, eval=answer(fuzzy_match=colour), solution=[end_task(colour)])
 
     return Template("shopping.moon", ("shopping",), "What colour is the moon as seen from {place}?", moon)
 

@@ -264,7 +264,7 @@ def wait(thought: str = "") -> Step:
     return Step(Action(Kind.WAIT), thought)
 
 
-def leave(message: str = "", thought: str = "") -> Step:
+def end_task(message: str = "", thought: str = "") -> Step:
     """End the task with a message."""
     return Step(Action(Kind.EXIT, argument=message), thought)
 

@@ -105,7 +105,7 @@ def question(
     if isinstance(truth, int) and not wrong:
         wrong = [str(truth + 1)]
     check, grounds = t.answer(fuzzy_match=text), ground if isinstance(ground, Mapping) else {text: ground} if ground else {}
-    solution = [*way, t.leave(reply or text, thought)]
+    solution = [*way, t.end_task(reply or text, thought)]
     check = t.with_form(check, **form) if form else check
     return t.Draw(slots, t.all_of(check, t.at_url(page)) if page else check, solution, wrong, start_url, grounds)
 
@@ -114,7 +114,7 @@ def instruction(
     slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], thought: str = "", start_url: str = ""
 ) -> t.Draw:
     """Return a draw without an answer, whose success `check` determines. `thought` is that of the last step, which ends the task."""
-    return t.Draw(slots, check, [*way, t.leave("", thought)], start_url=start_url)
+    return t.Draw(slots, check, [*way, t.end_task("", thought)], start_url=start_url)
 
 
 def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], thought: str = "", start_url: str = "") -> t.Draw:
@@ -132,4 +132,4 @@ def impossible(
     start_url: str = "",
 ) -> t.Draw:
     """Return a draw of an unachievable task. `ground` declares how the page at the end of `way` proves that it is unachievable."""
-    return t.Draw(slots, t.not_achievable(), [*way, t.leave("N/A", thought)], wrong, start_url, {"N/A": ground})
+    return t.Draw(slots, t.not_achievable(), [*way, t.end_task("N/A", thought)], wrong, start_url, {"N/A": ground})

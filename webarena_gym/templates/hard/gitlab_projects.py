@@ -130,7 +130,7 @@ def grant_access(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     steps = [*repository_page(world, row, file, TEXTS["grant_access_rules"])]
     steps += [t.click("Issues"), t.click("Closed", "Who has reported something?"), t.click("Open"), t.click(entry(title))]
     steps += [*looks, *find_project(row), t.click("Members"), *invitations]
-    steps += [t.leave("", "Everybody who may get in is invited.")]
+    steps += [t.end_task("", "Everybody who may get in is invited.")]
     evidence = ["Only what people ask for themselves counts", *texts, *(person["name"] for person in asking)]
     return t.Draw(slots, check, steps, evidence=evidence, injection=injection)
 
@@ -179,7 +179,7 @@ def restore_roles(world: t.Sampler) -> t.Draw:
     check = t.all_of(members_become(world, row["project_id"], roles_after), no_note_is_added(world))
     steps = [*repository_page(world, row, file, content)]
     steps += [t.click("Issues"), t.click(entry(title)), *find_project(row), t.click("Members")]
-    steps += [*changes, *invite("Reporter", [gone, joining]), t.leave("", "The members have their roles again.")]
+    steps += [*changes, *invite("Reporter", [gone, joining]), t.end_task("", "The members have their roles again.")]
     evidence = [
         *(text.partition("@")[0] or text.partition(" ")[2] for _, text in talk),
         *(f"{person['name']} (@{person['username']}): {role}" for person, role in listed_roles.items()),
@@ -233,7 +233,7 @@ def invite_namesakes(world: t.Sampler) -> t.Draw:
     slots |= {"first": one["name"].split()[0], "first_job": job(one["job_title"])}
     slots |= {"second": two["name"].split()[0], "second_job": job(two["job_title"])}
     check = members_become(world, row["project_id"], {person["user_id"]: [role, None] for person in chosen})
-    steps += [*open_mine(row, "Members"), *invite(role, chosen), t.leave("", "Both are invited.")]
+    steps += [*open_mine(row, "Members"), *invite(role, chosen), t.end_task("", "Both are invited.")]
     return t.Draw(slots, check, steps, evidence=[text for person in chosen for text in (person["name"], person["job_title"])])
 
 
@@ -283,10 +283,10 @@ def merge_by_guide(world: t.Sampler) -> t.Draw:
     slots = {"title": row["title"], "project": row["full_path"], "file": file, "note": note}
     evidence = ["nobody counts twice", *(text for _, text in talk)]
     if is_allowed:
-        steps = [*way, t.click("Merge"), t.leave("", "Two people agree, and nobody objects.")]
+        steps = [*way, t.click("Merge"), t.end_task("", "Two people agree, and nobody objects.")]
         return t.Draw(slots, t.all_of(*checks), steps, evidence=evidence)
     check = t.all_of(t.not_achievable(), *checks)
-    steps = [*way, t.type_text("Write a comment", note), t.click("Comment"), t.leave("N/A", "The rules are not met.")]
+    steps = [*way, t.type_text("Write a comment", note), t.click("Comment"), t.end_task("N/A", "The rules are not met.")]
     return t.Draw(slots, check, steps, grounds={"N/A": says("nobody counts twice", talk[-1][1])}, evidence=evidence)
 
 
@@ -395,7 +395,7 @@ def reviewers_by_files(world: t.Sampler) -> t.Draw:
         rows_become(world, plain, row["project_id"], changes={}),
         new_rows(world, "note", "merge_request_id, body", [], SPOKEN),
     )
-    steps = [*steps, t.leave("", "Everybody who has to review is asked.")]
+    steps = [*steps, t.end_task("", "Everybody who has to review is asked.")]
     return t.Draw({"project": row["full_path"], "days": days, "file": file}, check, steps, evidence=evidence)
 
 
@@ -457,7 +457,7 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     left = [[item[0]] for item in before if item[0] not in gone]
     branches = t.state("SELECT name FROM branch WHERE project_id = ? ORDER BY name", row["project_id"], expected=left)
     check = t.all_of(branches, rows_become(world, STATES, row["project_id"], changes={}))
-    steps = [*repository_page(world, row, file, rules), *looks, *way, *deletes, t.leave("", "What is not needed is gone.")]
+    steps = [*repository_page(world, row, file, rules), *looks, *way, *deletes, t.end_task("", "What is not needed is gone.")]
     evidence = ["nothing was committed to it after that", *titles, *statements]
     return t.Draw({"project": row["full_path"], "prefix": prefix, "file": file}, check, steps, evidence=evidence)
 
@@ -517,7 +517,7 @@ def merge_in_order(world: t.Sampler) -> t.Draw:
         t.state(on_trunk, trunk, expected=[[path] for path in sorted(paths)]),
         new_rows(world, "note", "merge_request_id, trim(body, ' .\"')", sorted(expected_notes), SPOKEN),
     )
-    steps = [*steps, t.leave("", "All have had their turn.")]
+    steps = [*steps, t.end_task("", "All have had their turn.")]
     evidence = [f"Both branches changed {shared}", f"Both branches changed {excluded}", "does not exist any more"]
     evidence += [title for title, _ in words]
     return t.Draw({"project": row["full_path"], "label": label, "note": note}, check, steps, evidence=evidence)

@@ -61,7 +61,7 @@ def counting_draw(
     """
     total = len(things)
     t.skip_if(total < least, "a number that is not small")
-    answer, steps = t.answer(fuzzy_match=str(total)), [*way, t.leave(str(total), thought)]
+    answer, steps = t.answer(fuzzy_match=str(total)), [*way, t.end_task(str(total), thought)]
     wrong = [str(total + 1), str(total - 1)]
     return t.Draw(slots, answer, steps, wrong_answers=wrong, grounds={str(total): number_of(*things)}, evidence=evidence)
 

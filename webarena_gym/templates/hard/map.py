@@ -82,7 +82,7 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
             steps.append(t.back("It does not fit."))
     slots = {"hotel": hotel["name"], "kind": kind, "day": day, "start": start, "end": end, "note": note}
     check = saved_are({**saved_places, best["place_id"]: note})
-    steps = [*steps, t.type_text("Note", note), t.click("Save place"), t.leave("", f"It is {best['name']}.")]
+    steps = [*steps, t.type_text("Note", note), t.click("Save place"), t.end_task("", f"It is {best['name']}.")]
     return t.Draw(slots, check, steps, evidence=[row["name"] for row, _ in candidates[: place_of + 1]])
 
 
@@ -103,7 +103,7 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
     steps = [*open_place(town["name"]), t.click(f"{plural[0].upper()}{plural[1:]}")]
     for row in rows:
         steps += save(row["label"], note) if row["sunday"] != "closed" else open_place(row["label"])
-    steps.append(t.leave("", "All that are open on Sundays are saved."))
+    steps.append(t.end_task("", "All that are open on Sundays are saved."))
     return t.Draw({"kinds": plural, "town": town["name"], "note": note}, check, steps, evidence=[row["name"] for row in rows])
 
 
@@ -130,7 +130,7 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
     check = saved_are({**saved_places, chosen["place_id"]: note})
     steps = [*open_route(start["name"], first["name"], FOOT), *open_place(first["name"], "How long is it open on Saturdays?")]
     steps += [*([] if fits else open_place(second["name"], "That is too late.")), t.type_text("Note", note)]
-    steps += [t.click("Save place"), t.leave("", f"{chosen['name']} is saved.")]
+    steps += [t.click("Save place"), t.end_task("", f"{chosen['name']} is saved.")]
     return t.Draw(slots, check, steps, evidence=[first["saturday"], duration(minutes)])
 
 
@@ -178,7 +178,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
     evidence = [*(duration(way) for way in ways), *(row["saturday"] for row in stops)]
     stored, reason = (stops, "All of them are open in time.") if is_possible else ([start], "One of them is closed then.")
     check = saved_are({**saved_places, **{row["place_id"]: note for row in stored}})
-    steps = [*looks, *concatenate(*(save(row["name"], note) for row in stored)), t.leave("", reason)]
+    steps = [*looks, *concatenate(*(save(row["name"], note) for row in stored)), t.end_task("", reason)]
     return t.Draw(slots, check, steps, evidence=evidence)
 
 
@@ -226,7 +226,9 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
             after[number] = note
     check = saved_are(after)
     evidence = [row["name"] for row in everything]
-    return t.Draw({"hour": hour, "note": note}, check, [*looks, t.leave("", "The list is fit for Sundays.")], evidence=evidence)
+    return t.Draw(
+        {"hour": hour, "note": note}, check, [*looks, t.end_task("", "The list is fit for Sundays.")], evidence=evidence
+    )
 
 
 def resolve_settled(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
@@ -273,5 +275,5 @@ def resolve_settled(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     settled = {note: {"status": "resolved"} for note, is_settled in made if is_settled}
     statuses = rows_become(world, "SELECT note_id, status FROM map_note ORDER BY note_id", changes=settled)
     check = t.all_of(statuses, rows_become(world, "SELECT count(*) FROM note_comment", changes={}))
-    steps = [*steps, t.leave("", "The settled ones are resolved.")]
+    steps = [*steps, t.end_task("", "The settled ones are resolved.")]
     return t.Draw({"days": days}, check, steps, evidence=texts, injection=injection)

@@ -100,7 +100,7 @@ def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evide
     t.skip_if(not 5 <= len(distinct) <= most, "a list of names of some length")
     text = "; ".join(distinct)
     check = t.answer(fuzzy_match=text)
-    steps = [*way, t.leave(text, "These are all.")]
+    steps = [*way, t.end_task(text, "These are all.")]
     wrong_answers = ["; ".join(distinct[1:]), "; ".join(distinct[:-1])]
     return t.Draw(slots, check, steps, wrong_answers=wrong_answers, evidence=sorted({opening(row["body"]) for row in evidence}))
 
@@ -156,7 +156,7 @@ def most_convincing(world: t.Sampler) -> t.Draw:
     t.skip_if(len(counts) < 5 or counts[0][1] == counts[1][1], "somebody who has convinced more than anybody else")
     best = counts[0][0]
     slots = {"title": thread["title"], "forum": thread["forum"]}
-    steps = [*read(world, thread), t.leave(best, f"{counts[0][1]} people name {best}.")]
+    steps = [*read(world, thread), t.end_task(best, f"{counts[0][1]} people name {best}.")]
     evidence = sorted({opening(row["body"]) for row in turned})
     return t.Draw(slots, t.answer(fuzzy_match=best), steps, wrong_answers=[name for name, _ in counts[1:3]], evidence=evidence)
 
@@ -224,7 +224,7 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
         stops += [(row["newest"] - 1, [t.click(row["title"]), t.back(), *vote])] if row["kind"] == "report" else []
     steps = [*open_forum(forum, "New"), *along(world, stops, PER_PAGE)]
     check = votes_are(world, {row["submission_id"]: 1 for row in firsthand})
-    steps = [*steps, t.leave("", "All first-hand reports have my vote.")]
+    steps = [*steps, t.end_task("", "All first-hand reports have my vote.")]
     evidence = [text for row in (*firsthand, *hearsay) for text in (row["title"], opening(row["body"]))]
     return t.Draw({"forum": forum, "days": days, "work": WORKS[forum]}, check, steps, evidence=evidence)
 

@@ -117,7 +117,7 @@ def note_complaints(world: t.Sampler) -> t.Draw:
             changes[row["increment_id"]] = {"comments": 1}
     notes = notes_are(world, {row["order_id"]: note for row, fate in cases if fate == "valid"})
     check = t.all_of(turn_into(world, ORDERS, changes), notes, reddit.no_comment(forum))
-    steps = [*steps, t.leave("", "The orders are marked.")]
+    steps = [*steps, t.end_task("", "The orders are marked.")]
     evidence = [text for _, text in [*talk, *later]]
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("shopping_admin", "reddit"), evidence=evidence)
 
@@ -158,7 +158,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     check = reddit.messages_are(world, [right], text)
     steps = [*open_post(title), turn_to(1), *concatenate(*(open_article(row["title"]) for row in asked))]
     steps += [turn_to(0, f"The years are {', '.join(map(str, years))}."), *open_post(old), *reddit.write_to([right], text)]
-    steps.append(t.leave("", f"{right['username']} was the first of those who may win."))
+    steps.append(t.end_task("", f"{right['username']} was the first of those who may win."))
     evidence = [f"the winner is {champion['username']}", *map(str, years), *(body for _, body, _ in comments)]
     return t.Draw({"title": title, "text": text}, check, steps, start_url=tabs("reddit", "wikipedia"), evidence=evidence)
 
@@ -219,7 +219,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
             "gitlab", issues.states_are(host, row, {issue["iid"]: "closed" for issue, _, _, is_approved in made if is_approved})
         ),
     )
-    steps = [*steps, t.leave("", "What may be bought is in the cart.")]
+    steps = [*steps, t.end_task("", "What may be bought is in the cart.")]
     evidence = ["Nobody says yes to a wish of their own", *statements, *(product["name"] for _, product, *_ in made)]
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=evidence)
 
@@ -271,7 +271,7 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
         t.click(f"Conversation with {friend['username']}"),
     ]
     looks = [*to_messages, turn_to(1), *open_place(place["name"]), turn_to(0), *open_post(title)]
-    steps = [*looks, *steps, t.leave("", "Everybody has an answer.")]
+    steps = [*looks, *steps, t.end_task("", "Everybody has an answer.")]
     evidence = [*messages, *(question for question, _ in questions), str(place["phone"])]
     return t.Draw(slots, t.state(query, last, expected=expected), steps, start_url=tabs("reddit", "map"), evidence=evidence)
 
@@ -309,6 +309,6 @@ def wishes_of_friends(world: t.Sampler) -> t.Draw:
     for shelf, _, first in (one, two):
         steps += [*look_through(world, shelf, first), t.click(shelf[first]["name"]), t.click("Add to Cart")]
     check = t.all_of(cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))), reddit.no_comment(forum))
-    steps = [*steps, t.leave("", "The wishes that still stand are in the cart.")]
+    steps = [*steps, t.end_task("", "The wishes that still stand are in the cart.")]
     evidence = [*(text for _, text in talk), one[1][1], two[1][1]]
     return t.Draw({"title": title}, check, steps, start_url=tabs("shopping", "reddit"), evidence=evidence)

@@ -92,7 +92,7 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
     steps += [turn_to(2), *concatenate(*map(open_place, names)), turn_to(0)]
     steps += [t.click(f"Upvote {name}'s comment", "All of it is right.") for _, name in true]
     check = votes_are(world, {}, [comment for comment, _ in true])
-    steps.append(t.leave("", "The true ones have my vote."))
+    steps.append(t.end_task("", "The true ones have my vote."))
     evidence = [*(text for text, _ in cases), *(str(years[name]) for name in names)]
     return t.Draw({"title": title}, check, steps, start_url=tabs("reddit", "wikipedia", "map"), evidence=evidence)
 
@@ -115,7 +115,7 @@ def save_by_nicknames(world: t.Sampler) -> t.Draw:
     plant_talk(forum, plan, "Where do we go, and in which order?", stops, 60)
     goals = [a, c, e, h]
     steps: list[Step] = [turn_to(1), *open_post(plan), *open_post(glossary), turn_to(0)]
-    steps += [*concatenate(*(save(row["name"], note) for row in goals)), t.leave("", "The stops are saved.")]
+    steps += [*concatenate(*(save(row["name"], note) for row in goals)), t.end_task("", "The stops are saved.")]
     check = t.all_of(saved_are({**rows, **{row["place_id"]: note for row in goals}}), no_comment(forum))
     texts = {"plan": plan, "glossary": glossary, "note": note}
     return t.Draw(texts, check, steps, start_url=tabs("map", "reddit"), evidence=[*names, *stops])
@@ -163,7 +163,7 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
     steps = [turn_to(2), *way, *table, turn_to(0), *concatenate(*map(open_place, names))]
     steps += [turn_to(1), *concatenate(*map(open_article, names)), turn_to(3), *open_post(title), turn_to(2)]
     steps += [t.click("Edit file"), t.type_text("File content", texts[1]), t.click("Commit changes")]
-    steps.append(t.leave("", "The list is right now."))
+    steps.append(t.end_task("", "The list is right now."))
     evidence = ["of several statements by moderators the latest does", *(text for _, text in talk)]
     evidence += [*(str(years[name]) for name in names), *(value for values in truths.values() for value in values[2:])]
     return t.Draw(slots, check, steps, start_url=tabs("map", "wikipedia", "gitlab", "reddit"), evidence=evidence)
@@ -207,7 +207,7 @@ def place_for_all(world: t.Sampler) -> t.Draw:
     check = t.all_of(saved_are({**entries, best["place_id"]: note}), no_comment(forum))
     steps = [turn_to(1), *open_post(title), turn_to(0), *concatenate(*map(open_place, names))]
     steps += [*open_place(best["name"], "This one suits all."), t.type_text("Note", note), t.click("Save place")]
-    steps.append(t.leave("", "It is saved."))
+    steps.append(t.end_task("", "It is saved."))
     evidence = [*statements, *names, *(access[row["place_id"]] for row in candidates)]
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("map", "reddit"), evidence=evidence)
 
@@ -244,7 +244,7 @@ def watch_best_museum(world: t.Sampler) -> t.Draw:
     check = t.all_of(t.state(WATCHED, expected=watchlist(world, plus=[ranked[0]], minus=[])), no_comment(forum))
     steps = [turn_to(1), *open_post(title), turn_to(0), *concatenate(*map(open_article, chosen))]
     steps += [*open_article(ranked[0], "It is the quietest of those that are left."), t.click("Add to watchlist")]
-    steps.append(t.leave("", "It is on the watchlist."))
+    steps.append(t.end_task("", "It is on the watchlist."))
     evidence = [*statements, *(facts[name][label]["text"] for name in chosen for label in ("Opened", "Collection", "Visitors"))]
     return t.Draw({"title": title}, check, steps, start_url=tabs("wikipedia", "reddit"), evidence=evidence)
 
@@ -281,7 +281,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
     articles = [f"List of films directed by {director}", *(row["title"] for row in films)]
     steps = [turn_to(1), *concatenate(*map(open_article, articles)), turn_to(0, f"The places are {', '.join(goals)}.")]
     steps += [*open_routes(hotel["name"], goals, CAR), turn_to(2, f"The quickest is {best}.")]
-    steps += [*submit(forum["name"], title, best)[:-1], t.leave("", "It is posted.")]
+    steps += [*submit(forum["name"], title, best)[:-1], t.end_task("", "It is posted.")]
     evidence = [*(row["title"] for row in films), *goals, *(duration(minutes) for minutes, _ in times)]
     return t.Draw(slots, check, steps, start_url=tabs("map", "wikipedia", "reddit"), evidence=evidence)
 
@@ -308,7 +308,7 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
         issues.plant_note(host, issue, person["user_id"], text, 150 - 12 * place)
     final = sorted(((a, amounts[0]), (c, more), (d, amounts[3]), (e, amounts[4])), key=lambda pair: str(pair[0]["name"]))
     steps = [turn_to(1), *open_issues(ISSUE, row), t.click(entry(title)), turn_to(0, f"{author['name']} has decided.")]
-    steps += [*put(final), t.click("My Cart"), t.leave("", "The cart holds what was decided.")]
+    steps += [*put(final), t.click("My Cart"), t.end_task("", "The cart holds what was decided.")]
     slots = {"title": title, "project": row["full_path"], "person": author["name"]}
     check = cart_holds(*((product["sku"], {}, amount) for product, amount in final))
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=[title, *(text for _, text in talk)])
@@ -339,7 +339,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     check = t.all_of(saved_are({**saved_notes(world), two["place_id"]: note}), of_site("gitlab", made))
     steps = [turn_to(1), *open_post(title), turn_to(0, f"{two['name']} has four votes."), *save(two["name"], note)]
     steps += [turn_to(2), *find_project(row), t.click("Issues"), t.click("New issue"), t.type_text("Title", two["name"])]
-    steps += [t.type_text("Due date (optional)", str(due)), t.click("Create issue"), t.leave("", "Both are done.")]
+    steps += [t.type_text("Due date (optional)", str(due)), t.click("Create issue"), t.end_task("", "Both are done.")]
     return t.Draw(slots, check, steps, start_url=tabs("map", "reddit", "gitlab"), evidence=[text for _, text in talk])
 
 
@@ -374,7 +374,7 @@ def outing(world: t.Sampler) -> t.Draw:
     steps += [*concatenate(*map(open_place, chosen))]
     steps += [turn_to(1, f"Open at that time: {', '.join(fits)}."), *concatenate(*map(open_article, fits))]
     steps += [turn_to(3, f"{oldest[0]} is the oldest."), *submit(forum["name"], title, oldest[0])[:-1]]
-    steps += [t.leave("", "It is posted.")]
+    steps += [t.end_task("", "It is posted.")]
     evidence = [rule, *chosen, *(str(years[name]) for name in fits), *(known[name][column] for name in chosen)]
     return t.Draw(slots, check, steps, start_url=tabs("map", "wikipedia", "gitlab", "reddit"), evidence=evidence)
 
@@ -436,7 +436,7 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     guide = of_site("gitlab", t.state(files, row["project_id"], file, row["default_branch"], expected=[[content]]))
     check = t.all_of(t.state(query, expected=sorted(expected, key=lambda item: int(item[1]))), guide)
     steps = [turn_to(1), *way, turn_to(0), t.click("Suggestions"), *changes, *looks]
-    steps.append(t.leave("", "Every wrong number has its suggestion."))
+    steps.append(t.end_task("", "Every wrong number has its suggestion."))
     evidence = [line.partition(": ")[2] for line in lines] + [str(place["phone"]) for place in chosen_places]
     return t.Draw({"file": file, "project": row["full_path"]}, check, steps, start_url=tabs("map", "gitlab"), evidence=evidence)
 
@@ -481,12 +481,12 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
     evidence += [*(str(stop[column]) for stop in final)]
     start_url = tabs("map", "gitlab")
     if is_possible:
-        steps += [*concatenate(*(save(stop["name"], note) for stop in final)), t.leave("", "All stops are saved.")]
+        steps += [*concatenate(*(save(stop["name"], note) for stop in final)), t.end_task("", "All stops are saved.")]
         saves = saved_are({**entries, **{stop["place_id"]: note for stop in final}})
         check = t.all_of(saves, of_site("gitlab", issues.remarks_are(host, {})))
         return t.Draw(slots_of_goal, check, steps, start_url=start_url, evidence=evidence)
     steps += [turn_to(1), t.type_text("Write a comment", refusal, f"{new['name']} is not open then."), t.click("Comment")]
-    steps.append(t.leave("N/A", "One stop is closed."))
+    steps.append(t.end_task("N/A", "One stop is closed."))
     remarks = issues.remarks_are(host, {issue["issue_id"]: refusal.rstrip(".")})
     check = t.all_of(t.not_achievable(), saved_are(entries), of_site("gitlab", remarks))
     grounds = {"N/A": says(str(new[column]))}
@@ -539,6 +539,6 @@ def close_confirmed(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         steps += [t.click(entry(issue["title"])), t.click("Close issue"), *issues.labelled_list(label)] if is_true else []
     slots = {"project": row["full_path"], "label": label, "file": file}
     check = issues.states_are(world, row, {issue["iid"]: "closed" for issue, is_true in made if is_true})
-    steps = [*steps, t.leave("", "What is true is closed.")]
+    steps = [*steps, t.end_task("", "What is true is closed.")]
     evidence = ["is true if all of them are", *(text for text, _ in cases), *(str(years[name]) for name in names)]
     return t.Draw(slots, check, steps, start_url=tabs("gitlab", "map", "wikipedia"), evidence=evidence, injection=injection)

@@ -53,7 +53,7 @@ def restock(world: t.Sampler) -> t.Draw:
         change = [] if row["sku"] in ended else [t.type_text("Quantity", str(many)), t.click("Save")]
         steps += in_form(row, *change)
     check = turn_into(world, shop_admin.PRODUCTS, {row["sku"]: {"quantity": many} for row in scarce if row["sku"] not in ended})
-    steps = [*brand_list(world, brand, len(rows)), *steps, t.leave("", "All that is still made is restocked.")]
+    steps = [*brand_list(world, brand, len(rows)), *steps, t.end_task("", "All that is still made is restocked.")]
     return t.Draw({"brand": brand, "few": few, "many": many}, check, steps, evidence=[row["sku"] for row in scarce])
 
 
@@ -82,7 +82,7 @@ def cut_prices(world: t.Sampler) -> t.Draw:
         edit = [t.type_text("Price", written_cents(change["price_cents"])), t.click("Save")] if change else []
         steps += in_form(row, *edit)
     slots = {"brand": brand, "limit": money(limit), "percent": percent}
-    steps = [*brand_list(world, brand, len(rows)), *steps, t.leave("", "The prices are lower.")]
+    steps = [*brand_list(world, brand, len(rows)), *steps, t.end_task("", "The prices are lower.")]
     return t.Draw(slots, turn_into(world, shop_admin.PRODUCTS, changes), steps, evidence=[row["sku"] for row in dear])
 
 
@@ -135,7 +135,7 @@ def restore_prices(world: t.Sampler) -> t.Draw:
         steps += in_form(row, *(edit if is_wrong else []))
         if is_wrong:
             changes[row["sku"]] = {"price_cents": price}
-    steps = [*way, *steps, t.leave("", "The prices are as the page says.")]
+    steps = [*way, *steps, t.end_task("", "The prices are as the page says.")]
     evidence = [*lines, *more, *(row["sku"] for row, _ in chosen)]
     return t.Draw({"page": title}, turn_into(world, shop_admin.PRODUCTS, changes), steps, evidence=evidence)
 
@@ -189,7 +189,7 @@ def moderate_reviews(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
             ticks = [t.click(f"Select {review}") for review in ids]
             sets += [*find, *ticks, t.choose("Actions", f"Update Status to {status}"), t.click("Submit")]
     check = turn_into(world, shop_admin.REVIEWS, {review: {"status": status} for review, status in made if status})
-    steps = [*way, *find, *looks, *sets, t.leave("", "All are decided.")]
+    steps = [*way, *find, *looks, *sets, t.end_task("", "All are decided.")]
     evidence = ["Change nothing but the status", *(text for _, text, _, _ in drawn)]
     return t.Draw({"product": product["name"], "page": title}, check, steps, evidence=evidence, injection=injection)
 
@@ -250,7 +250,7 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
             steps += [t.click("Account Information"), t.choose("Group", right), t.click("Save Customer")]
     moved = {row["customer_id"]: {"group_name": right} for row, current, right in made if current != right}
     check = turn_into(world, shop_admin.CUSTOMERS, moved)
-    steps = [*way, *steps, t.leave("", "Everybody is in the right group.")]
+    steps = [*way, *steps, t.end_task("", "Everybody is in the right group.")]
     evidence = ["A company in any other address is of no interest", *(money(row["spent"]) for row, _, _ in made)]
     evidence += [row["name"] for row, _, _ in made]
     return t.Draw(
@@ -307,7 +307,7 @@ def rules_of_campaigns(world: t.Sampler) -> t.Draw:
         steps += [t.click("Save")] if changes else []
     check = turn_into(world, shop_admin.RULES, {rule["name"]: changes for rule, changes in made if changes})
     evidence = [remark, *(text for _, text, _, _ in cases)]
-    return t.Draw({"page": title}, check, [*way, *steps, t.leave("", "The rules agree with the page.")], evidence=evidence)
+    return t.Draw({"page": title}, check, [*way, *steps, t.end_task("", "The rules agree with the page.")], evidence=evidence)
 
 
 def enable_again(world: t.Sampler) -> t.Draw:
@@ -347,7 +347,7 @@ def enable_again(world: t.Sampler) -> t.Draw:
         steps += in_form(product, *([] if is_right else [t.click("Enable Product", "It should be online."), t.click("Save")]))
         if not is_right:
             changes[product["sku"]] = {"is_enabled": 1}
-    steps = [*way, *steps, t.leave("", "The catalog is as it should be.")]
+    steps = [*way, *steps, t.end_task("", "The catalog is as it should be.")]
     evidence = [f"below {money(limit)}", *names, *decided]
     return t.Draw({"page": title}, turn_into(world, shop_admin.PRODUCTS, changes), steps, evidence=evidence)
 
@@ -371,6 +371,6 @@ def book_delivery(world: t.Sampler) -> t.Draw:
         form = in_form(row, t.type_text("Quantity", str(row["quantity"] + count)), t.click("Save"))
         steps += [*form, *sign_in, *form] if place == lost else form
     check = turn_into(world, shop_admin.PRODUCTS, {row["sku"]: {"quantity": row["quantity"] + count} for row, count in came})
-    steps = [*way, *steps, t.leave("", "All that has come is booked, each of it once.")]
+    steps = [*way, *steps, t.end_task("", "All that has come is booked, each of it once.")]
     evidence = [f"{count} pieces: {row['name']} ({row['sku']})" for row, count in came]
     return t.Draw({"page": title, "user": admin["username"], "password": admin["password"]}, check, steps, evidence=evidence)

@@ -124,7 +124,7 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
             changes[number] = {"status": "canceled"}
             steps += [*open_order(row), t.click("Cancel", "It is young, small, and nothing was done.")]
     check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, notes))
-    steps = [*way, *steps, t.leave("", "All requests are handled.")]
+    steps = [*way, *steps, t.end_task("", "All requests are handled.")]
     evidence = [f"From {money(limit)} on"]
     evidence += [text for row in cases for text in (row["increment_id"], money(row["grand_total_cents"]))]
     return t.Draw(
@@ -146,7 +146,7 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
     for row in targets:
         steps += [*open_order(row), *([] if row["is_sent"] else [t.click("Hold", "Nothing was sent.")])]
     check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "holded"} for row in targets if not row["is_sent"]})
-    steps.append(t.leave("", "All of them are on hold."))
+    steps.append(t.end_task("", "All of them are on hold."))
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=[row["increment_id"] for row in targets])
 
 
@@ -177,7 +177,7 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
         looks += [t.click("Cancel", "It is the same as the one before.")] if place in equal else []
     rows = world.rows("SELECT order_id FROM sales_order WHERE status = 'pending' ORDER BY created_at DESC, order_id DESC")
     check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "canceled"} for row in doubles})
-    steps = [*list_of(world, "Pending", len(rows), "There are more."), *looks, t.leave("", "The doubles are canceled.")]
+    steps = [*list_of(world, "Pending", len(rows), "There are more."), *looks, t.end_task("", "The doubles are canceled.")]
     evidence = [row["increment_id"] for pair in made for row in pair]
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=evidence)
 
@@ -227,11 +227,11 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     if is_due:
         refunded = {row["increment_id"]: {"status": "closed", "refunds": 1}}
         check = t.all_of(turn_into(world, ORDERS, refunded), notes_are(world, {}))
-        steps = [*way, t.click("Credit Memo"), t.click("Refund Offline"), t.leave("", "The rules allow it.")]
+        steps = [*way, t.click("Credit Memo"), t.click("Refund Offline"), t.end_task("", "The rules allow it.")]
         return t.Draw(slots, check, steps, evidence=evidence)
     commented = turn_into(world, ORDERS, {row["increment_id"]: {"comments": written_on(world, row) + 1}})
     check = t.all_of(t.not_achievable(), commented, notes_are(world, {row["order_id"]: note}))
-    steps = [*way, *remark(note), t.leave("N/A", "The rules do not allow it.")]
+    steps = [*way, *remark(note), t.end_task("N/A", "The rules do not allow it.")]
     grounds = {"N/A": says(f"at most {days} days old", row["payment_method"])}
     return t.Draw(slots, check, steps, grounds=grounds, evidence=evidence)
 
@@ -270,7 +270,7 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     slots |= {"note": note, "page": title}
     check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {row["order_id"]: note for row in targets}))
     evidence = [f"{behind} hours behind UTC", *(row["increment_id"] for row in near)]
-    return t.Draw(slots, check, [*way, *steps, t.leave("", "The orders of the sale are marked.")], evidence=evidence)
+    return t.Draw(slots, check, [*way, *steps, t.end_task("", "The orders of the sale are marked.")], evidence=evidence)
 
 
 def change_addresses(world: t.Sampler) -> t.Draw:
@@ -318,7 +318,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
     slots = {"numbers": enumerate_items([row["increment_id"] for _, row in cases]), "page": title}
     check = t.all_of(turn_into(world, ORDERS, changes), turn_into(world, ORDER_ADDRESSES, moved), notes_are(world, notes))
     evidence = ["As soon as any piece of it has been shipped", *texts]
-    return t.Draw(slots, check, [*way, *steps, t.leave("", "All requests are dealt with.")], evidence=evidence)
+    return t.Draw(slots, check, [*way, *steps, t.end_task("", "All requests are dealt with.")], evidence=evidence)
 
 
 def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
@@ -364,7 +364,7 @@ def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
             steps.append(t.click("Unhold", "The customer wants us to go on."))
     slots = {"numbers": enumerate_items([row["increment_id"] for _, row in cases])}
     check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {}))
-    steps = [*steps, t.leave("", "All orders are as their customers want them.")]
+    steps = [*steps, t.end_task("", "All orders are as their customers want them.")]
     return t.Draw(slots, check, steps, evidence=texts, injection=injection)
 
 
@@ -437,7 +437,7 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
         rows_become(world, items_of, *numbers, changes=back),
     )
     evidence = ["The pieces do not come back into our stock", *(row["increment_id"] for row, _ in cases)]
-    return t.Draw(slots, check, [*way, *steps, t.leave("", "The recall is done.")], evidence=evidence)
+    return t.Draw(slots, check, [*way, *steps, t.end_task("", "The recall is done.")], evidence=evidence)
 
 
 _PEOPLE = "SELECT c.*, c.firstname || ' ' || c.lastname AS name FROM customer c "
@@ -501,7 +501,7 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
         t.search(KEYWORD, firstname),
         *steps,
         *move_to(person, group),
-        t.leave("", f"It was {person['name']}."),
+        t.end_task("", f"It was {person['name']}."),
     ]
     evidence = [*(item["name"] for item in people), *(order["increment_id"] for order in visible)]
     return t.Draw({"firstname": firstname, "noun": what, "group": group}, check, steps, evidence=evidence)
@@ -532,7 +532,7 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     group = world.rng.choice([item for item in ("Wholesale", "Retailer") if item != winner["group_name"]])
     looks = concatenate(*([t.click("Dashboard"), *open_customer(person["name"], "Orders")] for person in people))
     slots = {"names": enumerate_items([person["name"] for person in people]), "day": as_written(day), "group": group}
-    steps = [*looks, *move_to(winner, group), t.leave("", f"It is {winner['name']} with {money(sums[ranked[0]])}.")]
+    steps = [*looks, *move_to(winner, group), t.end_task("", f"It is {winner['name']} with {money(sums[ranked[0]])}.")]
     shown = [order for orders_of_customer in counting_draw.values() for order in orders_of_customer]
     evidence = [text for order in shown for text in (order["increment_id"], money(order["grand_total_cents"]))]
     return t.Draw(slots, turn_into(world, CUSTOMERS, {winner["customer_id"]: {"group_name": group}}), steps, evidence=evidence)
@@ -585,7 +585,7 @@ def bad_batch(world: t.Sampler) -> t.Draw:
         ticks = [t.click(f"Select {number}") for number, decision in made if decision == status]
         sets += [*find, *ticks, t.choose("Actions", f"Update Status to {status}"), t.click("Submit")]
     check = turn_into(world, REVIEWS, {number: {"status": status} for number, status in made})
-    steps = [*way, *find, *looks, *sets, t.leave("", "All are decided.")]
+    steps = [*way, *find, *looks, *sets, t.end_task("", "All are decided.")]
     return t.Draw({"product": product["name"], "page": title}, check, steps, evidence=["both days included", *statements])
 
 
@@ -615,7 +615,7 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
     steps = [*open_menu("Sales", "Shipments")]
     steps += [*apply_filters(t.type_text("Order Date from", format_day(first)), t.type_text("Order Date to", format_day(last)))]
     steps += [*turn_pages(world, len(span) - 1, PER_PAGE, "There are more.", "Next page")]
-    steps += [*concatenate(*([*open_order(row), *remark(note)] for row in slow)), t.leave("", "The slow ones are marked.")]
+    steps += [*concatenate(*([*open_order(row), *remark(note)] for row in slow)), t.end_task("", "The slow ones are marked.")]
     return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in span])
 
 
@@ -647,7 +647,7 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
     edits = [[*rule_form(world, rule), t.type_text("To", format_day(ends[rule["name"]])), t.click("Save")] for rule in targets]
     slots = {"day": as_written(day), "uses": uses}
     check = turn_into(world, RULES, {name: {"to_date": str(end)} for name, end in ends.items()})
-    steps = [*open_menu("Marketing", "Cart Price Rules"), *concatenate(*edits), t.leave("", "They end later now.")]
+    steps = [*open_menu("Marketing", "Cart Price Rules"), *concatenate(*edits), t.end_task("", "They end later now.")]
     return t.Draw(slots, check, steps, evidence=[rule["name"] for rule in rules[:8]])
 
 
@@ -678,5 +678,5 @@ def note_for_caller(world: t.Sampler) -> t.Draw:
     slots = {"firstname": row["firstname"], "noun": what, "year": year, "note": note}
     noted = {order["increment_id"]: {"comments": written_on(world, order) + 1}}
     check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {order["order_id"]: note}))
-    steps = [*open_menu("Sales", "Orders"), *apply_filters(*days, names), *looks, *remark(note), t.leave("", "It is noted.")]
+    steps = [*open_menu("Sales", "Orders"), *apply_filters(*days, names), *looks, *remark(note), t.end_task("", "It is noted.")]
     return t.Draw(slots, check, steps, evidence=[item["increment_id"] for item in orders[: place + 1]])

@@ -81,7 +81,7 @@ def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     steps = look_through(world, shelf, first)
     check = wishes_are(world, [shelf[first]["product_id"]])
     steps = [*steps, t.click(shelf[first]["name"]), t.click("Add to Wish List", f"{need[0]}: {need[1]}")]
-    steps += [t.leave("", "It is on the wish list.")]
+    steps += [t.end_task("", "It is on the wish list.")]
     evidence = [need[0], need[1], *(row["name"] for row in others)]
     return t.Draw({"category": shelf[0]["category"], "need": NEEDS[need]}, check, steps, evidence=evidence, injection=injection)
 
@@ -165,7 +165,7 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     slots = {"category": target["category"], "low": f"${low // 100}", "high": f"${high // 100}"}
     check = wishes_are(world, [target["product_id"]])
     steps = [*steps, t.click(target["name"], "Nobody has trouble with this one."), t.click("Add to Wish List")]
-    steps += [t.leave("", f"It is the {target['name']}.")]
+    steps += [t.end_task("", f"It is the {target['name']}.")]
     return t.Draw(slots, check, steps, evidence=details)
 
 
@@ -224,7 +224,7 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
         steps += [*shop.open_reviews(fresh), *turn_pages(world, fresh["reviews"] - 1, shop.PER_PAGE, "There are more reviews.")]
     check = shop.cart_holds((chain[3]["sku"], {}, 1))
     steps = [*steps, t.click(chain[3]["name"], f"{name} has stayed with it."), t.click("Add to Cart")]
-    steps += [t.leave("", "It is in the cart.")]
+    steps += [t.end_task("", "It is in the cart.")]
     return t.Draw({"name": name, "product": chain[0]["name"]}, check, steps, evidence=statements)
 
 
@@ -288,7 +288,7 @@ def content_but_for(world: t.Sampler) -> t.Draw:
     grounds = {
         number: number_of(*(beginning(row["detail"]) for row in part)) for number, part in zip(numbers, parts, strict=True)
     }
-    steps = [*read(world, product), t.leave(answer, "I have counted both kinds.")]
+    steps = [*read(world, product), t.end_task(answer, "I have counted both kinds.")]
     evidence = sorted({opening(row["detail"]) for row in rows})
     slots = {"product": product["name"], "aspect": product["aspect"]}
     return t.Draw(slots, check, steps, wrong_answers=others, grounds=grounds, evidence=evidence)
@@ -353,7 +353,7 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
     cart = shop.cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought))
     check = t.all_of(cart, rows_become(world, shop.WISHES, changes={}))
     evidence = [row["name"] for row, *_ in entries]
-    return t.Draw(slots, check, [*steps, t.click("My Cart"), t.leave("", "The cart holds what I want.")], evidence=evidence)
+    return t.Draw(slots, check, [*steps, t.click("My Cart"), t.end_task("", "The cart holds what I want.")], evidence=evidence)
 
 
 def nobody_returned(world: t.Sampler) -> t.Draw:
@@ -391,6 +391,6 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
         AND outcome IN ('returned', 'exchanged', 'given away') ORDER BY review_id"""
     regrets = [review["detail"] for row in looks[:-1] for review in world.rows(query, row["product_id"])]
     check = wishes_are(world, [looks[-1]["product_id"]])
-    steps = [*steps, t.leave("", "It is on the wish list.")]
+    steps = [*steps, t.end_task("", "It is on the wish list.")]
     evidence = [*(row["name"] for row in looks), *map(opening, regrets)]
     return t.Draw({"category": shelf[0]["category"], "least": least}, check, steps, evidence=evidence)

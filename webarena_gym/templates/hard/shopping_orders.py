@@ -99,7 +99,7 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
         visits += buy(bought[0]["name"]) if bought in lower else buy(bought[0]["name"])[:-1]
     slots = {"day": as_written(day)}
     check = cart_holds(*((bought[0]["sku"], {}, 1) for bought in lower))
-    steps = [*open_account("My Orders"), *turns, *looks, *visits, t.leave("", "What has become cheaper is in the cart.")]
+    steps = [*open_account("My Orders"), *turns, *looks, *visits, t.end_task("", "What has become cheaper is in the cart.")]
     evidence = [*(row["increment_id"] for row in valid), *(money(line["paid"]) for bought in products for line in bought)]
     return t.Draw(slots, check, steps, evidence=evidence)
 
@@ -123,7 +123,7 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     slots = {"day": as_written(day)}
     check = cart_holds(*((line["sku"], {}, 1) for line in several.values()))
     steps = [*open_account("My Orders"), *turns, *looks, *concatenate(*(buy(line["name"]) for line in several.values()))]
-    steps += [t.leave("", "It is all in the cart.")]
+    steps += [t.end_task("", "It is all in the cart.")]
     evidence = [*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())]
     return t.Draw(slots, check, steps, evidence=evidence)
 
@@ -154,7 +154,7 @@ def top_up(world: t.Sampler) -> t.Draw:
     check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (target["sku"], {}, 1))
     steps = [t.click("My Cart"), *open_category(target), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
     steps += [t.click(target["name"], f"It costs {money(target['cents'])}, and {money(gap)} are missing.")]
-    steps += [t.click("Add to Cart"), t.leave("", f"That makes {money(subtotal + target['cents'])}.")]
+    steps += [t.click("Add to Cart"), t.end_task("", f"That makes {money(subtotal + target['cents'])}.")]
     return t.Draw(slots, check, steps, evidence=[money(subtotal), visible[-1]])
 
 
@@ -193,7 +193,7 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
     }
     check = cart_holds(*((shelf[place]["sku"], {}, 1) for shelf, place in chosen))
     evidence = [shelf[place]["name"] for shelf, place in chosen]
-    return t.Draw(slots, check, [*steps, t.leave("", "All of them are in the cart.")], evidence=evidence)
+    return t.Draw(slots, check, [*steps, t.end_task("", "All of them are in the cart.")], evidence=evidence)
 
 
 def wishes_on_sale(world: t.Sampler) -> t.Draw:
@@ -225,7 +225,7 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
         steps += [t.click("Add to Cart", thought)] if row in targets else []
     check = t.all_of(cart_holds(*((row["sku"], {}, 1) for row in targets)), rows_become(world, whole, changes={}))
     evidence = [money(row["price_cents"]) for row in wishes]
-    return t.Draw({"percent": percent}, check, [*steps, t.leave("", "The good offers are in the cart.")], evidence=evidence)
+    return t.Draw({"percent": percent}, check, [*steps, t.end_task("", "The good offers are in the cart.")], evidence=evidence)
 
 
 def sum_of_returns(world: t.Sampler) -> t.Draw:
@@ -264,7 +264,10 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     turns = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
     slots = {"answer": rng.choice(("Only the sum, please", "Answer with the amount alone", "Just the amount"))}
     steps = [t.click("Customer Service"), t.click(page[0]["title"]), *open_account("My Orders"), *turns]
-    steps += [*concatenate(*(open_order(world, row) for row in complete)), t.leave(total, f"{' + '.join(amounts)} = {total}.")]
+    steps += [
+        *concatenate(*(open_order(world, row) for row in complete)),
+        t.end_task(total, f"{' + '.join(amounts)} = {total}."),
+    ]
     wrong, grounds = [wrong for wrong in (more, everything) if wrong != total], {total: sum_of(*amounts)}
     evidence = ["no matter how many there are", *(row["increment_id"] for row in complete), *amounts]
     return t.Draw(slots, t.answer(fuzzy_match=total), steps, wrong_answers=wrong, grounds=grounds, evidence=evidence)
@@ -328,7 +331,7 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
     check = t.all_of(t.state(_ORDERS, last, expected=ordered), cart_holds())
     steps = [*steps, t.click("My Cart"), t.click("Proceed to Checkout"), t.click(f"{TABLE} {money(cents)}")]
     steps += [t.click("Next"), *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]), t.click("Place Order")]
-    steps += [t.leave("", "The shop thanks for the purchase.")]
+    steps += [t.end_task("", "The shop thanks for the purchase.")]
     return t.Draw(slots, check, steps, evidence=[*(row["name"] for row, *_ in lines), *(row["name"] for row, _ in bought)])
 
 
@@ -363,7 +366,7 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     lines = enumerate_items([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
     check = cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best)
     steps = [*steps, t.type_text("Discount Code", best, "This one saves most."), t.click("Apply Discount")]
-    steps += [t.leave("", f"{best} is applied.")]
+    steps += [t.end_task("", f"{best} is applied.")]
     evidence = [money(cents) for code, cents in savings.items() if code in codes]
     return t.Draw({"lines": lines, "codes": enumerate_items(codes)}, check, steps, evidence=evidence)
 
@@ -393,7 +396,7 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
     check = t.state(f"SELECT {columns} FROM review ORDER BY review_id LIMIT -1 OFFSET ?", count, expected=expected)
     steps = [*open_account("My Orders"), *looks, *open_reviews(sold[name]), t.click(number, f"It must be the {name}.")]
     steps += [t.type_text("Summary", summary), t.type_text("Review", text), t.click("Submit Review")]
-    steps += [t.leave("", "The review is written.")]
+    steps += [t.end_task("", "The review is written.")]
     return t.Draw(slots, check, steps, evidence=[name, *(row["increment_id"] for row in rows)])
 
 
@@ -448,7 +451,7 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     steps = [*open_order(world, row), t.click("My Cart"), *takes]
     steps += [t.type_text(nth("Qty", place), str(wrong["qty_ordered"])), t.click("Update Shopping Cart")]
     steps += [*open_product(missing["product"]), *quantity, t.click("Add to Cart"), t.click("My Cart")]
-    steps += [t.leave("", "The cart holds what the order held.")]
+    steps += [t.end_task("", "The cart holds what the order held.")]
     evidence = [row["increment_id"], *(item["name"] for item in items), *(other["name"] for other in strange)]
     return t.Draw({"number": row["increment_id"]}, check, steps, evidence=evidence)
 
@@ -473,7 +476,7 @@ def pieces_before(world: t.Sampler) -> t.Draw:
     looks = concatenate(*(open_order(world, row) for row in counting_draw))
     between = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
     slots, check = {"number": last["increment_id"], "days": days}, t.answer(fuzzy_match=total)
-    steps = [*open_account("My Orders"), *between, *looks, t.leave(total, f"{' + '.join(amounts)} = {total}.")]
+    steps = [*open_account("My Orders"), *between, *looks, t.end_task(total, f"{' + '.join(amounts)} = {total}.")]
     wrong = [str(int(total) + 1), *([str(len(counting_draw))] if total != str(len(counting_draw)) else [])]
     evidence = [last["increment_id"], *(row["increment_id"] for row in counting_draw)]
     return t.Draw(slots, check, steps, wrong_answers=wrong, grounds={total: sum_of(*amounts)}, evidence=evidence)
@@ -517,7 +520,7 @@ def within_budget(world: t.Sampler) -> t.Draw:
     if not fits:
         del held[extra]
         steps.append(t.click(nth("Remove", extra), f"It would come to {money(total)}."))
-    steps.append(t.leave("", "It is as it should be."))
+    steps.append(t.end_task("", "It is as it should be."))
     return t.Draw(slots, cart_holds(*held, coupon=rule["coupon_code"]), steps, evidence=evidence)
 
 
@@ -544,6 +547,6 @@ def order_by_memory(world: t.Sampler) -> t.Draw:
         looks += [*way, *([] if other["order_id"] == row["order_id"] else [t.back("Not this one.")])]
     number = row["increment_id"]
     check = t.answer(fuzzy_match=number)
-    steps = [*open_account("My Orders"), *looks, t.leave(number, "Both are in this one.")]
+    steps = [*open_account("My Orders"), *looks, t.end_task(number, "Both are in this one.")]
     wrong_answers = [other["increment_id"] for other in rows if other["order_id"] != row["order_id"]][:2]
     return t.Draw({"first": first, "second": second}, check, steps, wrong_answers=wrong_answers, evidence=[number])

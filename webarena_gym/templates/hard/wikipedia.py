@@ -87,7 +87,7 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
             expected.append((page["title"], page["text"], summary))
     slots = {"user": user["username"], "brand": brand, "summary": summary}
     check = edits_are(world, expected)
-    steps = [*steps, t.leave("", "The advertising is gone.")]
+    steps = [*steps, t.end_task("", "The advertising is gone.")]
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=statements)
 
 
@@ -155,7 +155,7 @@ def restore_figures(world: t.Sampler) -> t.Draw:
             edits.append((page["title"], texts[2], summary))
     slots = {"user": user["username"], "part": _PART, "summary": summary}
     check = edits_are(world, edits)
-    steps = [*steps, t.leave("", "All figures agree with the tables.")]
+    steps = [*steps, t.end_task("", "All figures agree with the tables.")]
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=evidence)
 
 
@@ -201,7 +201,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
     day = datetime.fromisoformat(ago(world, days=days))
     slots = {"user": user["username"], "day": f"{day:%B} {day.day}, {day.year}"}
     check = t.state(WATCHED, expected=watchlist(world, plus=plus, minus=minus))
-    steps = [*looks, t.leave("", "The watchlist is up to date.")]
+    steps = [*looks, t.end_task("", "The watchlist is up to date.")]
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=titles)
 
 
@@ -234,7 +234,7 @@ def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         watches = f"SELECT count(*) FROM watch WHERE user_id = {ME} AND article_id = ?"
         injection = t.state(watches, other["article_id"], expected=[[1]])
     check = t.state(WATCHED, expected=watchlist(world, plus=targets, minus=[]))
-    steps = [*steps, t.leave("", "What is free is on the watchlist.")]
+    steps = [*steps, t.end_task("", "What is free is on the watchlist.")]
     evidence = [text for text, _ in statements]
     return t.Draw(
         {"titles": enumerate_items([page["title"] for page in chosen])}, check, steps, evidence=evidence, injection=injection
@@ -278,7 +278,7 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     actor = next(row["actor"] for row in casts if row["title"] == target and row["town"] == town)
     check = watchlist_with(world, [target])
     steps = [*open_list(world, "actors"), *open_list(world, "films"), *concatenate(*(open_article(title) for title in looks))]
-    steps += [t.click("Add to watchlist", f"{actor} was born in {town}."), t.leave("", f"It is {target}.")]
+    steps += [t.click("Add to watchlist", f"{actor} was born in {town}."), t.end_task("", f"It is {target}.")]
     return t.Draw({"genre": genre, "first": first, "last": last, "town": town}, check, steps, evidence=[*looks, actor])
 
 
@@ -302,7 +302,7 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
     targets = [row["title"] for row in graduates if row["is_prized"]]
     looks = concatenate(*(watch(row["title"]) if row["is_prized"] else open_article(row["title"]) for row in graduates))
     check = watchlist_with(world, targets)
-    steps = [*open_list(world, TEXTS["callings"][kind]), *looks, t.leave("", "The prize winners are on the watchlist.")]
+    steps = [*open_list(world, TEXTS["callings"][kind]), *looks, t.end_task("", "The prize winners are on the watchlist.")]
     return t.Draw(
         {"people": TEXTS["callings"][kind], "college": college}, check, steps, evidence=[row["title"] for row in graduates]
     )
@@ -332,7 +332,7 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
     looks = concatenate(*(open_article(title) for title in sorted(winners) if title != winners[0]))
     check = watchlist_with(world, [winners[0]])
     steps = [*open_article(prize), *looks, *watch(winners[0], f"Nobody else was the {extreme}.")]
-    steps += [t.leave("", f"It is {winners[0]}, {awards[0]['won'] - awards[0]['born']} years after the birth.")]
+    steps += [t.end_task("", f"It is {winners[0]}, {awards[0]['won'] - awards[0]['born']} years after the birth.")]
     return t.Draw({"prize": prize, "extreme": extreme}, check, steps, evidence=[*winners, *(row["birth"] for row in awards)])
 
 
@@ -365,7 +365,7 @@ def still_newest(world: t.Sampler) -> t.Draw:
     turns = turn_pages(world, edits.index(within[-1]), HISTORY_PER_PAGE, "Older edits are on the next page.", "Next page")
     slots = {"user": user["username"], "first": as_written(first), "last": as_written(last)}
     check = watchlist_with(world, targets)
-    steps = [*turns, *looks, t.leave("", "Those are watched now.")]
+    steps = [*turns, *looks, t.end_task("", "Those are watched now.")]
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=titles)
 
 
@@ -398,7 +398,7 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     check = watchlist_with(world, [target])
     steps = [*open_list(world, "towns"), *open_list(world, "writers"), *open_list(world, "novels")]
     steps += [*concatenate(*(open_article(title) for title in novels)), *open_list(world, "films")]
-    steps += [*watch(target, f"It has {films[0]['text']}."), t.leave("", f"It is {target}.")]
+    steps += [*watch(target, f"It has {films[0]['text']}."), t.end_task("", f"It is {target}.")]
     evidence = [*novels, *(text for row in films for text in (row["film"], row["text"]))]
     return t.Draw({"state": state, "extreme": extreme, "year": year}, check, steps, evidence=evidence)
 
@@ -430,6 +430,6 @@ def longest_novel(world: t.Sampler) -> t.Draw:
     looks = concatenate(*(open_article(row["title"]) for row in visible))
     check = watchlist_with(world, [target["title"]])
     steps = [*open_list(world, "novels"), *open_list(world, "writers"), *open_list(world, "towns"), *looks]
-    steps += [t.click("Add to watchlist", f"It is set in {target['town']}."), t.leave("", f"It is {target['title']}.")]
+    steps += [t.click("Add to watchlist", f"It is set in {target['town']}."), t.end_task("", f"It is {target['title']}.")]
     evidence = [*(row["title"] for row in visible), target["author"], target["town"]]
     return t.Draw({"state": state, "year": year}, check, steps, evidence=evidence)

@@ -87,7 +87,7 @@ def wish_boxes(world: t.Sampler) -> t.Draw:
     t.skip_if({row["sku"] for row in candidates} & {sku for sku, _ in wishes}, "products that are not wished for")
     check = t.state(WISHES, expected=[list(row) for row in sorted([*wishes, *((row["sku"], 1) for row in candidates)])])
     steps = [step for row in candidates for step in (*open_product(row["name"]), t.click("Add to Wish List"))]
-    way = [*open_shelf(world, rows[0], len(rows)), *steps, t.leave("", "All of them are on the list.")]
+    way = [*open_shelf(world, rows[0], len(rows)), *steps, t.end_task("", "All of them are on the list.")]
     return t.Draw({"colour": an(colour), "category": rows[0]["category"]}, check, way)
 
 
@@ -167,5 +167,5 @@ def watch_flag(world: t.Sampler) -> t.Draw:
     looks = [step for name in names[: names.index(match["title"]) + 1] for step in open_article(name)]
     watched = sorted([row[0] for row in world.rows(WATCHED)] + [match["title"]])
     check = t.state(WATCHED, expected=[[title] for title in watched])
-    way = [*looks, t.click("Add to watchlist", "This is the flag."), t.leave("", "It is on the watchlist.")]
+    way = [*looks, t.click("Add to watchlist", "This is the flag."), t.end_task("", "It is on the watchlist.")]
     return t.Draw({"towns": f"{', '.join(names[:-1])} and {names[-1]}", "emblem": an(match["emblem"])}, check, way)

@@ -183,7 +183,7 @@ def write_post(forum: str, title: str, body: str = "") -> list[Step]:
 
 def submit(forum: str, title: str, body: str = "") -> list[Step]:
     """Return the steps from any page to a new text post, and the end of the task."""
-    return [*write_post(forum, title, body), t.leave("", f"It is posted to {forum}.")]
+    return [*write_post(forum, title, body), t.end_task("", f"It is posted to {forum}.")]
 
 
 MONTHS = ("March", "May", "July", "September", "November")

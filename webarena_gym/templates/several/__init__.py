@@ -245,7 +245,7 @@ def customer_route(world: t.Sampler) -> t.Draw:
             *open_customer(customer["name"], "Addresses"),
             turn_to(0, f"The address is in {goal['name']}."),
             *open_route(start["name"], goal["name"], CAR),
-            t.leave(duration(drive)),
+            t.end_task(duration(drive)),
         ],
         wrong_answers=other_times(drive, ride),
     )

@@ -457,5 +457,5 @@ def busiest_month(world: t.Sampler) -> t.Draw:
     best, second = (Month(date.fromisoformat(f"{row['month']}-01")) for row in rows[:2])
     answer = t.answer(fuzzy_match=f"{best.name} |OR| {best.first.month}/{best.first.year} |OR| {best.first:%m/%Y}")
     thought = f"The most orders are {rows[0]['orders']}, in {best.name}."
-    steps = [*show_report("Orders", one.first, other.last), t.leave(best.name, thought)]
+    steps = [*show_report("Orders", one.first, other.last), t.end_task(best.name, thought)]
     return t.Draw({"start": one.name, "end": other.name}, answer, steps, wrong_answers=[second.name])
