@@ -81,6 +81,8 @@ def answer(path, form, db, is_known):
         return "200 OK", [], f"{DATABASE} {link} {datetime.now(UTC)}"
     if not is_known:
         return "303 See Other", [("Location", "/login")], ""
+    if path == "/nowhere":
+        return "404 Not Found", [], "There is no such page."
     if path == "/notes.json":
         notes = [{"id": number, "title": title} for number, title in db.execute("SELECT id, title FROM note ORDER BY id")]
         return "200 OK", [("Content-Type", "application/json")], json.dumps({"notes": notes})

@@ -289,6 +289,12 @@ class TestNetwork:
         click(browser, "go")
         assert sent(browser) == {"name": ["Ann"], "more": ["t"]}
 
+    def test_a_label_that_a_style_sheet_hides_names_its_field_in_both_browsers(self, browser):
+        page = "<style>label { display: none }</style><label for=q>Search:</label><input id=q name=q><label for=r hidden>More:</label><input id=r>"
+        browser.goto(HOME + f"raw?{urlencode({'type': 'text/html', 'body': page})}")
+        fields = re.findall(r"<input[^>]*>", observe(browser.page(), elements="label").text)
+        assert fields == ['<input label="Search:">', '<input label="More:">']
+
     @pytest.mark.parametrize(("body", "problem"), [
         ("<p>a</p><p><b></p>", "error on line 1 at column 111: Opening and ending tag mismatch: b line 1 and p"),
         ("<p>a</p>&amp &lt;", "error on line 1 at column 105: EntityRef: expecting ';'"),

@@ -20,8 +20,9 @@ from tests.serving import serving
 from webarena_gym.browsers.chromium import driver
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.chromium.context import Context
-from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.browsers.chromium.driver import PlaywrightError, find_executable
 from webarena_gym.browsers.chromium.tab import Tab
+from webarena_gym.browsers.chromium.tab import _reason as tab_reason
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
@@ -454,3 +455,8 @@ def test_images_are_asked_for_where_somebody_looks(images, opened):
     assert "A" in seen(browser)
     browser.goto("http://app.test/last")
     assert ("/a.png" in asked) is images
+
+
+def test_the_reason_of_a_failed_action_is_kept():
+    log = "Timeout 5000ms exceeded.\nCall log:\n  - attempting click action\n  -   2 x waiting for element to be visible\n  -     - element is not visible\n"
+    assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is not visible"

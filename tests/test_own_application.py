@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
@@ -34,7 +35,7 @@ from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import _clock, close_all, launcher_of
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.changes import Change
-from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
+from webarena_gym.errors import ApplicationError, SnapshotError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows
 from webarena_gym.integrations.trl import environment
@@ -308,6 +309,25 @@ def test_pages_are_warmed_for_who_is_signed_in_too(notes):
     launcher_of(env.options.application)._host.close()
     assert env.reset(options={"task": "add"})[0] == first
     env.close()
+
+
+def test_another_instance_takes_the_place_of_one_that_was_killed_during_its_start(make):
+    env = make()
+    first, _ = env.reset(options={"task": "add"})
+    launcher = launcher_of(env.options.application)
+    launcher._next.result().close()
+    launcher._next = Future()
+    launcher._next.set_exception(ApplicationError("notes exited with status -9 before it was ready"))
+    assert env.reset(options={"task": "add"})[0] == first
+
+
+@pytest.mark.parametrize(("login", "message"), [
+    (Login("/login", "[name=user]", "[name=password]", "/nowhere"), "The proof page led to http://notes.test/nowhere .status 404."),
+    (Login("/login", "[name=user]", "[name=password]", "/", "Welcome"), "It does not contain the word 'Welcome'."),
+])  # fmt: skip
+def test_a_failed_login_names_the_status_and_the_missing_word(notes, login, message):
+    with pytest.raises(WebArenaGymError, match=message):
+        WebArenaLite(application=notes(login=login)).reset(options={"task": "add"})
 
 
 def test_a_state_outside_of_files_is_dumped_and_restored_for_each_episode(notes, tmp_path):

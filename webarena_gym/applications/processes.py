@@ -338,13 +338,14 @@ class AppLauncher:
             next_instance, self._next = self._next, None
             try:
                 if next_instance:
-                    instance = next_instance.result()
-                    if files:
-                        self._next = next_instance  # reserve it for an episode that starts in the base state
-                    elif instance.is_alive:
-                        return instance
-                    else:
-                        instance.close()
+                    with suppress(ApplicationError):  # it was killed during its start, and another takes its place
+                        instance = next_instance.result()
+                        if files:
+                            self._next = next_instance  # reserve it for an episode that starts in the base state
+                        elif instance.is_alive:
+                            return instance
+                        else:
+                            instance.close()
                 return self._start(files or {})
             except ApplicationError:
                 if self._host is None or self._host.is_alive:

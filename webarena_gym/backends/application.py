@@ -98,13 +98,21 @@ class ApplicationBackend(Backend):
         if application.login is None or application.account is None:
             return {}, NO_STORAGE
         self.browser.start([], {})
-        if is_signed_in(self.browser, application.login, application.url, application.account):
+        if is_signed_in(self.browser, application.login, application.url, application.account, self.status_of):
             raise ApplicationError(
                 f"login: the proof page {application.login.proof!r} also opens without a login: choose one that requires it"
             )
-        log_in(self.browser, application.login, application.url, application.account)
+        log_in(self.browser, application.login, application.url, application.account, self.status_of)
         cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
         return {application.host: cookies}, self.browser.storage()
+
+    def status_of(self, url: str) -> int:
+        """Return the status of the response to a GET request with the browser's cookies; 0 for another host."""
+        cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in self.browser.cookies())
+        try:
+            return self._network.request("GET", url, {"Cookie": cookies} if cookies else {}).status
+        except HostUnknownError:
+            return 0
 
     def _use_instance(self, instance: AppInstance) -> None:
         """Replace the current instance of the episode."""

@@ -275,7 +275,8 @@ class Labels:
         for element in root.iter("label", *FIELD_TAGS):
             if element.tag == "label":
                 if (target := element.attrib.get("for")) and not self._texts.get(target):
-                    self._texts[target] = visible_text(element)
+                    # A label that a style sheet hides names its field in both browsers, only one of which knows the style sheet.
+                    self._texts[target] = visible_text(element) or single_line(element.text_content(), MAX_LABEL)
             elif identity := element.attrib.get("id"):
                 self._fields.setdefault(identity, element)
 

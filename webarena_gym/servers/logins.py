@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,11 @@ def read_logins(logins: Mapping[str, Login] | None = None) -> dict[str, Login]:
     return {**LOGINS, **(logins or {})}
 
 
-def log_in(browser: Browser, login: Login, base_url: str, account: Account) -> None:
+StatusOf = Callable[[str], int]
+"""Function that returns the status of the response to a GET request with the browser's cookies."""
+
+
+def log_in(browser: Browser, login: Login, base_url: str, account: Account, status_of: StatusOf | None = None) -> None:
     """Log in through the form, in the active tab, and check the result with `is_signed_in`.
 
     Raises ServerError with the failed step: a missing field, a form that cannot be used, or a refused log-in.
@@ -82,23 +86,27 @@ def log_in(browser: Browser, login: Login, base_url: str, account: Account) -> N
     except ActionError as error:
         raise ServerError(f"the form at {address} cannot be used: {error}") from error
     after = browser.page()
-    if not is_signed_in(browser, login, base_url, account):
+    if not is_signed_in(browser, login, base_url, account, status_of):
         proof = browser.page()
+        status = status_of(proof.url) if status_of else 0
+        missing = f" It does not contain the word {login.word!r}." if login.word else ""
         raise ServerError(
             f"{account.user} could not sign in at {address}. The form led to {after.url}: {visible_text(after.root)[:_EXCERPT]!r}. "
-            f"The proof page led to {proof.url}: {visible_text(proof.root)[:_EXCERPT]!r}"
+            f"The proof page led to {proof.url}{f' (status {status})' if status else ''}: {visible_text(proof.root)[:_EXCERPT]!r}.{missing}"
         )
 
 
-def is_signed_in(browser: Browser, login: Login, base_url: str, account: Account) -> bool:
+def is_signed_in(browser: Browser, login: Login, base_url: str, account: Account, status_of: StatusOf | None = None) -> bool:
     """Open the proof page of a log-in in the active tab; return True if it shows a signed-in user.
 
     With `login.word`, the page must contain that text. Otherwise the browser must not be redirected, and the page must not have
-    the password field.
+    the password field. With `status_of`, the status of the page must be below 400.
     """
     address = base_url + login.proof.replace("{user}", account.user)
     browser.goto(address)
     page = browser.page()
+    if status_of is not None and status_of(page.url) >= 400:
+        return False
     if login.word:
         return login.word in visible_text(page.root)
     has_arrived = _without_query(page.url) == _without_query(address) and not browser.has_failed

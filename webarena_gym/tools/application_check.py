@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import launcher_of
+from webarena_gym.backends.application import ApplicationBackend
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import ActionError, ApplicationError, HostUnknownError, SnapshotError, WebArenaGymError
+from webarena_gym.errors import ActionError, ApplicationError, SnapshotError, WebArenaGymError
 from webarena_gym.observation import observe
 from webarena_gym.options import BrowserKind
 from webarena_gym.pages import dom
@@ -77,6 +78,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
     task = exploration_task(application)
     with closing(WebArenaLite(application=application, tasks=[task], browser=browser, elements="label")) as env:
         backend = env._backend  # noqa: SLF001 - no part of the env's interface
+        assert isinstance(backend, ApplicationBackend)
         seconds, problems = compare_resets(env, resets)
         report["first_start_s"], report["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
         report["equal_resets"] = not problems
@@ -92,10 +94,10 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         report["need_scripts"] = [
             page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)
         ]
-        statuses = {page.url: _status(env, page.url) for page in pages}
+        statuses = {page.url: backend.status_of(page.url) for page in pages}
         report["statuses"] = {str(status): count for status, count in sorted(Counter(statuses.values()).items())}
         report["missing"] = [f"{url}: {status}" for url, status in statuses.items() if 400 <= status < 500]
-        files = {url: _status(env, url) for url in _files(pages)}
+        files = {url: backend.status_of(url) for url in _files(pages)}
         report["foreign_files"] = [url for url, status in files.items() if not status]
         report["enclosed"] = launcher_of(application).is_isolated
         broken = [f"{url}: {status}" for url, status in statuses.items() if status >= 500]
@@ -108,7 +110,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
             problems.append(_NO_CONTROLS)
         if not report["failed"]:
             env.reset()
-            problems += [*_sign_in_problem(backend.browser, application), *_snapshot_problem(env, pages, application)]
+            problems += [*_sign_in_problem(backend, application), *_snapshot_problem(env, pages, application)]
     report["tasks"] = {}
     if tasks and report["equal_resets"]:
         problems += _check_tasks(application, tasks, browser, report["tasks"])
@@ -169,15 +171,6 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
         print(f"{task_id}: {result}")
 
 
-def _status(env: WebArenaLite, url: str) -> int:
-    """Return the status of the response to a GET request with the browser's cookies; 0 for another host."""
-    cookies = "; ".join(f"{cookie['name']}={cookie['value']}" for cookie in env._backend.browser.cookies())  # noqa: SLF001
-    try:
-        return env.network.request("GET", url, {"Cookie": cookies} if cookies else {}).status
-    except HostUnknownError:
-        return 0
-
-
 def _files(pages: Sequence[Page]) -> list[str]:
     """Return the addresses of the scripts and style sheets of pages."""
     files: dict[str, None] = {}
@@ -193,13 +186,13 @@ def _files(pages: Sequence[Page]) -> list[str]:
     return list(files)[:_MOST_FILES]
 
 
-def _sign_in_problem(browser: Browser, application: Application) -> list[str]:
+def _sign_in_problem(backend: ApplicationBackend, application: Application) -> list[str]:
     """Return a problem if the account is not signed in at the start of an episode."""
     login, account = application.login, application.account
-    if login is None or account is None or is_signed_in(browser, login, application.url, account):
+    if login is None or account is None or is_signed_in(backend.browser, login, application.url, account, backend.status_of):
         return []
     return [
-        f"{account.user} is not signed in at the start of an episode: {login.proof!r} leads to {browser.page().url}."
+        f"{account.user} is not signed in at the start of an episode: {login.proof!r} leads to {backend.browser.page().url}."
         " Is the session stored outside of the state, or its cookie named by the port?"
     ]
 
