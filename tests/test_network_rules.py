@@ -194,6 +194,22 @@ def test_referrer_policies_of_headers_metas_and_links(policy, same, other, origi
             assert site.log[-1][1].headers["Origin"] == origin
 
 
+@pytest.mark.parametrize(
+    ("html", "referrer"),
+    [
+        ("<a rel=noreferrer href=/end>x</a>", None),
+        ("<a rel=noreferrer download=f href=/end>x</a>", f"{APP}/"),
+        ("<a rel=noreferrer target=win href=/end>x</a>", None),
+        ("<form action=/end rel=noreferrer><a><button>x</button></a></form>", f"{APP}/"),
+        ("<form action=/end rel=noreferrer target=win><a><button>x</button></a></form>", None),
+    ],
+)
+def test_noreferrer_counts_for_links_and_for_forms_in_a_new_window(html, referrer):
+    browser, site = opened({"/": (200, [], html)})
+    click(browser, "button" if "button" in html else "a")
+    assert site.log[-1][1].headers.get("Referer") == referrer
+
+
 def test_legacy_policies_count_in_meta_elements_only():
     assert [referrer_policy(name, in_meta=True) for name in ("never", "always", "default")] == ["no-referrer", "unsafe-url", ""]
     assert referrer_policy("never") == ""

@@ -359,11 +359,14 @@ class InProcessBrowser:
             if not url or url.lower().startswith("javascript:"):
                 self._reject_scripted(link)
             return
-        relations = link.get("rel", "").lower().split()
-        link_policy = "no-referrer" if "noreferrer" in relations else link.get("referrerpolicy", "").lower()
+        is_download = "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url)
+        is_private = (
+            "noreferrer" in link.get("rel", "").lower().split() and not is_download
+        )  # Chromium ignores it for downloads
+        link_policy = "no-referrer" if is_private else link.get("referrerpolicy", "").lower()
         policy = referrer_policy(link_policy) or self._document.policy
         request = Request(url).sent_by(self._tab.entry.url, policy)
-        if "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url):
+        if is_download:
             self._client.load(request, link.get("download"))
             return
         if link.get("href").strip() == "#":

@@ -57,7 +57,7 @@ async (index, operation, argument, validation) => {
   if (!element.checkVisibility({visibilityProperty: true}) && !(operation === "click" && labels.length)) return false;
   // A mouse click focuses the nearest focusable ancestor.
   const focusNear = (target) => {
-    for (let candidate = target; candidate; candidate = candidate.parentElement) {
+    for (let candidate = target; candidate && candidate !== document.body; candidate = candidate.parentElement) {
       candidate.focus({preventScroll: true});
       if (document.activeElement === candidate) return;
     }

@@ -79,11 +79,19 @@ def _tabs_in_date(case: Case, difference: Difference) -> bool:
     return presses_tab and difference.aspect == "focus" and not _PARTED.isdisjoint(shape(case.page))
 
 
+def _repeats_redirect(case: Case, difference: Difference) -> bool:
+    is_permanent = any(redirect.status in (301, 308) for redirect in case.redirects)
+    return is_permanent and difference.aspect == "requests" and difference.step > 1
+
+
 ACCEPTED = (
     KnownDifference(
         "frames", "only Chromium loads the documents of frames; the in-process browser reports this in a notice", _shows_frame
     ),
     KnownDifference("no layout", "an empty link has no size to click on in Chromium; in process nothing has", _acts_on_nothing),
+    KnownDifference(
+        "cached redirects", "Chromium keeps permanent redirects, the in-process browser has no HTTP cache", _repeats_redirect
+    ),
     KnownDifference(
         "parts of dates",
         "in Chromium the Tab key moves between the day, month and year of a field, in process it leaves it",
