@@ -327,7 +327,7 @@ class Shape:
         """Return a plain page in this layout. A page that is already in this layout is returned unchanged."""
         root = None
         with suppress(etree.XMLSyntaxError):
-            root = etree.fromstring(html.encode(), _PARSER)
+            root = etree.fromstring(html.replace("\0", "").encode(), _PARSER)  # browsers drop it from text
         body = None if root is None else root.find("body")
         if root is None or body is None or self._theme in body.get("class", "").split():
             return html
