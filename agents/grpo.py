@@ -39,7 +39,7 @@ import torch
 
 from agents.data.demonstrations import training_tasks
 from agents.data.trajectories import Trajectory
-from agents.models.checkpoints import Stateful, is_pointer, open_run, save_checkpoint, save_on_error
+from agents.models.checkpoints import Stateful, is_pointer, save_on_error
 from agents.rollouts.branching import SearchingCollector, fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
@@ -48,9 +48,10 @@ from agents.rollouts.policies import TrainedPolicy
 from agents.training.distributed import SINGLE_RANK, Ranks, full_tensor, launch, training_processes
 from agents.training.language_models import LanguageModel, TrainingSample
 from agents.training.losses import Loss, Scorer, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
-from agents.training.metrics import Meter, Metrics, describe
+from agents.training.metrics import Meter, describe
 from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import TrainedStep, save_batch, weight_steps
+from agents.training.runs import Run
 from agents.training.settings import ClippedSettings, GRPOSettings, TrainSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
@@ -415,11 +416,9 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
     kind.check(args)
     if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)
-    checkpoint = ranks.share(open_run(args, args.out) if ranks.is_main else None)
-    start_record: dict[str, Any] = {"elapsed_s": 0.0, "groups": 0, "spent": {}}
-    update, record = (checkpoint.update, checkpoint.progress()) if checkpoint else (0, start_record)
-    elapsed_s, group_count, usage = record["elapsed_s"], record["groups"], record["spent"]
-    if checkpoint and args.budget_progress(update, elapsed_s, usage) >= 1:
+    run = Run(args, ranks, groups=0, spent={})
+    checkpoint = run.checkpoint
+    if checkpoint and run.progress >= 1:
         return checkpoint.path
     tasks = training_tasks(args, tasks)
     if ranks.count == 1 and (count := training_processes(args)) > 1:
@@ -433,38 +432,36 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
     learner = Learner(model, state.optimizer, method.loss, args, load_reference(args, model, tasks), ranks)
     if checkpoint:
         checkpoint.restore(state)
-    meter = Meter(collector if isinstance(collector, SearchingCollector) else policy, usage, ranks)
+    meter = Meter(collector if isinstance(collector, SearchingCollector) else policy, run.record["spent"], ranks)
+
+    def take_update(progress: float) -> dict[str, float]:
+        start_s = time.perf_counter()
+        # Random draws depend on the number of the update, so a resumed run repeats them.
+        rng = Random(f"{args.seed}/{run.update}")
+        policy.load(model.network, run.update)
+        groups = play(collector, method.draw, run.record["groups"], args, args.limit(progress), ranks)
+        rollout_s = time.perf_counter() - start_s
+        run.record["groups"] += len(groups)
+        steps, values = method.batch(groups, rng)
+        if ranks.is_main:
+            save_batch(args, run.update + 1, groups, steps)
+        values |= learner.learn(steps, rng, progress)
+        state.average()
+        run.record["spent"] = usage = meter.read(steps, args.epochs)
+        values |= describe(groups, steps, run.update, collector.take_time_fractions()) | usage
+        return values | {"rollout_s": rollout_s}
 
     def save() -> Path:
-        progress = {"elapsed_s": elapsed_s, "groups": group_count, "spent": usage}
-        return save_checkpoint(args.out, update, state.result, model.tokenizer, state, progress, args.agent()).path
+        return run.save(state.result, model.tokenizer, state, args.agent())
 
     with (
         closing(envs),
         closing(policy),
-        Metrics(args.out, update, method.title, is_silent=not ranks.is_main) as metrics,
-        save_on_error(args.out, save, lambda: update if ranks.is_main else 0),
+        save_on_error(args.out, save, lambda: run.update if ranks.is_main else 0),
     ):
-        while (progress := args.budget_progress(update, elapsed_s, usage)) < 1:
-            start_s = time.perf_counter()
-            # Random draws depend on the number of the update, so a resumed run repeats them.
-            rng = Random(f"{args.seed}/{update}")
-            policy.load(model.network, update)
-            groups = play(collector, method.draw, group_count, args, args.limit(progress), ranks)
-            rollout_s, group_count = time.perf_counter() - start_s, group_count + len(groups)
-            steps, values = method.batch(groups, rng)
-            if ranks.is_main:
-                save_batch(args, update + 1, groups, steps)
-            values |= learner.learn(steps, rng, progress)
-            state.average()
-            usage = meter.read(steps, args.epochs)
-            values |= describe(groups, steps, update, collector.take_time_fractions()) | usage
-            update_s = ranks.share(time.perf_counter() - start_s)
-            update, elapsed_s = update + 1, elapsed_s + update_s
-            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-            progress = args.budget_progress(update, elapsed_s, usage)
-            text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
-            metrics.show_progress(progress, text)
-            if ranks.is_main and update % args.save_every == 0 and progress < 1:
-                save()
-        return save() if ranks.is_main else args.out
+        return run.train(method.title, take_update, save, describe=describe_success)
+
+
+def describe_success(values: dict[str, float], update_s: float) -> str:
+    """Return the text of the progress bar from the metrics of an update and its duration."""
+    return f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"

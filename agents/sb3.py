@@ -144,7 +144,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
         with Metrics(settings.out, update, settings.algorithm) as metrics:
-            progress = settings.progress(update, elapsed_s)
+            progress = settings.progress(update, elapsed_s, {})
             while progress < 1:
                 start_s = time.perf_counter()
                 episodes: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
 
                 model.learn(per_update, callback=collect, reset_num_timesteps=False)
                 update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - start_s
-                progress = settings.progress(update, elapsed_s)
+                progress = settings.progress(update, elapsed_s, {})
                 logged_values = model.logger.name_to_value.items()
                 values = {name.removeprefix("train/"): float(value) for name, value in logged_values}
                 valid = [info["episode"] for info in episodes if "failure" not in info]  # success excludes failed episodes

@@ -212,8 +212,11 @@ class RunSettings(RunFolderSettings):
         super().__post_init__()
         expect_least(self, minutes=0, updates=0, save_every=1)
 
-    def progress(self, update: int, elapsed_s: float) -> float:
-        """Return the completed fraction of the training after `update` updates and `elapsed_s` seconds; 1 or more at the end."""
+    def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:  # noqa: ARG002 - see `TrainSettings`
+        """Return the completed fraction of the training after `update` updates and `elapsed_s` seconds; 1 or more at the end.
+
+        `usage` contains the env steps and CPU minutes so far.
+        """
         if self.minutes:
             return elapsed_s / (60 * self.minutes)
         return update / self.updates if self.updates else 1.0

@@ -20,6 +20,7 @@ from agents.settings import fixed_options
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
+from agents.training import runs
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import METHODS, STREAM_OPTIONS, BCSettings, ReplaySettings, hidden_from_pointing_networks
 from tests import tiny
@@ -217,8 +218,7 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
     for is_over in (False, True):
         with monkeypatch.context() as patch:
             if is_over:  # it is left as it is
-                for module in (train_bc, trainer):
-                    patch.setattr(module, "save_checkpoint", None)
+                patch.setattr(runs, "save_checkpoint", None)
             assert train_bc.train(bc(cloned, updates=2), data).name == "update_0000002"
             assert train_rl.train(grpo(lifted, clone, updates=1), tasks).name == "update_0000001"
     with pytest.raises(ValueError, match=r"bc was started with curriculum=0.0, not 0.5; choose another --out"):

@@ -147,7 +147,7 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
         (checkpoint.update, checkpoint.progress()) if checkpoint else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
     )
     elapsed_s, usage = record["elapsed_s"], record["spent"]
-    if checkpoint and args.budget_progress(update, elapsed_s, usage) >= 1:
+    if checkpoint and args.progress(update, elapsed_s, usage) >= 1:
         return checkpoint.path
     source = checkpoint.path if checkpoint else args.model
     model, reference = _load(source, args, ranks), _load(args.model, args, ranks) if args.kl_weight else None
@@ -180,7 +180,7 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
             stack.enter_context(save_on_error(args.out, save, lambda: update))
         while True:
             start_s, plan = time.perf_counter(), None
-            if ranks.is_main and (progress := args.budget_progress(update, elapsed_s, usage)) < 1:
+            if ranks.is_main and (progress := args.progress(update, elapsed_s, usage)) < 1:
                 rng = Random(f"{args.seed}/{update}")
                 batch = stream.batch(update, args.limit(progress))
                 rollout_s = time.perf_counter() - start_s
@@ -203,7 +203,7 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
                 elapsed_s += update_s
                 metrics.log(update + 1, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
                 text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
-                metrics.show_progress(args.budget_progress(update + 1, elapsed_s, usage), text)
+                metrics.show_progress(args.progress(update + 1, elapsed_s, usage), text)
             update += 1
             if update % args.save_every == 0:
                 save()

@@ -7,7 +7,6 @@ training (`agents.evaluate` plays whole episodes), and only one device is used.
 import math
 import random
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +19,11 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
 from agents.models.batches import autocast, batch_hidden, batch_logprobs, find_repeats, pack
-from agents.models.checkpoints import expect_model, load_model, open_run, save_checkpoint
+from agents.models.checkpoints import expect_model, load_model
 from agents.models.parameters import Optimizer, create_optimizer, prepare_for_training
 from agents.training import losses
 from agents.training.distributed import Ranks
-from agents.training.metrics import Metrics
+from agents.training.runs import Run
 from agents.training.settings import SMALL, BCSettings
 from webarena_gym import tasks as task_suite
 
@@ -44,10 +43,9 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         expect_model(args.model)
     if args.threads:
         torch.set_num_threads(args.threads)
-    checkpoint = open_run(args, args.out)
-    update, record = (checkpoint.update, checkpoint.progress()) if checkpoint else (0, dict[str, Any](elapsed_s=0.0))
-    elapsed_s = float(record["elapsed_s"])
-    if checkpoint and args.progress(update, elapsed_s) >= 1:
+    run = Run(args)
+    checkpoint = run.checkpoint
+    if checkpoint and run.progress >= 1:
         return checkpoint.path
     if demonstrations is None and args.demonstrations:
         demonstrations = read_demonstrations(args.demonstrations)
@@ -94,33 +92,28 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         )
     if checkpoint:
         checkpoint.restore(optimizer)
-        plan.restore(record["plan"])
+        plan.restore(run.record["plan"])
+
+    def take_update(progress: float) -> dict[str, float]:
+        rate = learning_rate(args, progress)
+        optimizer.set_rate(rate)
+        rng = random.Random(f"{args.seed}/thin/{run.update}")
+        indices, keep = next(plan), line_fraction(args, progress, rng)
+        batch = [thin(demonstrations[short[index]], keep, rng) for index in indices]
+        values, logprobs = optimize(model, optimizer, encode(encoder, batch), args)
+        if focus:
+            focus.update_errors(indices, logprobs)
+        return {**values, "learning_rate": rate}
 
     def save() -> Path:
-        record = {"elapsed_s": elapsed_s, "plan": plan.record()}
-        return save_checkpoint(args.out, update, model, tokenizer, optimizer, record, agent).path
+        run.record["plan"] = plan.record()
+        return run.save(model, tokenizer, optimizer, agent)
+
+    def describe(values: dict[str, float], update_s: float) -> str:
+        return f"loss {values['loss']:.3f}, {values['tokens'] / update_s:.0f} tokens/s"
 
     model.train()
-    with Metrics(args.out, update, "behaviour cloning") as metrics:
-        while (progress := args.progress(update, elapsed_s)) < 1:
-            start_s = time.perf_counter()
-            rate = learning_rate(args, progress)
-            optimizer.set_rate(rate)
-            rng = random.Random(f"{args.seed}/thin/{update}")
-            indices, keep = next(plan), line_fraction(args, progress, rng)
-            batch = [thin(demonstrations[short[index]], keep, rng) for index in indices]
-            values, logprobs = take_update(model, optimizer, encode(encoder, batch), args)
-            if focus:
-                focus.update_errors(indices, logprobs)
-            update += 1
-            duration_s = time.perf_counter() - start_s
-            elapsed_s += duration_s
-            progress = args.progress(update, elapsed_s)
-            metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
-            metrics.show_progress(progress, f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s")
-            if update % args.save_every == 0 and progress < 1:
-                save()
-    return save()
+    return run.train("behaviour cloning", take_update, save, describe=describe)
 
 
 def _create_model(args: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[PreTrainedModel, Any]":
@@ -172,7 +165,7 @@ def _print_skipped(task_ids: Sequence[str], short: set[int], max_prompt_tokens: 
 # An update.
 
 
-def take_update(
+def optimize(
     model: "PreTrainedModel", optimizer: Optimizer, samples: Sequence[Sample], args: BCSettings
 ) -> tuple[dict[str, float], list[float]]:
     """Take one optimizer step on the samples.

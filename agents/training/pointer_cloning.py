@@ -4,7 +4,6 @@ Each expert action is converted to decisions among the candidates of its page, a
 """
 
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from torch import Tensor
 
 from agents.data.demonstrations import SplitSettings, draw_tasks, pieces, training_tasks
 from agents.data.expert import MOST_STEPS, ExpertStep, corrections, envs_with_tasks, play_expert, play_with_mistakes
-from agents.models.checkpoints import open_run, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, expert_decisions
 from agents.models.pointer.labels import LabelWorlds, record_labels, select_labels
 from agents.models.pointer.network import UNKNOWN_WORDS, PointerNetwork, Vocabulary, load_pointer, tokenize
@@ -23,8 +21,8 @@ from agents.models.pointer.pages import parse_page
 from agents.models.pointer.reader import FeatureRows, Reader
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import Request
-from agents.training.metrics import Metrics
 from agents.training.pointing_networks import THREADS
+from agents.training.runs import Run
 from agents.training.settings import PointerBCSettings
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
@@ -236,9 +234,9 @@ def _sample_other_link(text: str, action: Action, rng: random.Random) -> Action 
 def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train on the expert's episodes, and return the folder of the last checkpoint. The default tasks are drawn by the settings."""
     torch.set_num_threads(args.threads or THREADS)
-    checkpoint = open_run(args, args.out)
-    update, elapsed_s = (checkpoint.update, float(checkpoint.progress()["elapsed_s"])) if checkpoint else (0, 0.0)
-    if checkpoint and args.progress(update, elapsed_s) >= 1:
+    run = Run(args)
+    checkpoint = run.checkpoint
+    if checkpoint and run.progress >= 1:
         return checkpoint.path
     reader, label_worlds, players = Reader(), LabelWorlds(), list[Callable[[dict[str, Any]], str]]()
     if args.dagger:
@@ -269,40 +267,33 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     if checkpoint:
         checkpoint.restore(optimizer)
 
+    def take_update(progress: float) -> dict[str, float]:
+        # Random draws depend on the number of the update, so a resumed run repeats them.
+        rng = numpy.random.default_rng([args.seed, run.update])
+        torch.manual_seed(rng.integers(2**62))
+        # An update takes the next `size` positions of an endless sequence of epochs, each in random order.
+        size, count = min(args.decisions_per_update, len(items)), len(items)
+        positions = range(run.update * size, (run.update + 1) * size)
+        epochs = {position // count for position in positions}
+        orders = {epoch: random.Random(f"{args.seed}/{epoch}").sample(range(count), count) for epoch in epochs}
+        indices = [orders[position // count][position % count] for position in positions]
+        batch = [sample_wrong(items[index], args.wrong_drawn, rng) for index in indices]
+        rate = args.learning_rate * min(1.0, (run.update + 1) / _WARMUP) * max(0.03, 1 - progress)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        loss = -imitation_logprobs(network, reader, vocabulary, batch).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
+        optimizer.step()
+        values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(batch), "coverage": coverage}
+        return {**values, "learning_rate": rate}
+
     def save() -> Path:
-        progress = {"elapsed_s": elapsed_s}
-        return save_checkpoint(args.out, update, network, vocabulary, optimizer, progress, args.env_arguments()).path
+        return run.save(network, vocabulary, optimizer, args.env_arguments())
 
     network.train()
-    with Metrics(args.out, update, "behaviour cloning") as metrics:
-        while (progress := args.progress(update, elapsed_s)) < 1:
-            start_s = time.perf_counter()
-            # Random draws depend on the number of the update, so a resumed run repeats them.
-            rng = numpy.random.default_rng([args.seed, update])
-            torch.manual_seed(rng.integers(2**62))
-            # An update takes the next `size` positions of an endless sequence of epochs, each in random order.
-            size, count = min(args.decisions_per_update, len(items)), len(items)
-            positions = range(update * size, (update + 1) * size)
-            epochs = {position // count for position in positions}
-            orders = {epoch: random.Random(f"{args.seed}/{epoch}").sample(range(count), count) for epoch in epochs}
-            indices = [orders[position // count][position % count] for position in positions]
-            batch = [sample_wrong(items[index], args.wrong_drawn, rng) for index in indices]
-            rate = args.learning_rate * min(1.0, (update + 1) / _WARMUP) * max(0.03, 1 - progress)
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            loss = -imitation_logprobs(network, reader, vocabulary, batch).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
-            optimizer.step()
-            update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - start_s
-            progress = args.progress(update, elapsed_s)
-            values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(batch), "coverage": coverage}
-            metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
-            metrics.show_progress(progress, f"loss {values['loss']:.3f}")
-            if update % args.save_every == 0 and progress < 1:
-                save()
-    return save()
+    return run.train("behaviour cloning", take_update, save, describe=lambda values, _: f"loss {values['loss']:.3f}")
 
 
 def collect_decisions(

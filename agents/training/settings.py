@@ -212,15 +212,12 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
         """True if the method takes snapshots of the envs, which must be in the training process."""
         return False
 
-    def budget_progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
-        """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates.
-
-        `usage` contains the env steps and CPU minutes so far.
-        """
+    def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
+        """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates."""
         for name in ("env_steps", "cpu_minutes"):
             if budget := getattr(self, name):
                 return usage.get(name, 0.0) / float(budget)
-        return self.progress(update, elapsed_s)
+        return super().progress(update, elapsed_s, usage)
 
     def limit(self, progress: float) -> int | None:
         """Return the step limit at a progress from 0 to 1; None for the env's `max_steps`."""

@@ -1,0 +1,70 @@
+"""A training run: its folder, its clock, and the loop of its updates."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agents.models.checkpoints import Saveable, Stateful, open_run, save_checkpoint
+from agents.settings import RunSettings
+from agents.training.distributed import SINGLE_RANK, Ranks
+from agents.training.metrics import Metrics
+
+
+class Run:
+    """A run in its folder, which continues from the newest checkpoint.
+
+    `update` is the number of finished updates. `record` is saved with a checkpoint: the duration of the updates, and what a trainer adds
+    to continue exactly; `start_record` is its initial part. All ranks call the methods together.
+
+    Raises:
+        ValueError: Another process trains in the folder, or the run was started with other settings.
+
+    """
+
+    def __init__(self, settings: RunSettings, ranks: Ranks = SINGLE_RANK, **start_record: object) -> None:
+        self.settings, self.ranks = settings, ranks
+        self.checkpoint = ranks.share(open_run(settings, settings.out) if ranks.is_main else None)
+        self.update = self.checkpoint.update if self.checkpoint else 0
+        self.record: dict[str, Any] = {"elapsed_s": 0.0, **start_record}
+        if self.checkpoint:
+            self.record = self.checkpoint.progress()
+
+    @property
+    def progress(self) -> float:
+        """The progress of the training, from 0 to 1 or more."""
+        return self.settings.progress(self.update, self.record["elapsed_s"], self.record.get("spent", {}))
+
+    def save(self, model: Saveable, tokenizer: Saveable, trainer: Stateful, agent: dict[str, Any]) -> Path:
+        """Write a checkpoint, and return its folder. Other ranks than rank 0 only return the run's folder."""
+        if not self.ranks.is_main:
+            return self.settings.out
+        return save_checkpoint(self.settings.out, self.update, model, tokenizer, trainer, self.record, agent).path
+
+    def train(
+        self, title: str, take_update: Callable[[float], dict[str, float]], save: Callable[[], Path], *,
+        describe: Callable[[dict[str, float], float], str],
+    ) -> Path:  # fmt: skip
+        """Take updates until the training is finished, and return the folder of the last checkpoint.
+
+        Args:
+            title: Title of the progress bar.
+            take_update: Takes an update at a progress from 0 to 1, and returns its metrics in rank 0.
+            save: Writes a checkpoint with `save`.
+            describe: Returns the text of the progress bar from the metrics of an update and its duration in seconds.
+
+        """
+        out, every = self.settings.out, self.settings.save_every
+        with Metrics(out, self.update, title, is_silent=not self.ranks.is_main) as metrics:
+            while (progress := self.progress) < 1:
+                start_s = time.perf_counter()
+                values = take_update(progress)
+                update_s = self.ranks.share(time.perf_counter() - start_s)
+                self.update += 1
+                self.record["elapsed_s"] += update_s
+                if self.ranks.is_main:
+                    metrics.log(self.update, values | {"elapsed_s": self.record["elapsed_s"]})
+                    metrics.show_progress(self.progress, describe(values, update_s))
+                if self.update % every == 0 and self.progress < 1:
+                    save()
+        return save()
