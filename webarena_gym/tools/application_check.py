@@ -33,6 +33,7 @@ from webarena_gym.tools.audit.replays import earns, exit_with, replay
 _MOST_PAGES = 20
 _MOST_FILES = 50  # scripts and style sheets that are requested
 _MOST_NAMED = 3  # addresses in a message
+_MANY_FILES = 20  # changed files in the folders of a folder, that a pattern replaces
 _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 
 
@@ -124,18 +125,22 @@ _NO_CONTROLS = "no page has a control that an action can name"
 def incidental_patterns(changed: Iterable[str]) -> list[str]:
     """Return tables and the paths of files, with a pattern instead of the files of a folder in which many have changed.
 
-    >>> incidental_patterns(["session", "/a.txt", *(f"/cache/{name}/x" for name in "1234"), *(f"/log/{name}" for name in "12")])
-    ['/a.txt', '/cache/*', '/log/1', '/log/2', 'session']
+    >>> incidental_patterns(["session", "/a/b.txt", *(f"/cache/{name}/x" for name in range(20)), *(f"/a/log/{name}" for name in range(4))])
+    ['/a/b.txt', '/a/log/*', '/cache/*', 'session']
     """
     names = set(changed)
-    folders = Counter(parent for name in names if name.startswith("/") for parent in _folders(name))
-    many = {folder for folder, count in folders.items() if count > _MOST_NAMED}
-    return sorted({next((f"{folder}/*" for folder in _folders(name) if folder in many), name) for name in names})
+    folders = {parent for name in names if name.startswith("/") for parent in _folders(name)}
+    for folder in sorted(folders, key=lambda path: -path.count("/")):
+        inside = {name for name in names if name.startswith(f"{folder}/") and not name.endswith("/*")}
+        direct = {name for name in inside if name.rpartition("/")[0] == folder}
+        if len(direct) > _MOST_NAMED or len(inside) >= _MANY_FILES:
+            names = names - inside | {f"{folder}/*"}
+    return sorted(names)
 
 
 def _folders(path: str) -> list[str]:
-    """Return the folders around a file, the outermost first, without the root."""
-    parts = path.split("/")[1:-1] if path.startswith("/") else []
+    """Return the folders around a file, without the root."""
+    parts = path.split("/")[1:-1]
     return ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
 
 
