@@ -57,8 +57,8 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 
 CORRECTION_CAP = 2.0  # largest importance weight for a sampler that is not the trainer
-GIGPO_DISCOUNT = 0.95  # of a reward for each step that it lies ahead (arXiv 2505.10978)
-EPSILON = 1e-6  # returns closer together than this are equal
+GIGPO_DISCOUNT = 0.95  # discount factor per step until the reward (arXiv 2505.10978)
+EPSILON = 1e-6  # returns with a smaller standard deviation count as equal
 HINT = "A solution of the next task:\n"  # before it, for the model as its own teacher
 
 Model = PointingNetwork | LanguageModel
@@ -137,7 +137,7 @@ class Method(Protocol):
 
 
 class GRPO(Method):
-    """The method M-GRPO."""
+    """Multi-turn GRPO (M-GRPO); see the module's docstring."""
 
     title = "M-GRPO"
 
@@ -242,8 +242,8 @@ def clipped_loss(args: ClippedSettings, tokens: Tokens) -> Loss:
     sampler that is not the trainer (Yao et al. 2025). KL to the initial model is the k3 estimate.
 
     With `distilled`, the reference is the model prompted with the solution (`teacher`), and distilled * sigmoid(d) d is added to A, where d
-    is the log-probability under the reference minus that under the policy. This is on-policy self-distillation. The sigmoid gives low
-    weight to tokens that the teacher finds unlikely (SDAR, arXiv 2605.15155, of which only summaries were read).
+    is the log-probability under the teacher minus that under the policy before the update. This is on-policy self-distillation. The sigmoid gives low
+    weight to tokens that the teacher finds unlikely (SDAR, arXiv 2605.15155; this code follows summaries of it).
     """
     log_ratio = tokens.new - tokens.old
     if args.distilled:

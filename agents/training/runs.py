@@ -12,10 +12,10 @@ from agents.training.metrics import Metrics
 
 
 class Run:
-    """A run in its folder, which continues from the newest checkpoint.
+    """A training run in a folder, resumed from the newest checkpoint if there is one.
 
-    `update` is the number of finished updates. `record` is saved with a checkpoint: the duration of the updates, and what a trainer adds
-    to continue exactly; `start_record` is its initial part. All ranks call the methods together.
+    `update` is the number of finished updates. `record` is a dict that is saved with each checkpoint: the duration of all updates in
+    seconds, and the entries that a trainer needs to resume exactly; `start_record` contains their initial values. All ranks call the methods together.
 
     Raises:
         ValueError: Another process trains in the folder, or the run was started with other settings.
@@ -32,7 +32,7 @@ class Run:
 
     @property
     def progress(self) -> float:
-        """The progress of the training, from 0 to 1 or more."""
+        """The fraction of the training that is done: 0 at the start, 1 or more at the end."""
         return self.settings.progress(self.update, self.record["elapsed_s"], self.record.get("spent", {}))
 
     def save(self, model: Saveable, tokenizer: Saveable, trainer: Stateful, agent: dict[str, Any]) -> Path:
@@ -45,12 +45,12 @@ class Run:
         self, title: str, take_update: Callable[[float], dict[str, float]], save: Callable[[], Path], *,
         describe: Callable[[dict[str, float], float], str],
     ) -> Path:  # fmt: skip
-        """Take updates until the training is finished, and return the folder of the last checkpoint.
+        """Take updates until the training is finished. Return the folder of the last checkpoint; other ranks than 0 return the run's folder.
 
         Args:
             title: Title of the progress bar.
-            take_update: Takes an update at a progress from 0 to 1, and returns its metrics in rank 0.
-            save: Writes a checkpoint with `save`.
+            take_update: Makes one update, given the fraction of the training that is done, and returns its metrics, which only rank 0 logs.
+            save: Writes a checkpoint by calling `Run.save` with the trainer's state.
             describe: Returns the text of the progress bar from the metrics of an update and its duration in seconds.
 
         """

@@ -77,7 +77,7 @@ def difference(base: Path, now: Path) -> Difference:
 
     Args:
         base: the first copy.
-        now: the second copy. It may be in use: it is read again until it does not change meanwhile.
+        now: the second copy. The application may write to it, so it is read again until no file changes during a read.
 
     Raises:
         ApplicationError: if the second copy changes at every attempt.
@@ -99,7 +99,7 @@ def difference(base: Path, now: Path) -> Difference:
                 if name not in before or content != (base / name).read_bytes()
             }
             return dict(sorted((contents | dict.fromkeys(before.keys() - after.keys())).items()))
-    raise ApplicationError(f"the files in {now} change all the time; a snapshot needs a moment without changes")
+    raise ApplicationError(f"the files in {now} changed during each attempt to read them; stop the writes and try again")
 
 
 def apply(files: Difference, folder: Path) -> None:
@@ -135,7 +135,7 @@ def changes(
         now: folder of the current state.
         databases: paths of the SQLite files and dumps in the folder, by name.
         incidental: changes that are ignored (see `Application.incidental`).
-        own_names: the values of {env} in both copies, which `load` may have written into files.
+        own_names: the environment's name in each copy. Files may contain it; it is replaced by `{env}` before the comparison.
 
     """
     rows = tuple(line for line in incidental if "/" not in line)
@@ -193,7 +193,7 @@ def _file_changes(site: str, name: str, before: bytes | None, after: bytes | Non
 
 
 def _lines(name: str, text: str) -> list[str]:
-    """Return the lines of a text file, and of JSON with one value a line. Lines without text do not count."""
+    """Return the lines of a text file that are not blank. JSON is first written with one value a line."""
     if name.endswith(".json"):
         with suppress(ValueError, RecursionError):
             text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)

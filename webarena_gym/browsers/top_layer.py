@@ -13,7 +13,9 @@ from webarena_gym.pages import dom
 
 
 def run_command(document: Document, button: HtmlElement) -> bool:
-    """Run the command of a button on its target. Return False if it has none. A button of a form needs `type=button` for it.
+    """Run the command of a button on its target. Return True if the button has a command, even if it is ignored.
+
+    A button with a form owner runs its command only if it has `type=button`.
 
     https://html.spec.whatwg.org/multipage/form-elements.html#the-button-element:activation-behaviour
     """
@@ -36,14 +38,16 @@ def run_command(document: Document, button: HtmlElement) -> bool:
 
 
 def show_popover(document: Document, popover: HtmlElement, invoker: HtmlElement) -> None:
-    """Open a popover. One that closes automatically closes those in which neither it nor its invoker is.
+    """Open a popover. An `auto` popover closes the open `auto` and `hint` popovers that contain neither it nor its invoker.
+
+    A `hint` popover closes only other hints.
 
     https://html.spec.whatwg.org/multipage/popover.html#show-popover
     """
     if popover.tag == "dialog" and "open" in popover.attrib:
         return
     kind = dom.popover_kind(popover)
-    is_first = not _automatic(document)
+    is_first = not _open_automatic_popovers(document)
     if kind != "manual":
         _hide_popovers_except(document, _enclosing_popovers(document, (popover, invoker)), only_hints=kind == "hint")
     document.add_to_top_layer(document.current(popover), kind, returns=kind != "manual" and is_first)
@@ -61,7 +65,7 @@ def hide_popover(document: Document, popover: HtmlElement, *, returns_focus: boo
 
     https://html.spec.whatwg.org/multipage/popover.html#hide-popover-algorithm
     """
-    automatic = _automatic(document)
+    automatic = _open_automatic_popovers(document)
     if popover in automatic:
         for inner in reversed(automatic[automatic.index(popover) + 1 :]):
             _close_popover(document, inner, returns_focus=returns_focus)
@@ -77,12 +81,12 @@ def _close_popover(document: Document, popover: HtmlElement, *, returns_focus: b
 
 
 def light_dismiss(document: Document, target: HtmlElement) -> None:
-    """Close the popovers and dialogs that a click on `target` closes because it is outside of them.
+    """Close the popovers and dialogs that do not contain the clicked element `target`, if clicks outside close them.
 
     https://html.spec.whatwg.org/multipage/popover.html#popover-light-dismiss
     https://html.spec.whatwg.org/multipage/interactive-elements.html#dialog-light-dismiss
     """
-    if _automatic(document):
+    if _open_automatic_popovers(document):
         buttons = [part for part in (target, *target.iterancestors()) if part.tag in ("button", "input")]
         invoked = [popover for button in buttons[:1] if (popover := dom.command_target(button)[1]) is not None]
         _hide_popovers_except(document, _enclosing_popovers(document, (target, *invoked)), returns_focus=False)
@@ -92,7 +96,9 @@ def light_dismiss(document: Document, target: HtmlElement) -> None:
 
 
 def close_request(document: Document) -> bool:
-    """Close the popover or dialog that was opened last, as Escape does. Return False if there is none.
+    """Close what Escape closes: the topmost popover or modal dialog that allows it, or else the last non-modal dialog that allows it.
+
+    Return False if nothing was closed.
 
     https://html.spec.whatwg.org/multipage/interaction.html#close-requests
     """
@@ -136,7 +142,7 @@ def close_dialog(document: Document, dialog: HtmlElement) -> None:
 
 
 def _focus_delegate(dialog: HtmlElement) -> HtmlElement | None:
-    """Return the element that gets the focus when a dialog opens: with `autofocus`, or the first focusable one, or the dialog.
+    """Return the element that gets the focus when a dialog opens: the first with `autofocus`, the first focusable one, or the dialog.
 
     https://html.spec.whatwg.org/multipage/interactive-elements.html#dialog-focusing-steps
     """
@@ -151,7 +157,7 @@ def _autofocus_delegate(element: HtmlElement) -> HtmlElement | None:
     return next(filter(dom.is_focusable, candidates), None)
 
 
-def _automatic(document: Document) -> list[HtmlElement]:
+def _open_automatic_popovers(document: Document) -> list[HtmlElement]:
     """Return the open popovers that close automatically, in the order in which they were opened."""
     return [element for element, entry in document.top_layer if entry.kind in ("auto", "hint")]
 
@@ -161,16 +167,16 @@ def _enclosing_popovers(document: Document, elements: Iterable[HtmlElement]) -> 
 
     Automatic popovers are a stack: each was opened from the one below it.
     """
-    automatic = _automatic(document)
+    automatic = _open_automatic_popovers(document)
     around = {part for element in elements for part in (document.current(element), *document.current(element).iterancestors())}
     last = max((index for index, popover in enumerate(automatic) if popover in around), default=-1)
     return set(automatic[: last + 1])
 
 
 def _hide_popovers_except(
-    document: Document, exceptions: set[HtmlElement], *, only_hints: bool = False, returns_focus: bool = False
+    document: Document, remaining: set[HtmlElement], *, only_hints: bool = False, returns_focus: bool = False
 ) -> None:
-    closing = [popover for popover in _automatic(document) if popover not in exceptions]
+    closing = [popover for popover in _open_automatic_popovers(document) if popover not in remaining]
     for popover in reversed(closing):
         if not only_hints or dom.popover_kind(popover) == "hint":
             _close_popover(document, popover, returns_focus=returns_focus)

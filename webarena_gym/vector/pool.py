@@ -52,7 +52,7 @@ class CommandResult(NamedTuple):
 
 
 Start = tuple[Any, dict[str, Any], Mapping[str, Any]]
-"""The first observation and info of an episode, and the state of the env's bit generator, with which another worker can replace the env."""
+"""The first observation and info of an episode, and the state of the env's random generator after the reset, from which another worker continues it."""
 
 
 class Frames:
@@ -274,7 +274,7 @@ class Pool:
             worker.process.kill()
 
     def submit(self, command: Command) -> None:
-        """Queue a command for the worker of its env. Does not block."""
+        """Queue a command for the worker of its env. Blocks only for a command that exceeds the capacity of a pipe."""
         self._expect_parent_process()
         dumps = pickle.dumps if command.kind == "step" else cloudpickle.dumps  # slower, but supports classes of the main script
         content = dumps(tuple(command), pickle.HIGHEST_PROTOCOL)

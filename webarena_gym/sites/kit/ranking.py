@@ -1,8 +1,8 @@
 """Ranked full-text search in large worlds, whose databases have an index of their texts.
 
 An index is an FTS5 table of SQLite with the rowids of the indexed texts. A word also matches its inflections (Porter's stemmer) and
-synonyms, and if no text contains it, words with similar spelling. A text matches if it contains at least half of the words. Results are
-ordered by the fraction of the words and by relevance (BM25), so approximate matches come last.
+synonyms, and if no text contains it, words with similar spelling. A text matches if it contains at least half of the words. The
+score is the sum of the relevances (BM25) of the matched words, times the square of the fraction of matched words.
 """
 
 import json
@@ -51,7 +51,7 @@ def rank_texts(db: sqlite3.Connection, index: str, phrase: str, weights: Sequenc
 
 
 def _meanings(db: sqlite3.Connection, word: str) -> Iterable[str]:
-    """Return the search terms of a word: itself and its synonyms, or otherwise the known words with similar spelling."""
+    """Return the search terms of a word: itself and its synonyms. An unknown word of 4 or more letters gives those of similar spelling."""
     others = synonyms().get(word, ())
     singular = word.removesuffix("s")
     others = others or synonyms().get(singular, ())
@@ -65,7 +65,7 @@ def _is_known(db: sqlite3.Connection, word: str) -> bool:
 
 
 def _spellings(db: sqlite3.Connection, word: str) -> list[str]:
-    """Return the known words with similar spelling and an equal beginning, the nearest and then the most frequent first."""
+    """Return the nearest known words that begin with the same letter, the most frequent first; at most 2 letters differ."""
     most = 1 if len(word) < 6 else 2
     query = "SELECT word, count FROM search_word WHERE word >= ?1 AND word < ?1 || '{' AND length(word) BETWEEN ?2 AND ?3"
     near = []
