@@ -87,6 +87,7 @@ def test_states_are_chromiums():
 
 
 @needs.chromium
+@pytest.mark.slow
 def test_the_table_is_of_the_installed_chromium():
     with needs.opened_chromium() as chromium:
         raw = RawPages(chromium)

@@ -73,6 +73,7 @@ def test_it_knows_english(folder, dtype):
     assert "blue" in sky
 
 
+@pytest.mark.slow
 def test_it_is_cloned_in_half_precision_with_adapters_and_plays(folder, tmp_path):
     pytest.importorskip("peft")
     demonstrations = demonstrate([suite.load("train")[0]], window=300, elements="label")
