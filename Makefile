@@ -50,7 +50,7 @@ $(TRAINER): pyproject.toml constraints.txt
 	@$(PIP) --quiet --no-compile -c constraints.txt -e '.[train]'
 	@touch $@
 
-demo: $(TRAINER)  ## train an agent by behaviour cloning, fine-tune it with M-GRPO, evaluate both and write a report: about four minutes and the installation
+demo: $(TRAINER)  ## train an agent by behaviour cloning, fine-tune it with M-GRPO, evaluate both and write a report: about seven CPU minutes and the installation
 	@$(BIN)/python -m agents.demo
 
 STARTER := runs/starter

@@ -92,6 +92,9 @@ def test_a_dump_has_the_rows_of_its_tables(dump):
     ("INSERT INTO public.note VALUES (1);", "with pg_dump, omit --inserts"),
     ("COPY public.note (id) FROM stdin;\n1\n\\.\n", "expected one of pg_dump"),
     (POSTGRESQL.replace("\tNULL\t", "\t"), "expected one of pg_dump"),
+    (POSTGRESQL.partition("\n3\t\t")[0], "it ends within the rows of public.note"),
+    (MYSQL.partition("  `body`")[0], "it ends within the table `note`"),
+    (MYSQL.partition("(2,'NULL'")[0], "it ends within the rows of a table with the columns id, title, body, size"),
 ])  # fmt: skip
 def test_another_dump_is_refused(dump, message):
     with pytest.raises(ApplicationError, match=message):

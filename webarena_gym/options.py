@@ -278,18 +278,19 @@ def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = Fal
     Args:
         parser: parser or argument group.
         names: names of the fields.
-        has_pictures: also offer the values that need pictures, which commands with text output do not support.
+        has_pictures: also offer and describe the values that need pictures, which commands with text output do not support.
         defaults: defaults that differ from those of `EnvOptions`, by name.
 
     """
     unsupported = () if has_pictures else (*get_args(PictureStyle), "computer")
     field_defaults = {option.name: None if option.default is MISSING else option.default for option in fields(EnvOptions)}
     for name in names:
+        text = option_descriptions()[name]
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             choices=[value for value in option_choices(name) if value is not None and value not in unsupported],
             default=defaults.get(name, field_defaults[name]),
-            help=option_descriptions()[name].partition(". ")[0],
+            help=text if has_pictures else text.partition(". ")[0],
         )
 
 

@@ -68,6 +68,8 @@ def _read_statement(line: str, lines: Iterator[str], tables: dict[str, _Table]) 
                 key_columns[:] = _columns(key[1])
             elif column := _COLUMN.match(part.strip()):
                 types[_plain(column[1])] = column[2]
+        else:
+            raise ValueError(f"it ends within the table {match[1]}")
     elif match := _ALTER.match(line):
         if not line.endswith(";") and (key := _KEY.search(next(lines, ""))):
             tables[_plain(match[1])][1][:] = _columns(key[1])
@@ -80,6 +82,8 @@ def _read_statement(line: str, lines: Iterator[str], tables: dict[str, _Table]) 
             values: list[Any] = [None if value == "\\N" else _unescape(value, _ESCAPE) for value in row.split("\t")]
             values = [_BOOLEANS.get(value, value) if flag else value for flag, value in zip(flags, values, strict=True)]
             rows.append((columns, values))
+        else:
+            raise ValueError(f"it ends within the rows of {match[1]}")
     elif match := _INSERT.match(line):
         _read_insert(tables[_plain(match[1])], match[2], line[match.end() :], lines)
     elif line.startswith("INSERT INTO"):
@@ -94,7 +98,9 @@ def _read_insert(table: _Table, names: str | None, part: str, lines: Iterator[st
         rows += [(columns, values) for values in _tuples(part)]
         if part.endswith(";"):
             return
-        part = next(lines, ";")
+        if (following := next(lines, None)) is None:
+            raise ValueError(f"it ends within the rows of a table with the columns {', '.join(columns)}")
+        part = following
 
 
 def _tuples(text: str) -> Iterator[list[Any]]:

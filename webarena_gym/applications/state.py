@@ -156,12 +156,13 @@ def changes(
         ):
             continue
         old_content = (base / name).read_bytes() if (base / name).is_file() else None
-        contents = [
-            (data and own_name and data.replace(own_name.encode(), b"{env}")) or data
-            for data, own_name in zip((old_content, content), own_names, strict=True)
-        ]
-        result += _file_changes(site, name, *contents)
+        result += _file_changes(site, name, _mask_name(old_content, own_names[0]), _mask_name(content, own_names[1]))
     return result
+
+
+def _mask_name(content: bytes | None, own_name: str) -> bytes | None:
+    """Return the content of a file with `{env}` in the place of the environment's name."""
+    return content.replace(own_name.encode(), b"{env}") if content and own_name else content
 
 
 def _file_changes(site: str, name: str, before: bytes | None, after: bytes | None) -> list[Change]:

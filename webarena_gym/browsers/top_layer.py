@@ -60,7 +60,7 @@ def show_popover(document: Document, popover: HtmlElement, invoker: HtmlElement)
         document.focus(delegate)
 
 
-def hide_popover(document: Document, popover: HtmlElement, *, returns_focus: bool = True) -> None:
+def hide_popover(document: Document, popover: HtmlElement) -> None:
     """Close a popover, and those that were opened from it. The focus returns to where it was, if it is in the popover.
 
     https://html.spec.whatwg.org/multipage/popover.html#hide-popover-algorithm
@@ -68,8 +68,8 @@ def hide_popover(document: Document, popover: HtmlElement, *, returns_focus: boo
     automatic = _open_automatic_popovers(document)
     if popover in automatic:
         for inner in reversed(automatic[automatic.index(popover) + 1 :]):
-            _close_popover(document, inner, returns_focus=returns_focus)
-    _close_popover(document, popover, returns_focus=returns_focus)
+            _close_popover(document, inner, returns_focus=True)
+    _close_popover(document, popover, returns_focus=True)
 
 
 def _close_popover(document: Document, popover: HtmlElement, *, returns_focus: bool) -> None:
@@ -89,7 +89,7 @@ def light_dismiss(document: Document, target: HtmlElement) -> None:
     if _open_automatic_popovers(document):
         buttons = [part for part in (target, *target.iterancestors()) if part.tag in ("button", "input")]
         invoked = [popover for button in buttons[:1] if (popover := dom.command_target(button)[1]) is not None]
-        _hide_popovers_except(document, _enclosing_popovers(document, (target, *invoked)), returns_focus=False)
+        _hide_popovers_except(document, _enclosing_popovers(document, (target, *invoked)))
     for dialog in document.tree.dismissible_dialogs:
         if dom.closed_by(dialog) == "any" and dialog not in document.current(target).iterancestors():
             close_dialog(document, dialog)
@@ -109,10 +109,10 @@ def close_request(document: Document) -> bool:
         if entry.kind in ("auto", "hint"):
             hide_popover(document, element)
             return True
-    for dialog in reversed(document.tree.dismissible_dialogs):
-        close_dialog(document, dialog)
-        return True
-    return False
+    dialogs = document.tree.dismissible_dialogs
+    if dialogs:
+        close_dialog(document, dialogs[-1])
+    return bool(dialogs)
 
 
 def show_modal(document: Document, dialog: HtmlElement) -> None:
@@ -173,10 +173,8 @@ def _enclosing_popovers(document: Document, elements: Iterable[HtmlElement]) -> 
     return set(automatic[: last + 1])
 
 
-def _hide_popovers_except(
-    document: Document, remaining: set[HtmlElement], *, only_hints: bool = False, returns_focus: bool = False
-) -> None:
+def _hide_popovers_except(document: Document, remaining: set[HtmlElement], *, only_hints: bool = False) -> None:
     closing = [popover for popover in _open_automatic_popovers(document) if popover not in remaining]
     for popover in reversed(closing):
         if not only_hints or dom.popover_kind(popover) == "hint":
-            _close_popover(document, popover, returns_focus=returns_focus)
+            _close_popover(document, popover, returns_focus=False)

@@ -34,6 +34,7 @@ _MOST_PAGES = 20
 _MOST_FILES = 50  # scripts and style sheets that are requested
 _MOST_NAMED = 3  # addresses in a message
 _MANY_FILES = 20  # changed files in the folders of a folder, that a pattern replaces
+_NO_CONTROLS = "no page has a control that an action can name"
 _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 
 
@@ -117,9 +118,6 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         problems += _check_tasks(application, tasks, browser, report["tasks"])
     report["problems"] = problems
     return report
-
-
-_NO_CONTROLS = "no page has a control that an action can name"
 
 
 def incidental_patterns(changed: Iterable[str]) -> list[str]:

@@ -89,7 +89,8 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     ports = "the ports of the episodes' sites (default: any that are free; with --task, --port and those after it)"
     parser.add_argument("--ports", type=_ports, default=(), metavar="FIRST-LAST", help=ports)
     parser.add_argument(
-        "--token", help=f"the token that clients must send; required for other hosts, random by default (default: ${_TOKEN})"
+        "--token",
+        help=f"the token that clients must send (default: ${_TOKEN}; without it, none on 127.0.0.1, and a random one for other hosts)",
     )
     parser.add_argument("--episodes", type=integer(1), default=limits.episodes, metavar="N", help="maximum of open episodes")
     numbers = decimal(above=0)
