@@ -48,7 +48,7 @@ def application(environ, start_response):
     try:
         token = SimpleCookie(environ.get("HTTP_COOKIE", "")).get("token")
         is_known = token and db.execute("SELECT 1 FROM session WHERE token = ?", (token.value,)).fetchone()
-        status, headers, content = answer(path, form, db, is_known)
+        status, headers, content = answer(path, form, db, is_known, environ.get("QUERY_STRING", ""))
         db.commit()
     finally:
         db.close()
@@ -56,7 +56,7 @@ def application(environ, start_response):
     return [content.encode()]
 
 
-def answer(path, form, db, is_known):
+def answer(path, form, db, is_known, query):
     """Return the status, the headers and the content of an answer."""
     if path == "/crash":
         os.abort()
@@ -78,7 +78,7 @@ def answer(path, form, db, is_known):
         files = Path(DATABASE).with_name("files")
         times = [str(datetime.fromtimestamp((files / name).stat().st_mtime, UTC)) for name in ("", "old.txt")]
         link = f'<a href="/about?at={quote(DATABASE, safe="")}">{times}</a>'
-        return "200 OK", [], f"{DATABASE} {link} {datetime.now(UTC)}"
+        return "200 OK", [], f"{DATABASE} {link} {datetime.now(UTC)} {escape(query)}"
     if not is_known:
         return "303 See Other", [("Location", "/login")], ""
     if path == "/nowhere":
@@ -115,7 +115,7 @@ async def asgi(scope, receive, send):
     body = (await receive()).get("body", b"")
     import io  # noqa: PLC0415
 
-    environ = {"PATH_INFO": scope["path"], "REQUEST_METHOD": scope["method"]}
+    environ = {"PATH_INFO": scope["path"], "REQUEST_METHOD": scope["method"], "QUERY_STRING": scope["query_string"].decode()}
     environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     environ["HTTP_COOKIE"] = dict(scope["headers"]).get(b"cookie", b"").decode()
     head = []

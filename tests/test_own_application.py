@@ -361,6 +361,15 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
     assert env._backend._current.wsgi  # the same way leads back
     found = env.network.request("GET", f"http://notes.test/about?at={place}/notes.db")
     assert found.status == 200
+    assert f"at={place}/notes.db".encode() in found.body
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_query_of_a_url_reaches_the_application(make, start):
+    env = make(start)
+    env.reset(options={"task": "add"})
+    assert b"a=1+2&amp;b=%C3%A9&amp;b" in env.network.request("GET", "http://notes.test/about?a=1+2&b=%C3%A9&b").body
+    assert b"a=" not in env.network.request("GET", "http://notes.test/about").body.partition(b"</a>")[2]
 
 
 def test_a_body_that_an_application_does_not_read_is_answered_all_the_same(tmp_path):

@@ -125,6 +125,18 @@ def test_goals_give_the_texts_that_one_would_type(goal, wanted):
     assert wanted in [span.text for span in parse_goal(goal).spans]
 
 
+@pytest.mark.parametrize(("form", "expected"), [
+    ("plural", {"reds", "lamps", "red lamps", "007 reds", "ann.lee/wide-sites"}),
+    ("lowered", {"buy"}),
+    ("amount", {"12.50"}),
+    ("number", {"7"}),
+    ("last part", {"wide-site"}),
+])  # fmt: skip
+def test_words_of_a_goal_have_derived_forms(form, expected):
+    goal = parse_goal("Buy 007 red lamp at $12.50 from ann.lee/wide-site")
+    assert {span.text for span in goal.spans if span.form == form} == expected
+
+
 @given(strategies.text(alphabet=strategies.characters(categories=("Nd", "No", "Nl", "Lu", "Zs")), max_size=30))
 def test_goals_of_odd_digits_are_read(goal):
     assert all(

@@ -10,8 +10,9 @@ import torch
 from agents import grpo as trainer
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
-from agents.data.trajectories import Step, Trajectory
+from agents.data.trajectories import Sample, Step, Trajectory
 from agents.models.checkpoints import agent_record, checkpoints, load_model
+from agents.models.parameters import create_optimizer
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.curriculum import Group
 from agents.rollouts.engines.inprocess import InProcessEngine
@@ -83,6 +84,24 @@ def test_cloning_learns_the_tiny_task(tmp_path):
     assert [record["update"] for record in records] == list(range(1, 121))
     assert records[0]["learning_rate"] < records[4]["learning_rate"] > records[-1]["learning_rate"]
     assert records[-1]["loss"] < records[0]["loss"] / 3
+
+
+@pytest.mark.parametrize("copy_weight", [0.0, 0.5])
+def test_the_loss_of_cloning_is_that_of_the_replies_and_of_what_is_repeated(tmp_path, copy_weight):
+    """Compare the first update with the losses computed token by token, and the weights with a step along their gradient."""
+    model, _ = tiny.tiny_model()
+    sample = Sample((7, 8, 9, 7, 8, 9, 5), (8, 9))
+    ids = torch.tensor([[*sample.prompt_ids, *sample.response_ids]])
+    logprobs = model(ids).logits.log_softmax(-1)[0, :-1].gather(1, ids[0, 1:, None])[:, 0]
+    reply, repeated = -logprobs[-2:].mean(), -logprobs[[3, 4]].mean()  # "7 8" and "8 9"; the last token is predicted only
+    gradient = torch.autograd.grad(reply + copy_weight * repeated, list(model.parameters()))
+    norm = torch.stack([part.norm() for part in gradient]).norm().item()
+    optimizer = create_optimizer(model, "adamw", 0.0, 0.0)
+    metrics, replies = train_bc.optimize(model, optimizer, [sample], bc(tmp_path, copy_weight=copy_weight))
+    assert metrics["loss"] == pytest.approx(reply.item(), abs=1e-4)
+    assert metrics["copy_loss"] == pytest.approx(repeated.item() if copy_weight else 0.0, abs=1e-4)
+    assert metrics["grad_norm"] == pytest.approx(norm, rel=1e-3)
+    assert replies == pytest.approx([-2 * reply.item()], abs=1e-3)
 
 
 @pytest.mark.parametrize("changes", [{}, {"focus": 0.2, "thinned": 0.5}, {"copy_weight": 0.0}])
