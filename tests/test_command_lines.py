@@ -425,6 +425,7 @@ def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_don
         assert value != missing or "which does not exist; did you mean" in said
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arguments", [
     ["agents.evaluate", "--policy", "owner/name", "--limit", "1"], ["agents.train_grpo", "--model", "owner/name", "--out", "OUT"],
     ["agents.train_bc", "--model", "owner/name", "--out", "OUT"], ["agents.agent_q", "--model", "owner/name", "--out", "OUT"],

@@ -215,6 +215,7 @@ def eyes(one_chromium):
     env.close()
 
 
+@pytest.mark.sampled(3)
 @needs.chromium
 @pytest.mark.parametrize(("task", "vendor"), [*zip(TASKS, cycle(VENDORS), strict=False)])
 def test_solutions_are_played_at_coordinates_alone(eyes, task, vendor):

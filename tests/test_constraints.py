@@ -461,6 +461,7 @@ def test_only_language_models_in_this_process_are_constrained(policy):
         create_policy(EvaluationSettings(policy=policy, constrained=True))
 
 
+@pytest.mark.slow
 def test_processes_that_play_constrain_replies_as_the_learner_does(tmp_path):
     saved = tmp_path / "episodes.jsonl"
     command = ["--policy", str(STARTER), "--constrained", "--split", "validation", "--limit", "2", "--max-steps", "1"]

@@ -226,6 +226,7 @@ def end_the_second(how):
     return ranks.gather([1])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize(("how", "told"), [
     ("killed", "was killed by SIGKILL"), ("left", "ended with status 3"), (DiesWhenRead(), "ended with status 7"),

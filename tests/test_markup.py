@@ -58,6 +58,7 @@ def test_the_checker_knows_what_is_wrong(html, said):
     assert said in " ".join(problems(GOOD.format(html)))
 
 
+@pytest.mark.sampled(3)
 @needs.chromium
 @pytest.mark.parametrize("site", HOSTS)
 def test_pages_fit_a_phone(chromium, site):

@@ -61,6 +61,7 @@ def test_a_missing_reader_of_the_file_is_an_error_with_the_command_that_installs
         write_pretrained(tmp_path / "model")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_it_knows_english(folder, dtype):
     model, tokenizer = load_model(folder)

@@ -122,6 +122,7 @@ def expected(make_env, autoreset):
         envs.close()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", list(MODES)[1:])
 @pytest.mark.parametrize("autoreset", list(AutoresetMode), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("space", SPACES)
@@ -228,6 +229,7 @@ def test_texts_of_full_length_fit_and_longer_ones_are_refused(space):
 DRAWN = SAMPLE | {"browser": "chromium", "observation": "text+pixels", "window_size": (320, 240)}
 
 
+@pytest.mark.sampled(2)
 @needs.chromium
 @pytest.mark.parametrize(
     ("env_id", "options"),
