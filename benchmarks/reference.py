@@ -31,7 +31,7 @@ Section = tuple[str, Sequence[Row]]
 """A heading, "" for none, and the rows of the table below it."""
 
 KEYWORDS = {
-    "env_tasks": "split tasks world_seed scale variation application rules on_unreadable",
+    "env_tasks": "split tasks world_seed scale variation suite application rules on_unreadable",
     "env_observation": "observation history window max_text header thoughts viewport bbox elements dialect",
     "env_pictures": "window_size pictures picture_format cursor vendor coordinates",
     "env_sites": "browser render_mode sites accounts logins hosts",

@@ -23,6 +23,7 @@ from webarena_gym.evaluators.kinds import state as state_kind
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.evaluators.kinds.verified import verified_check
+from webarena_gym.evaluators.kinds.verifier import accepted_by
 from webarena_gym.evaluators.outcome import answer_outcome
 from webarena_gym.tasks.census import CHECKS, count
 from webarena_gym.tasks.task import parse_task
@@ -37,6 +38,7 @@ BUILT = {
     "file": file_holds("notes/a.txt", "tea"),
     "http": answers_json("__SHOPPING__/api", "items.0.name", "Oak Shelf"),
     "verified": verified_check(1, 2),
+    "verifier": accepted_by("apps/mail/verify.py"),
 }
 
 

@@ -164,8 +164,8 @@ def test_nothing_executes_text_sleeps_or_reads_the_wall_clock():
     assert [f"{path}:{line} {name}" for path in FILES for line, name in facts(path).calls if name in banned] == []
 
 
-CEILINGS = {"webarena_gym": (259, 456), "agents": (98, 226), "benchmarks": (33, 43)}
-"""Files and classes, at most. These numbers fall, but for a new subject (`agents.eyes`, texts in shared memory, HTML's algorithms generated pages, types in place of `Any` and reference tables); a ratio to the lines would rise with every line that goes."""
+CEILINGS = {"webarena_gym": (264, 459), "agents": (98, 226), "benchmarks": (33, 43)}
+"""Files and classes, at most. These numbers fall, but for a new subject (`agents.eyes`, texts in shared memory, HTML's algorithms generated pages, types in place of `Any`, reference tables and suites of other projects); a ratio to the lines would rise with every line that goes."""
 _QUESTION = re.compile(r"\s*(What|Which|Whether|Who|How|Where|When)\b")
 
 

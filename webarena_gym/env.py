@@ -21,8 +21,9 @@ from gymnasium.wrappers import TimeLimit
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import expect_positive
-from webarena_gym.backends.application import ApplicationBackend
+from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
 from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.servers import ServerBackend
@@ -206,6 +207,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def __init__(self, **keywords: Any) -> None:
         self.options = options = EnvOptions.of(keywords)
         self._application = options.application if isinstance(options.application, Application) else None
+        self._suite = options.suite if isinstance(options.suite, Suite) else None
         if options.browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
         self.render_mode = options.render_mode
@@ -226,6 +228,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._lazy_tasks = (  # generating the tasks of other large worlds takes long, and few callers need them
             options.tasks is None
             and self._application is None
+            and self._suite is None
             and (options.scale or task_suite.SPLITS[options.split].scale) == "large"
             and not task_suite.is_suite_world(options.split, options.world_seed, options.scale)
         )
@@ -237,11 +240,14 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         options = self.options
         if options.tasks is None:
             tasks = task_suite.load(
-                options.split, options.world_seed, options.variation, options.scale, self._application, options.on_unreadable
-            )
+                options.split, options.world_seed, options.variation, options.scale, self._application, options.on_unreadable,
+                self._suite,
+            )  # fmt: skip
         else:
-            tasks = task_suite.select(options.tasks, options.variation, options.on_unreadable, options.scale, self._application)
-        return _select_judgeable(tasks, options.rules, options.on_unreadable, has_databases=options.sites is None)
+            tasks = task_suite.select(
+                options.tasks, options.variation, options.on_unreadable, options.scale, self._application, self._suite
+            )
+        return self._select_judgeable(tasks, options.on_unreadable)
 
     @property
     def action_schema(self) -> list[dict[str, Any]]:
@@ -496,6 +502,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def _make_backend(self) -> Backend:
         options = self.options
+        if self._suite:
+            return SuiteBackend(self._make_browser, self._suite)
         if self._application:
             return ApplicationBackend(self._make_browser, self._application)
         if options.sites is None:
@@ -520,7 +528,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
         options, windowed = self.options, self.options.viewport == "layout"
-        is_application = options.application is not None
+        is_application = options.application is not None or options.suite is not None
         # on pages other than the embedded sites', the layout decides which elements can be used
         strict = windowed or options.bbox or is_application or network is None
         return ChromiumBrowser(
@@ -689,9 +697,38 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if not isinstance(task, Task):
             task_id = str(task)
             loaded = None if self._lazy_tasks else next((task for task in self._tasks if task.task_id == task_id), None)
-            task = loaded or task_suite.find(task_id, self.options.variation, self.options.scale, self._application)
-        _select_judgeable([task], self.options.rules, "raise", has_databases=self.options.sites is None)
+            task = loaded or task_suite.find(
+                task_id, self.options.variation, self.options.scale, self._application, self._suite
+            )
+        self._select_judgeable([task], "raise")
         return task
+
+    def _select_judgeable(self, tasks: Sequence[Task], on_unreadable: OnUnreadable) -> tuple[Task, ...]:
+        """Return the tasks that the rules can judge.
+
+        Raises:
+            EvaluationError: naming all others, with `on_unreadable="raise"`.
+
+        """
+        rules, unsupported = self.options.rules, {}
+        if self.options.sites is not None:
+            unsupported["state"] = "reads a database; those of real servers cannot be read"
+        if self._suite is None:
+            unsupported["verifier"] = "calls a verifier of a suite; make the env with suite="
+        judgeable, errors = [], []
+        for task in tasks:
+            try:
+                check(task.eval, rules)
+            except EvaluationError as error:
+                errors.append(f"task {task.task_id}: {error}")
+                continue
+            kind = next((kind for kind in task.eval_types if kind in unsupported), None)
+            if kind:
+                errors.append(f"task {task.task_id}: a check of the kind {kind!r} {unsupported[kind]}")
+            else:
+                judgeable.append(task)
+        leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
+        return tuple(judgeable)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Evaluate an episode that is over, and return the entries of its info. Raises BrowserError for a failure after a site error."""
@@ -740,29 +777,3 @@ def _outer_limit(env: WebArenaLite) -> float:
             limit = min(limit, caller._max_episode_steps)  # noqa: SLF001 - has no public name
         frame = frame.f_back
     return limit
-
-
-def _select_judgeable(
-    tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *, has_databases: bool
-) -> tuple[Task, ...]:
-    """Return the tasks that the rules can judge.
-
-    Raises:
-        EvaluationError: naming all others, with `on_unreadable="raise"`.
-
-    """
-    judgeable, errors = [], []
-    for task in tasks:
-        try:
-            check(task.eval, rules)
-        except EvaluationError as error:
-            errors.append(f"task {task.task_id}: {error}")
-            continue
-        if "state" in task.eval_types and not has_databases:
-            errors.append(
-                f"task {task.task_id}: a check of the kind 'state' reads a database; those of real servers cannot be read"
-            )
-        else:
-            judgeable.append(task)
-    leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
-    return tuple(judgeable)

@@ -16,6 +16,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import Computer, Coordinates, Vendor
 from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.suite import Suite, read_suite
 from webarena_gym.arguments import as_int, expect_one_of, expect_positive, field_descriptions, suggestion
 from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
@@ -52,6 +53,9 @@ class EnvOptions:
     """the browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra "chromium")"""
     sites: Mapping[str, str] | Literal["environment"] | None = None
     """None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's environment variables"""
+    suite: str | Path | Suite | None = None
+    """instead of the bundled suite, that of another project: its name (see `webarena-gym suite add`), or the path of its file. `split` is then
+    one of its splits, and `browser` the one that it needs"""
     application: str | Path | Application | None = None
     """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, or of the folder with it"""
     world_seed: int | None = None
@@ -133,7 +137,7 @@ class EnvOptions:
         for name in _ENUMERATED:
             expect_one_of(name, getattr(self, name), option_choices(name))
         self._read_numbers()
-        if self.tasks is not None:
+        if self.tasks is not None and self.suite is None:
             expect_one_of("split", self.split, task_suite.SPLITS)
         expect_one_of("rules", self.rules, RULES)
         if self.scale == "large" and self.sites is not None:
@@ -166,7 +170,7 @@ class EnvOptions:
                 "render_mode is 'human', which opens a window, but there is no display ($DISPLAY and $WAYLAND_DISPLAY are not set); "
                 "expected 'rgb_array' for pictures, or a virtual display, as in `xvfb-run python ...`"
             )
-        if self.tasks is None:
+        if self.tasks is None and self.suite is None:
             task_suite.expect_split(self.split)
 
     def _read_numbers(self) -> None:
@@ -207,12 +211,20 @@ class EnvOptions:
             raise ValueError("observation='marks' numbers the elements; use elements='id', or observation='text+pixels'")
 
     def _read_application(self) -> None:
-        """Replace the path of an application's description by the description."""
+        """Replace the path of an application's or a suite's description by the description."""
         if self.application is not None:
             object.__setattr__(self, "application", read_application(self.application))
+        if self.suite is not None:
+            suite = read_suite(self.suite)
+            object.__setattr__(self, "suite", suite)
+            if suite.browser == "chromium":
+                object.__setattr__(self, "browser", "chromium")
         has_site_options = self.sites is not None or self.scale is not None or self.variation != "content"
-        if self.application is not None and has_site_options:
-            raise ValueError("sites=, scale= and variation= are options of the embedded sites; omit them with application=")
+        for name in ("application", "suite"):
+            if getattr(self, name) is not None and has_site_options:
+                raise ValueError(f"sites=, scale= and variation= are options of the embedded sites; omit them with {name}=")
+        if self.suite is not None and (self.application is not None or self.world_seed is not None):
+            raise ValueError("suite= has its own applications and tasks; omit application= and world_seed=")
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:

@@ -53,6 +53,8 @@ class Application:
     shared: tuple[str, ...] = ()
     """folders outside of `state` that the application may write; all episodes share them. All other folders are read-only if the system
     supports mount namespaces (Linux)"""
+    hidden: tuple[str, ...] = ()
+    """files and folders that the application must not read, such as the tasks and verifiers of a web server that serves its own folder"""
     uploads: str = ""
     """folder of files for file fields"""
     databases: Mapping[str, str] = field(default_factory=dict)
@@ -126,6 +128,9 @@ class Application:
         for path in self.shared:
             if not Path(self.folder, path).is_dir():
                 raise ApplicationError(f"shared contains {path!r}; expected existing folders")
+        for path in self.hidden:
+            if not Path(self.folder, path).exists():
+                raise ApplicationError(f"hidden contains {path!r}; expected existing files and folders")
         for name, path in self.databases.items():
             if not (self.state and (self.state_folder / path).is_file()):
                 raise ApplicationError(f"the database {name} is {path!r}; expected a file in {self.state_folder}")
@@ -176,33 +181,48 @@ def read_application(path: str | Path | Application) -> Application:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ApplicationError(f"the application {path} cannot be read: {reason_of(error)}") from error
+    return parse_application(record, path.resolve().parent, str(path))
+
+
+def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Application:
+    """Return the application of a record with the keys of `webarena-app.toml`.
+
+    Args:
+        record: the keys and values.
+        base: folder to which paths are relative.
+        where: location of the record for error messages.
+
+    Raises:
+        ApplicationError: for an unknown key, or an invalid or missing value.
+
+    """
     keys = [item.name for item in fields(Application)]
     for key, value in record.items():
         if key not in keys:
-            raise ApplicationError(f"{path} has an unknown key {key!r}: {suggestion(key, keys)}")
+            raise ApplicationError(f"{where} has an unknown key {key!r}: {suggestion(key, keys)}")
         if not isinstance(value, expected := _JSON_TYPES.get(key, str)):
-            raise ApplicationError(f"{path}: {key} is {value!r}; expected {_TYPE_NAMES[expected]}")
+            raise ApplicationError(f"{where}: {key} is {value!r}; expected {_TYPE_NAMES[expected]}")
+    values = dict(record)
     for key, kind in (("account", Account), ("login", Login)):
-        if key in record:
+        if key in values:
             try:
-                record[key] = kind(**record[key])
+                values[key] = kind(**values[key])
             except TypeError:
                 names = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
-                raise ApplicationError(f"{path}: {key} is {record[key]!r}; expected {', '.join(names)}") from None
-    base = path.resolve().parent
-    record["folder"] = str(base / record.get("folder", "."))
-    record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm", "shared")}
+                raise ApplicationError(f"{where}: {key} is {values[key]!r}; expected {', '.join(names)}") from None
+    values["folder"] = str(base / values.get("folder", "."))
+    values |= {key: tuple(values.get(key, ())) for key in ("incidental", "warm", "shared", "hidden")}
     for key in ("state", "uploads", "tasks", "templates", "python"):
-        if record.get(key) and (key != "python" or "/" in record[key]):
-            record[key] = str(base / record[key])
+        if values.get(key) and (key != "python" or "/" in values[key]):
+            values[key] = str(base / values[key])
     try:
-        return Application(**record)
+        return Application(**values)
     except (TypeError, ApplicationError) as error:
-        raise ApplicationError(f"{path}: {error}") from error
+        raise ApplicationError(f"{where}: {error}") from error
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

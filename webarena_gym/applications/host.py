@@ -9,7 +9,7 @@ standard library, and uvicorn for ASGI. Its argument is a JSON object with these
 - `launcher`: folder in it, for the instances of this application
 - `base`: folder in that, which is hidden from all instances
 - `writable`: folders that all instances may write
-- `secret`: files that no instance may read
+- `secret`: files and folders that no instance may read
 
 The script serves in a fork, which is isolated as far as the system supports it (see `isolate_host`). It first writes
 {"apart": bool, "enclosed": bool}: whether it and its instances have a separate network namespace, and whether it and each instance are
@@ -173,6 +173,15 @@ def set_mount_attributes(path: str, on: int, off: int, how: int = 0, propagation
     call("syscall", _MOUNT_SETATTR, -100, path.encode(), how, attributes, len(attributes))
 
 
+def hide(paths: list[str]) -> None:
+    """Mount an empty folder or file over each of the paths."""
+    for path in paths:
+        if os.path.isdir(path):
+            mount("hidden", path, "tmpfs", _READ_ONLY)
+        else:
+            mount("/dev/null", path, None, _BIND)
+
+
 def mount_single(folder: str, above: str) -> None:
     """Make a folder writable, and hide all other folders in the folder `above` it."""
     descriptor = os.open(folder, os.O_PATH)
@@ -255,8 +264,7 @@ def restrict_mounts(settings: Any) -> None:
     for name in _DEVICES:
         mount(f"/dev/{name}", f"/dev/{name}", None, _BIND)
         set_mount_attributes(f"/dev/{name}", 0, _NO_DEVICES)
-    for path in settings["secret"]:
-        mount("/dev/null", path, None, _BIND)
+    hide(settings["secret"])
     for path in settings["writable"]:
         mount(path, path, None, _BIND)
         set_mount_attributes(path, 0, _READ_ONLY)
@@ -276,7 +284,7 @@ def isolate_host(folder: str, settings: Any) -> None:
     """Isolate this process, which then loads the application, and continue in a fork of it.
 
     The process can write to the folder of the launcher, except the base state, and to the folders of `writable`. All other files are
-    read-only, and the files of `secret` are empty. It sees only its own child processes. The mounts belong to an outer user namespace, so
+    read-only, and the files and folders of `secret` are empty. It sees only its own child processes. The mounts belong to an outer user namespace, so
     the process cannot undo them. It has an inner user namespace, in which it can isolate its forks.
 
     Raises:
@@ -343,11 +351,7 @@ def hide_paths(paths: list[str]) -> None:
     call("unshare", _NEWNS)
     set_mount_attributes("/", 0, 0, _RECURSIVE, _PRIVATE)
     mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
-    for path in paths:
-        if os.path.isdir(path):
-            mount("hidden", path, "tmpfs", _READ_ONLY)
-        else:
-            mount("/dev/null", path, None, _BIND)
+    hide(paths)
 
 
 def run_program(command: list[str], hidden: list[str]) -> int:

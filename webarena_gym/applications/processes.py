@@ -66,7 +66,10 @@ class AppHost:
         settings |= {
             "folder": str(app_folder), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
             "base": str(folder.parent / _BASE),
-            "secret": [str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()],
+            "secret": [
+                *(str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()),
+                *(str(app_folder / path) for path in application.hidden),
+            ],
             "writable": [str(app_folder / path) for path in application.shared],
         }  # fmt: skip
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
@@ -242,14 +245,25 @@ class AppInstance:
     def _send(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        with closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=self._application.answer_s)) as connection:
-            if self._socket:
-                connection.sock = socket.socket(socket.AF_UNIX)
-                connection.sock.settimeout(self._application.answer_s)
-                connection.sock.connect(str(self.address))
+        with closing(http.client.HTTPConnection("127.0.0.1")) as connection:
+            connection.sock = self.connect()
             connection.request(method, target, body, dict(headers))
             response = connection.getresponse()
             return response, response.read()
+
+    def connect(self) -> socket.socket:
+        """Return a connection to the application, with its time limit for responses. Raises OSError."""
+        address = self.address
+        if isinstance(address, int):
+            return socket.create_connection(("127.0.0.1", address), self._application.answer_s)
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.settimeout(self._application.answer_s)
+            connection.connect(address)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     @property
     def address(self) -> int | str:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import AppInstance, AppLauncher, launcher_of
+from webarena_gym.applications.suite import Suite
+from webarena_gym.applications.verifiers import Verifiers
 from webarena_gym.backends.base import Backend, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
@@ -44,6 +46,12 @@ class ApplicationBackend(Backend):
 
     def __init__(self, make_browser: Callable[[Network], Browser], application: Application) -> None:
         self._make_browser = make_browser
+        self._current: AppInstance | None = None
+        self._connections: list[sqlite3.Connection] = []
+        self._use_application(application)
+
+    def _use_application(self, application: Application) -> None:
+        """Make the next episodes use this application."""
         self._application = application
         self.urls = {f"__{application.name.upper()}__": application.url}
         self.snapshot_error = f"{application.name} keeps state in memory, so its episodes cannot be saved"
@@ -55,8 +63,6 @@ class ApplicationBackend(Backend):
         self._network.ready_selector = application.shown
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
-        self._current: AppInstance | None = None
-        self._connections: list[sqlite3.Connection] = []
 
     def enter(self, task: Task) -> str:
         unknown = [site for site in task.sites if site != self._application.name]
@@ -216,3 +222,45 @@ class ApplicationBackend(Backend):
         self.discard_browser()
         if instance := self._release_instance():
             instance.close()
+
+
+class SuiteBackend(ApplicationBackend):
+    """The applications of a suite, one at a time, and the process of its verifiers.
+
+    Args:
+        make_browser: makes a browser on the network of an episode.
+        suite: the suite.
+
+    """
+
+    def __init__(self, make_browser: Callable[[Network], Browser], suite: Suite) -> None:
+        super().__init__(make_browser, next(iter(suite.applications.values())))
+        self._suite = suite
+        self._verifiers = Verifiers(suite)
+        self.verify = self._verify
+
+    def enter(self, task: Task) -> str:
+        self._switch_to(task.sites[0])
+        self._verifiers.start()
+        return super().enter(task)
+
+    def restore(self, snapshot: Any) -> None:
+        if isinstance(snapshot, ApplicationSnapshot) and snapshot.application in self._suite.applications:
+            self._switch_to(snapshot.application)
+        super().restore(snapshot)
+
+    def _switch_to(self, name: str) -> None:
+        """Close the episode of another application, and use this one."""
+        application = self._suite.applications.get(name, self._application)
+        if application is not self._application:
+            self.discard_browser()
+            if instance := self._release_instance():
+                launcher_of(self._application).end(instance)
+            self._use_application(application)
+
+    def _verify(self, file: str) -> tuple[bool, str]:
+        return self._verifiers.verify(file, self._instance())
+
+    def close(self) -> None:
+        super().close()
+        self._verifiers.close()

@@ -41,6 +41,8 @@ class Backend:
     """Base URL by placeholder, such as `__SHOPPING__`."""
     snapshot_error = "episodes of this backend cannot be saved"
     """Message of the SnapshotError of a backend without snapshots."""
+    verify: Callable[[str], tuple[bool, str]] | None = None
+    """Calls a verifier of a suite (see `Outcome.verify`); None without a suite."""
     _browser: Browser | None = None
 
     @property
@@ -219,4 +221,5 @@ def build_outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]
         browser.traffic,
         has_page_identities=is_embedded,
         files=backend.files,
+        verify=backend.verify,
     )

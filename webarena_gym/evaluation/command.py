@@ -6,7 +6,7 @@ from typing import Any
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.console import decimal, existing_path, integer, validated_by, writable_path
-from webarena_gym.options import add_application, add_options
+from webarena_gym.options import add_application, add_options, option_descriptions
 from webarena_gym.sites.world import LARGEST_SEED
 
 world_seed = integer(-LARGEST_SEED, LARGEST_SEED)
@@ -68,12 +68,19 @@ def add_commands(commands: Any) -> None:
         help="module:callable or file.py:callable, called with observation and info, returns the reply; random; expert; "
         "chat:MODEL on any OpenAI-compatible server; or command:PROGRAM ARGUMENTS, a client of the episode server",
     )
-    add("--split", choices=tuple(task_suite.SPLITS), default="test", help="split of the suite (default: test)")
+    splits = ", ".join(task_suite.SPLITS)
+    add(
+        "--split",
+        default="test",
+        metavar="SPLIT",
+        help=f"split of the bundled suite (default: test): {splits}; or one of --suite",
+    )
     add("--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead")
     add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
     add("--tasks", type=existing_path(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split")
     add_application(evaluate)
+    add("--suite", metavar="NAME", help=option_descriptions()["suite"].partition(". ")[0])
     add("--template", nargs="+", action="extend", metavar="NAME", help="only tasks of these templates")
     add("--limit", type=integer(1), metavar="N", help="play only N tasks, sampled with the seed")
     add("--repeats", type=integer(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")

@@ -20,6 +20,7 @@ import gymnasium
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
+from webarena_gym.applications.suite import read_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
@@ -218,7 +219,7 @@ def evaluate(options: argparse.Namespace) -> int:
         WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
     except (TypeError, ValueError) as error:
         raise TaskError(f"cannot create an env with {dict(plan.env)}: {error}") from error
-    source = plan.suite.get("application") or options.split
+    source = plan.suite.get("application") or "-".join(filter(None, (options.suite, options.split)))
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     agent, make_worker, stop = _agent(options, plan)
     header = plan.header(agent)
@@ -285,7 +286,7 @@ def _plan(options: argparse.Namespace) -> EvaluationPlan:
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
         options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
-    optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application")}
+    optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application", "suite")}
     env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
     env |= read_pairs(options.env, "--env")
     return EvaluationPlan(
@@ -297,13 +298,18 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     """Return the selected tasks, and their source for the header. Raises TaskError."""
     source: dict[str, Any] = {"variation": options.variation, "templates": options.template or None, "limit": options.limit}
     application = read_application(options.application) if options.application else None
+    suite = read_suite(options.suite) if options.suite else None
     source |= {"application": application.name} if application else {}
+    source |= {"suite": suite.name} if suite else {}
+    if suite and suite.browser == "chromium":
+        options.browser = suite.browser
     if options.tasks:
-        candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, application=application)
+        candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, application=application, suite=suite)
         source |= {"file": options.tasks.name}
     else:
         worlds = [options.world_seed, *range(_FIRST_FRESH_WORLD, _FIRST_FRESH_WORLD + options.fresh_worlds)]
         settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, "application": application}
+        settings |= {"suite": suite} if suite else {}
         candidates = [task for world in worlds for task in task_suite.load(options.split, world, **settings)]
         source |= {"worlds": worlds} if application else {"split": options.split, "worlds": worlds}
     names = {template.name for template in task_suite.select_templates(options.template or (), application)}

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.state import open_copies
+from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.catalogue import SITES
@@ -31,6 +32,7 @@ from webarena_gym.tasks.task import Step as Step
 from webarena_gym.tasks.task import Task as Task
 from webarena_gym.tasks.task import leave_out as leave_out
 from webarena_gym.tasks.task import parse_task as parse_task
+from webarena_gym.tasks.task import parse_tasks
 from webarena_gym.tasks.task import read_tasks as read_tasks
 from webarena_gym.tasks.template import Dice, NothingToDraw, Sampler, Template
 
@@ -200,6 +202,7 @@ def load(
     scale: Scale | None = None,
     application: Application | None = None,
     on_unreadable: OnUnreadable = "raise",
+    suite: Suite | None = None,
 ) -> tuple[Task, ...]:
     """Return the tasks of a split of the suite, tasks of the same templates in another world, or the tasks of an application.
 
@@ -210,12 +213,15 @@ def load(
         variation: variation of the sites. With "layout", the tasks of the suite are drawn again, so that their solutions fit the layout.
         scale: scale of the world. With another scale than the split's, and no `world_seed`, the split's first seed is used.
         application: your application, whose tasks are returned.
-        on_unreadable: treatment of tasks of the application's file that cannot be read.
+        on_unreadable: treatment of tasks of the application's file, or of a suite, that cannot be read.
+        suite: suite of another project, of which `split` is a split.
 
     Raises:
         TaskError: for an unknown split, or an application without tasks and templates.
 
     """
+    if suite:
+        return parse_tasks(suite.records(split), f"the suite {suite.name}", on_unreadable)
     if application:
         if not (application.tasks or application.templates):
             raise TaskError(f"the application {application.name} declares neither tasks nor templates; pass tasks=")
@@ -311,9 +317,18 @@ def _file(split: str) -> Path:
 
 
 def find(
-    task_id: str, variation: Variation = "content", scale: Scale | None = None, application: Application | None = None
+    task_id: str,
+    variation: Variation = "content",
+    scale: Scale | None = None,
+    application: Application | None = None,
+    suite: Suite | None = None,
 ) -> Task:
     """Return the task with an id, drawn in a world of `scale`, by default that of the template. Raises TaskError for an unknown id."""
+    if suite:
+        records = {record["task_id"]: record for record in suite.records()}
+        if task_id not in records:
+            raise TaskError(f"the suite {suite.name} has no task {quote_value(task_id)}: {suggestion(task_id, records)}")
+        return parse_task(records[task_id], f"the suite {suite.name}")
     try:
         name, world_seed, index = _parse_task_id(task_id)
         template = (templates_of(application) if application else templates())[name]
@@ -347,6 +362,7 @@ def select(
     on_unreadable: OnUnreadable = "raise",
     scale: Scale | None = None,
     application: Application | None = None,
+    suite: Suite | None = None,
 ) -> tuple[Task, ...]:
     """Return the tasks of a file, of one id, or of a list of ids and tasks.
 
@@ -356,20 +372,21 @@ def select(
         on_unreadable: treatment of tasks of a file that cannot be read.
         scale: scale of the worlds, for ids; by default that of the template.
         application: your application, for ids of its tasks.
+        suite: suite of another project, for ids of its tasks.
 
     Raises:
         TaskError: for an unknown id, an empty list, or with `on_unreadable="raise"` for tasks that cannot be read.
 
     """
-    if isinstance(tasks, str) and (application or _is_id(tasks)) and not Path(tasks).exists():
-        return (find(tasks, variation, scale, application),)
+    if isinstance(tasks, str) and (application or suite or _is_id(tasks)) and not Path(tasks).exists():
+        return (find(tasks, variation, scale, application, suite),)
     if isinstance(tasks, str | Path):
         return read_tasks(tasks, on_unreadable)
     app_tasks = {}
     if application and not all(isinstance(task, Task) for task in tasks):
         app_tasks = {task.task_id: task for task in load(application=application)}
     selection = tuple(
-        task if isinstance(task, Task) else app_tasks.get(str(task)) or find(str(task), variation, scale, application)
+        task if isinstance(task, Task) else app_tasks.get(str(task)) or find(str(task), variation, scale, application, suite)
         for task in tasks
     )
     if not selection:

@@ -367,16 +367,32 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
     records = content.get("tasks") if isinstance(content, dict) else content
     if not isinstance(records, list) or not records:
         raise TaskError(f"the task file {path} must hold a list of tasks")
+    return parse_tasks(records, f"the task file {path}", on_unreadable, str(path))
+
+
+def parse_tasks(records: Sequence[Any], source: str, on_unreadable: OnUnreadable, where: str = "") -> tuple[Task, ...]:
+    """Return the tasks of records in WebArena's schema.
+
+    Args:
+        records: the records.
+        source: their source, for the error message.
+        on_unreadable: treatment of records that cannot be read.
+        where: start of the message about a single record; by default the source.
+
+    Raises:
+        TaskError: naming all tasks that cannot be read, or a task id that occurs twice.
+
+    """
     tasks, errors = [], []
     for record in records:
         try:
-            tasks.append(parse_task(record, str(path)))
+            tasks.append(parse_task(record, where or source))
         except TaskError as error:
             errors.append(str(error))
-    leave_out(errors, len(records), f"of the task file {path} cannot be read", TaskError, on_unreadable)
+    leave_out(errors, len(records), f"of {source} cannot be read", TaskError, on_unreadable)
     twice = [name for name, count in Counter(task.task_id for task in tasks).items() if count > 1]
     if twice:
-        raise TaskError(f"{path}: the task id {twice[0]!r} occurs twice")
+        raise TaskError(f"{where or source}: the task id {twice[0]!r} occurs twice")
     return tuple(tasks)
 
 

@@ -23,6 +23,7 @@ from webarena_gym.tasks.census import tables
 from webarena_gym.tools.application import add_application_commands
 from webarena_gym.tools.play import PLAYING, play_command, play_session
 from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites
+from webarena_gym.tools.suite import add_suite_commands
 
 _FRESH_WORLD = 900_000  # the first world of --fresh-worlds
 _MOST_DRAWN = 100_000  # tasks of one world
@@ -150,6 +151,14 @@ def make_parser() -> Parser:
         examples=["new my-app", "check my-app"],
     )
     add_application_commands(app)
+
+    suite = commands.add_parser(
+        "suite",
+        help="play the tasks of another project",
+        description="Adds and lists suites: the applications, tasks and verifiers of other projects.",
+        examples=["add webarena-infinity ~/webarena-infinity", "list"],
+    )
+    add_suite_commands(suite)
 
     serve = commands.add_parser(
         "serve",

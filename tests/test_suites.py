@@ -1,0 +1,221 @@
+"""Suites of other projects: their file, their verifiers in a process of their own, and the tasks played by their ids."""
+
+import http.server
+import math
+import shutil
+import socketserver
+import threading
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+from tests import needs
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.suite import add_suite, read_suite, suites_folder
+from webarena_gym.errors import EvaluationError, TaskError
+from webarena_gym.evaluation.results import read_result
+from webarena_gym.tools.cli import main
+
+ERRANDS = Path(__file__).parent / "errands"
+SOLVED = ['do(action="Type", argument="jam", element="Thing")', 'do(action="Click", element="Put")', "exit()"]
+CARD = ['do(action="Type", argument="Call Ann", element="Card")', 'do(action="Click", element="Add")', "exit()"]
+
+
+@pytest.fixture
+def errands(tmp_path, monkeypatch):
+    """Return the file of a copy of the suite, with a folder of added suites of the test's own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    shutil.copytree(ERRANDS, tmp_path / "errands", ignore=shutil.ignore_patterns("__pycache__"))
+    yield tmp_path / "errands" / "suite.toml"
+    close_all()
+
+
+def play(env, task, replies):
+    """Return the last result of an episode."""
+    env.reset(options={"task": task})
+    for reply in replies:
+        result = env.step(reply)
+    return result
+
+
+def replaced(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_the_tasks_of_an_added_suite_are_played_by_their_ids(errands, capsys):
+    assert main(["suite", "list"]) == 0
+    assert "no suite was added yet" in capsys.readouterr().out
+    assert main(["suite", "add", "errands", str(errands)]) == 0
+    assert "errands (MIT): 2 applications, 3 tasks (2 easy, 1 served, 1 broken)" in capsys.readouterr().out
+    assert main(["suite", "list"]) == 0
+    assert "2 applications" in capsys.readouterr().out
+    env = gymnasium.make("WebArenaLite-v0", suite="errands", split="easy", elements="label")
+    assert [task.task_id for task in env.unwrapped.tasks] == ["shelf.jam", "board.card"]
+    _, reward, _, _, info = play(env, "shelf.jam", SOLVED)
+    assert (reward, info["verdicts"][0]["reason"]) == (1.0, "on the shelf are ['tea', 'jam']")
+    assert play(env, "shelf.jam", ["exit()"])[1] == 0.0
+    env.close()
+
+
+def test_the_applications_of_a_suite_alternate(errands):
+    env = WebArenaLite(suite=errands, split="easy", elements="label")
+    for _ in range(2):
+        assert "tea" in env.reset(options={"task": "shelf.jam"})[0]
+        assert "Board" in env.reset(options={"task": "board.card"})[0]
+    env.close()
+
+
+@needs.chromium
+def test_a_page_that_keeps_its_state_is_judged_by_what_it_pushed(errands):
+    env = WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")
+    assert play(env, "board.card", CARD)[1] == 1.0
+    assert play(env, "board.card", ["exit()"])[1] == 0.0
+    assert play(env, "shelf.jam", SOLVED)[1] == 1.0
+    env.close()
+
+
+FAULTS = {
+    "os.abort()": "ended with status -6",
+    "os._exit(0)": "ended with status 0 before it returned",
+    "raise SystemExit(0)": "SystemExit",
+    "raise KeyError('cards')": "KeyError: 'cards'",
+    "while True: pass": "returned nothing within 1 s",
+    "return True": "it returned True; expected (bool, str)",
+    "return 1, 'one'": "it returned (1, 'one')",
+    "return 'x' * (3 << 30), ''": "MemoryError",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_verifier_that_fails_is_no_reward_of_zero_and_the_next_one_is_asked(errands, fault):
+    replaced(errands.parent / "verify_crash.py", "os.abort()", fault)
+    replaced(errands, "verify_s = 10", "verify_s = 1")
+    env = WebArenaLite(suite=errands, split="broken", elements="label")
+    _, reward, _, truncated, info = play(env, "shelf.crash", ["exit()"])
+    assert math.isnan(reward)
+    assert truncated
+    assert FAULTS[fault] in info["failure"]
+    assert play(env, "shelf.jam", SOLVED)[1] == 1.0
+    env.close()
+
+
+@pytest.mark.parametrize("source", ["import os; os._exit(3)", "raise ValueError('no')", "x = 1", "def verify(:"])
+def test_a_verifier_that_cannot_be_loaded_is_no_reward_of_zero(errands, source):
+    (errands.parent / "verify_crash.py").write_text(source)
+    env = WebArenaLite(suite=errands, split="broken", elements="label")
+    for _ in range(2):
+        assert math.isnan(play(env, "shelf.crash", ["exit()"])[1])
+    assert play(env, "shelf.jam", SOLVED)[1] == 1.0
+    env.close()
+
+
+HOSTILE = """
+import os, socket
+from urllib.request import urlopen
+
+def verify(server_url):
+    tried = []
+    for attempt in (lambda: urlopen("ELSEWHERE", timeout=5), lambda: open("WRITTEN", "w"), lambda: os.kill(VICTIM, 0)):
+        try:
+            attempt()
+            tried.append("done")
+        except OSError as error:
+            tried.append("refused")
+    return True, f"{tried} {urlopen(server_url + '/state').status}"
+"""
+
+
+def test_a_verifier_reaches_only_the_application(errands):
+    env = WebArenaLite(suite=errands, split="broken", elements="label")
+    with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        values = {
+            "ELSEWHERE": f"http://127.0.0.1:{server.server_address[1]}",
+            "WRITTEN": str(errands.parent / "written"),
+            "VICTIM": str(threading.main_thread().native_id),
+        }
+        source = HOSTILE
+        for name, value in values.items():
+            source = source.replace(name, value)
+        (errands.parent / "verify_crash.py").write_text(source)
+        info = play(env, "shelf.crash", ["exit()"])[4]
+        server.shutdown()
+    if not env._backend._verifiers.is_isolated:
+        pytest.skip("this system does not isolate processes")
+    assert info["verdicts"][0]["reason"] == "['refused', 'refused', 'refused'] 200"
+    env.close()
+
+
+def test_an_application_does_not_serve_its_verifier(errands):
+    env = WebArenaLite(suite=errands, split="easy", dialect="webarena")
+    env.reset(options={"task": "shelf.jam"})
+    served = env.step("goto [http://shelf.test/verify_jam.py]")[0]
+    if not env._backend._verifiers.is_isolated:
+        pytest.skip("this system does not isolate processes")
+    assert "marmalade" not in served
+    assert "THINGS" in env.step("goto [http://shelf.test/shelf.py]")[0]
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('licence = "MIT"', "", "lacks licence"),
+        ('licence = "MIT"', 'licence = "MIT"\ncolour = "red"', "unknown key 'colour'"),
+        ("verify_s = 10", 'verify_s = "long"', "has verify_s 'long'"),
+        ('folder = "shelf"', "", "shelf: hidden contains 'verify_jam.py'"),
+        ('task_id = "shelf.crash"', 'task_id = "shelf.jam"', "the task id 'shelf.jam' occurs twice"),
+        ('splits = ["broken"]', 'splits = "broken"', "task shelf.crash: splits is 'broken'"),
+    ],
+)
+def test_a_faulty_suite_is_refused_with_the_place(errands, old, new, message):
+    replaced(errands, old, new)
+    with pytest.raises((TaskError, ValueError), match=message.replace("(", "\\(")):
+        read_suite(errands)
+
+
+def test_what_a_suite_does_not_have_is_named(errands):
+    add_suite("errands", errands)
+    with pytest.raises(TaskError, match="there is no suite 'errand': added are errands"):
+        read_suite("errand")
+    with pytest.raises(TaskError, match="has no split 'train'; expected one of 'easy', 'served', 'broken'"):
+        WebArenaLite(suite="errands")
+    env = WebArenaLite(suite="errands", tasks=["shelf.jam"])
+    with pytest.raises(TaskError, match=r"has no task 'shelf\.jar': did you mean 'shelf\.jam'"):
+        env.reset(options={"task": "shelf.jar"})
+    with pytest.raises(ValueError, match="omit application= and world_seed="):
+        WebArenaLite(suite="errands", split="easy", world_seed=3)
+    with pytest.raises(EvaluationError, match="calls a verifier of a suite; make the env with suite="):
+        WebArenaLite(tasks=env.tasks)
+
+
+@pytest.mark.parametrize("file", ["/etc/passwd", "../outside.py", "shelf/none.py"])
+def test_a_verifier_is_a_file_of_the_suite(errands, file):
+    (errands.parent.parent / "outside.py").write_text("def verify(url): return True, ''")
+    replaced(errands, 'file = "verify_crash.py"', f'file = "{file}"')
+    with pytest.raises(EvaluationError, match=r"relative path|not a file in the folder"):
+        play(WebArenaLite(suite=errands, split="broken"), "shelf.crash", ["exit()"])
+
+
+def test_a_folder_that_is_no_known_project_is_refused(errands, capsys):
+    assert main(["suite", "add", "errands", str(errands.parent)]) == 2
+    assert "is not a clone of WebArena-Infinity" in capsys.readouterr().err
+    assert not suites_folder().exists()
+
+
+def test_an_agent_is_scored_on_a_split(errands, tmp_path, capsys):
+    add_suite("errands", errands)
+    out = tmp_path / "out"
+    words = ["evaluate", "--suite", "errands", "--elements", "label", "--max-steps", "3", "--out", str(out), "--split"]
+    assert main([*words, "served", "--agent", "expert"]) == 0
+    result = read_result(out / "result.json")
+    assert result["success"]["success"] == 1.0
+    assert result["suite"] | {"suite": "errands", "split": "served"} == result["suite"]
+    assert main([*words, "broken", "--fresh", "--agent", "random"]) == 1  # an episode was not judged
+    assert "ended with status -6" in str(read_result(out / "result.json")["failures"])
+    assert main([*words, "hard", "--agent", "random"]) == 2
+    assert "has no split 'hard'" in capsys.readouterr().err

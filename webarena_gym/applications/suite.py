@@ -1,0 +1,249 @@
+"""`Suite`: a collection of applications, tasks and verifiers of another project, described by one file.
+
+The file is TOML or JSON with the fields of `Suite`:
+
+    name = "errands"
+    licence = "MIT"
+
+    [applications.todo]                 # the keys of webarena-app.toml, besides the name
+    folder = "todo"
+    command = "python3 server.py --port {port}"
+
+    [[tasks]]                           # WebArena's schema, and the splits of the task
+    task_id = "todo.add"
+    splits = ["easy"]
+    sites = ["todo"]
+    start_url = "__TODO__/"
+    intent = "Add milk to the list."
+    require_login = false
+    eval = { eval_types = ["verifier"], verifier = [{ file = "todo/verify_add.py" }] }
+"""
+
+import json
+import os
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from webarena_gym.applications.application import Application, parse_application
+from webarena_gym.arguments import quote_value, reason_of, suggestion
+from webarena_gym.errors import TaskError
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+SuiteBrowser = Literal["chromium", "inprocess"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Suite:
+    """Applications and tasks of another project. Raises TaskError for an invalid value."""
+
+    name: str
+    """name of the suite"""
+    licence: str
+    """licence of the applications and tasks"""
+    applications: Mapping[str, Application]
+    """the applications by name, which is the site of their tasks"""
+    tasks: Sequence[Mapping[str, Any]]
+    """the tasks in WebArena's schema, each with the additional key `splits`, a list of names"""
+    source: str = ""
+    """address of the project"""
+    folder: str = "."
+    """folder of applications and verifiers"""
+    python: str = sys.executable
+    """interpreter of the verifiers"""
+    verify_s: float = 30.0
+    """time limit of a verifier, in seconds"""
+    browser: SuiteBrowser = "chromium"
+    """the browser that the applications need: "chromium" for scripts, or "inprocess", with which Chromium is optional"""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise TaskError(f"name is {self.name!r}; expected lower-case letters, digits, '-', '_' and '.'")
+        if self.browser not in get_args(SuiteBrowser):
+            raise TaskError(f"browser is {self.browser!r}; expected one of {', '.join(get_args(SuiteBrowser))}")
+        if not self.applications or not self.tasks:
+            raise TaskError("expected at least one application and one task")
+        for record in self.tasks:
+            if not isinstance(record, Mapping) or not isinstance(record.get("task_id"), str):
+                raise TaskError(f"a task is {quote_value(str(record))}; expected a table with a text task_id")
+            splits = record.get("splits")
+            if not isinstance(splits, list) or not all(isinstance(name, str) for name in splits):
+                raise TaskError(f"task {record['task_id']}: splits is {splits!r}; expected a list of names")
+        twice = [name for name, count in Counter(record["task_id"] for record in self.tasks).items() if count > 1]
+        if twice:
+            raise TaskError(f"the task id {twice[0]!r} occurs twice")
+
+    @property
+    def splits(self) -> Mapping[str, int]:
+        """The number of tasks in each split."""
+        return Counter(name for record in self.tasks for name in record["splits"])
+
+    def records(self, split: str | None = None) -> list[Mapping[str, Any]]:
+        """Return the tasks of a split in WebArena's schema, all tasks for None. Raises TaskError for an unknown split."""
+        if split is not None and split not in self.splits:
+            raise TaskError(f"the suite {self.name} has no split {quote_value(split)}; {suggestion(split, self.splits)}")
+        return [
+            {key: value for key, value in record.items() if key != "splits"}
+            for record in self.tasks
+            if split is None or split in record["splits"]
+        ]
+
+
+def suites_folder() -> Path:
+    """Return the folder of the suites that `webarena-gym suite add` has added, in the user's data folder."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "webarena_gym/suites"
+
+
+def suite_names() -> list[str]:
+    """Return the names of the added suites."""
+    return sorted(path.stem for path in suites_folder().glob("*.json"))
+
+
+def read_suite(suite: str | Path | Suite) -> Suite:
+    """Return a suite by its name or by the path of its file. Raises TaskError."""
+    if isinstance(suite, Suite):
+        return suite
+    path, added = Path(suite), suites_folder() / f"{suite}.json"
+    if path.suffix not in (".toml", ".json"):
+        if not added.is_file():
+            known = suite_names()
+            names = f"added are {', '.join(known)}" if known else "none was added"
+            raise TaskError(
+                f"there is no suite {quote_value(str(suite))}: {names}; `webarena-gym suite add NAME PATH` adds one, or pass the path of its file"
+            )
+        path = added
+    record = _read_record(path)
+    keys = [item.name for item in fields(Suite)]
+    for key in record:
+        if key not in keys:
+            raise TaskError(f"the suite {path} has an unknown key {key!r}: {suggestion(key, keys)}")
+    missing = [key for key in ("name", "licence", "applications", "tasks") if not record.get(key)]
+    if missing:
+        raise TaskError(f"the suite {path} lacks {missing[0]}")
+    types: Mapping[str, Any] = {"applications": dict, "tasks": list, "verify_s": (int, float)}
+    for key, value in record.items():
+        if not isinstance(value, types.get(key, str)):
+            raise TaskError(
+                f"the suite {path} has {key} {quote_value(str(value))}; expected another type than {type(value).__name__}"
+            )
+    folder = path.resolve().parent / record.get("folder", ".")
+    if "/" in record.get("python", ""):
+        record["python"] = str(folder / record["python"])
+    applications = {
+        name: parse_application({**values, "name": name}, folder, f"{path}, application {name}")
+        for name, values in record["applications"].items()
+    }
+    try:
+        return Suite(**{**record, "folder": str(folder), "applications": applications})
+    except TaskError as error:
+        raise TaskError(f"the suite {path}: {error}") from error
+
+
+def add_suite(name: str, path: Path) -> tuple[Suite, Path]:
+    """Add a suite to those that are known by name.
+
+    Args:
+        name: its name.
+        path: the suite's file, or a clone of WebArena-Infinity, from which a file is derived.
+
+    Returns:
+        The suite and its new file, which refers to the folder of applications and verifiers.
+
+    Raises:
+        TaskError: for an invalid suite, or a folder that is no known project.
+
+    """
+    if path.is_dir():
+        if not is_infinity(path):
+            raise TaskError(
+                f"{path} is not a clone of WebArena-Infinity; expected one, or the file of a suite (.toml or .json)"
+            )
+        record = describe_infinity(path.resolve())
+    else:
+        record = _read_record(path)
+        record["folder"] = str(path.resolve().parent / record.get("folder", "."))
+    if not _NAME.fullmatch(name):
+        raise TaskError(f"the name of the suite is {name!r}; expected lower-case letters, digits, '-', '_' and '.'")
+    added = suites_folder() / f"{name}.json"
+    added.parent.mkdir(parents=True, exist_ok=True)
+    draft = added.with_suffix(".new.json")
+    draft.write_text(json.dumps(record | {"name": name}, indent=1, ensure_ascii=False), encoding="utf-8")
+    try:
+        suite = read_suite(draft)
+        draft.replace(added)
+    finally:
+        draft.unlink(missing_ok=True)
+    return suite, added
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """Return the content of a suite's file. Raises TaskError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        record = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise TaskError(f"the suite {path} cannot be read: {reason_of(error)}") from error
+    if not isinstance(record, dict):
+        raise TaskError(f"the suite {path} is {quote_value(str(record))}; expected a table")
+    return record
+
+
+_LISTS = ("function-tasks", "real-tasks")
+_HIDDEN = (*_LISTS, *(f"{name}.json" for name in _LISTS), "sanity_check*.py")
+
+
+def is_infinity(clone: Path) -> bool:
+    """Return True if a folder has applications and lists of tasks at the paths of WebArena-Infinity."""
+    return any(clone.glob("apps/*/real-tasks.json"))
+
+
+def describe_infinity(clone: Path) -> dict[str, Any]:
+    """Return the record of WebArena-Infinity's suite from a clone of its repository.
+
+    An application is a folder of `apps/` with a `server.py` and two lists of tasks, each with its verifier. Task ids are such as
+    "gmail.task_e1", and the splits are "function", "real-easy", "real-medium" and "real-hard".
+    """
+    folders = sorted(path.parent for path in clone.glob("apps/*/real-tasks.json"))
+    return {
+        "name": "webarena-infinity",
+        "licence": "MIT",
+        "source": "https://github.com/web-arena-x/webarena-infinity",
+        "folder": str(clone),
+        "applications": {_site(folder): _application(folder) for folder in folders},
+        "tasks": [task for folder in folders for name in _LISTS for task in _tasks(folder, name)],
+    }
+
+
+def _site(folder: Path) -> str:
+    return folder.name.replace("-", "_")
+
+
+def _application(folder: Path) -> dict[str, Any]:
+    hidden = sorted(path.name for pattern in _HIDDEN for path in folder.glob(pattern))  # its server serves its whole folder
+    return {
+        "folder": f"apps/{folder.name}",
+        "command": "python3 server.py --port {port}",
+        "in_memory": True,
+        "hidden": hidden,
+    }
+
+
+def _tasks(folder: Path, name: str) -> list[dict[str, Any]]:
+    site = _site(folder)
+    return [
+        {
+            "task_id": f"{folder.name}.{task['id']}",
+            "splits": [f"real-{task['difficulty']}" if "difficulty" in task else "function"],
+            "sites": [site],
+            "start_url": f"__{site.upper()}__/",
+            "intent": task["instruction"],
+            "require_login": False,
+            "eval": {"eval_types": ["verifier"], "verifier": [{"file": f"apps/{folder.name}/{task['verify']}"}]},
+        }
+        for task in json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    ]
