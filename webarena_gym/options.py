@@ -84,7 +84,7 @@ class EnvOptions:
     cursor: bool = False
     """draw the mouse cursor on pictures"""
     dialect: Literal["webrl", "webarena", "browsergym", "computer"] = "webrl"
-    """action format of the named project, or mouse and keyboard at coordinates of a picture ("computer", needs Chromium)"""
+    """format of actions: that of WebAgent-R1 ("webrl"), as in do(action="Click", element="6"); of WebArena ("webarena"), as in click [6]; or of BrowserGym ("browsergym"), as in click("6"). With Chromium also "computer": mouse and keyboard at coordinates of a picture"""
     vendor: Vendor = "openai"
     """the computer-use format of the instructions and examples; replies in the formats of all vendors are accepted"""
     coordinates: Coordinates = "pixels"

@@ -13,6 +13,21 @@ world_seed = integer(-LARGEST_SEED, LARGEST_SEED)
 """Parser of the option value of a world seed."""
 
 
+_DESCRIPTION = """\
+Score an agent: play each task, print success rates, and write the episodes and the results to a folder.
+The same command resumes an interrupted run.
+
+An agent is one of:
+  my_agent.py:agent           a function in a file, called with (observation, info); it returns the reply as text
+  my_package.my_module:agent  a function in a module
+  chat:MODEL                  a model on an OpenAI-compatible server
+  command:PROGRAM ARGUMENTS   a program in any language that plays over HTTP
+  expert                      the reference solutions
+  random                      random actions
+
+Exit status: 0 if every episode was judged, 1 if some were not, 2 for invalid input."""
+
+
 def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the option --template, with its help text."""
     parser.add_argument(
@@ -23,15 +38,25 @@ def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 def add_fresh_worlds(parser: argparse.ArgumentParser, verb: str) -> None:
     """Add the option --fresh-worlds, the number of additional worlds. `verb` is the action of the command, for the help."""
-    parser.add_argument("--fresh-worlds", type=integer(0, 1000), default=0, metavar="K", help=f"{verb} in K fresh worlds too")
+    parser.add_argument(
+        "--fresh-worlds",
+        type=integer(0, 1000),
+        default=0,
+        metavar="K",
+        help=f"also {verb} the templates in K newly generated worlds",
+    )
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add the options --jobs and --json."""
     parser.add_argument(
-        "--jobs", type=integer(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
+        "--jobs",
+        type=integer(1),
+        default=os.cpu_count(),
+        metavar="N",
+        help="number of parallel processes (default: one per core)",
     )
-    parser.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
+    parser.add_argument("--json", action="store_true", help="also print the results as one JSON object on the last line")
 
 
 def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
@@ -42,12 +67,12 @@ def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
         type=integer(1),
         default=steps,
         metavar="N",
-        help="number of steps, and so of states (default: %(default)s)",
+        help="number of random actions (default: %(default)s)",
     )
     parser.add_argument(
         "--destructive",
         action="store_true",
-        help="long walks in the in-process browser that prefer deletions, cancellations and edits",
+        help="prefer actions that delete, cancel or edit, in long episodes of the in-process browser",
     )
     parser.add_argument("--seed", type=integer(0), default=0, metavar="N", help="random seed of the actions (default: 0)")
 
@@ -56,34 +81,48 @@ def add_commands(commands: Any) -> None:
     """Add both commands to the subparsers of a command line. The default `run` of each is a function that returns the exit status."""
     evaluate = commands.add_parser(
         "evaluate",
-        help="score an agent: your own, a chat model, a program",
-        description="Scores an agent: plays each task, prints success rates, and writes a file of episodes and a file of results. The same command resumes an interrupted "
-        "run. Exit status: 0 if every episode was judged, 1 if any was not, 2 for invalid input.",
-        examples=["--agent expert --limit 20", "--agent my_agent.py:agent --elements label"],
+        help="score an agent: a Python function, a chat model or a program",
+        description=_DESCRIPTION,
+        examples=[
+            "--agent expert --limit 20",
+            "--agent my_agent.py:agent --elements label",
+            "--agent chat:MODEL --base-url http://localhost:8000/v1 --tools",
+        ],
     )
     add = evaluate.add_argument
     add(
         "--agent",
         required=True,
-        help="module:callable or file.py:callable, called with observation and info, returns the reply; random; expert; "
-        "chat:MODEL on any OpenAI-compatible server; or command:PROGRAM ARGUMENTS, a client of the episode server",
+        help="the agent, in one of the forms above",
     )
     splits = ", ".join(task_suite.SPLITS)
     add(
-        "--split",
-        default="test",
-        metavar="SPLIT",
-        help=f"split of the bundled suite (default: test): {splits}; or one of --suite",
-    )
-    add("--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead")
+        "--split", default="test", metavar="SPLIT",
+        help=f"set of tasks to play: {splits}; or a split of --suite (default: test)",
+    )  # fmt: skip
+    add(
+        "--world-seed", type=world_seed, metavar="SEED",
+        help="generate tasks of the split's templates in this world, instead of loading those of the split",
+    )  # fmt: skip
     add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
-    add("--tasks", type=existing_path(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split")
+    add(
+        "--tasks",
+        type=existing_path(),
+        metavar="FILE",
+        help="play the tasks of this file, in WebArena's JSON schema, instead of a split",
+    )
     add_application(evaluate)
     add("--suite", metavar="NAME", help=option_descriptions()["suite"].partition(". ")[0])
-    add("--template", nargs="+", action="extend", metavar="NAME", help="only tasks of these templates")
-    add("--limit", type=integer(1), metavar="N", help="play only N tasks, sampled with the seed")
-    add("--repeats", type=integer(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")
+    add(
+        "--template",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="only tasks of these templates, such as shopping.cart_add",
+    )
+    add("--limit", type=integer(1), metavar="N", help="play only N tasks, a random sample with --seed")
+    add("--repeats", type=integer(1, 10_000), default=1, metavar="K", help="play each task K times, for pass@k and pass^k")
     add("--seed", type=integer(0), default=0, metavar="N", help="random seed (default: 0)")
     add(
         "--jobs", type=integer(1, 1000), metavar="N",
@@ -93,10 +132,10 @@ def add_commands(commands: Any) -> None:
         "--out",
         type=writable_path("folder"),
         metavar="FOLDER",
-        help="folder of both files (default: runs/evaluate/AGENT-SPLIT)",
+        help="folder for episodes.jsonl and result.json (default: runs/evaluate/AGENT-SPLIT)",
     )
-    add("--fresh", action="store_true", help="play all episodes again, including those in the folder")
-    add("--json", action="store_true", help="print the results as one JSON object on the last line")
+    add("--fresh", action="store_true", help="discard the episodes in the folder and play all again")
+    add("--json", action="store_true", help="also print the results as one JSON object on the last line")
     env = evaluate.add_argument_group("environment")
     add = env.add_argument
     add(
@@ -105,14 +144,30 @@ def add_commands(commands: Any) -> None:
     )  # fmt: skip
     add(
         "--step-budget", type=decimal(above=0), metavar="X",
-        help="also limit steps to X times those of the reference solution; the goal contains the limit",
+        help="also end an episode after X times the steps of the reference solution, for example 1.5; the goal states the limit",
     )  # fmt: skip
     add_options(env, "observation", "dialect", "elements", "history", "browser", "variation", has_pictures=True)
-    add("--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)")
+    add(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=JSON",
+        help="another keyword of the environment, such as window=2000 (may be repeated)",
+    )
     add = evaluate.add_argument_group("chat models", "The API key is read from $OPENAI_API_KEY.").add_argument
-    add("--base-url", metavar="URL", help="address of the server (default: $OPENAI_BASE_URL, else OpenAI's)")
-    add("--tools", action="store_true", help="send the actions as tools, and accept tool calls as replies")
-    add("--option", action="append", default=[], metavar="NAME=JSON", help="field of the requests, such as temperature=0.5")
+    add(
+        "--base-url",
+        metavar="URL",
+        help="address of the server, such as http://localhost:8000/v1 (default: $OPENAI_BASE_URL, otherwise OpenAI's)",
+    )
+    add("--tools", action="store_true", help="offer the actions to the model as tools, and accept tool calls as replies")
+    add(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=JSON",
+        help="another field of each request, such as temperature=0.5 (may be repeated)",
+    )
     add(
         "--timeout", type=decimal(above=0), default=300.0, metavar="S",
         help="time limit of one request, and of a program, in seconds (default: 300)",
@@ -121,8 +176,8 @@ def add_commands(commands: Any) -> None:
         "--too-long",
         choices=("failed", "lost"),
         default="failed",
-        help="ending of an episode if the token limit ends a reply before its first text, or the server rejects a later request "
-        "without a clear message that it is too long; with a clear message the episode is lost",
+        help="result of an episode whose prompt or reply is probably too long for the model: failed (not counted) or lost (reward 0). It is lost "
+        "in any case if the server states that the prompt is too long",
     )
     add(
         "--deadline", type=decimal(above=0), default=900.0, metavar="S",
@@ -134,18 +189,28 @@ def add_commands(commands: Any) -> None:
     )  # fmt: skip
     programs = "--base-url is the address of an episode server, with its token in $WEBARENA_GYM_TOKEN. Without it, the command starts one."
     add = evaluate.add_argument_group("programs", programs).add_argument
-    add("--mode", choices=("browse", "step"), default="browse", help="play with the program's own browser, or by actions")
+    add(
+        "--mode",
+        choices=("browse", "step"),
+        default="browse",
+        help="browse: the program uses its own browser; step: it sends actions",
+    )
     evaluate.set_defaults(run=_evaluate)
 
     board = commands.add_parser(
         "leaderboard",
-        help="check the rows of a leaderboard, and print it",
-        description="Checks that the results follow from the episodes, that the episodes are complete, and that their replies earn the "
-        "same rewards when they are replayed. Exit status 1 if a row fails a check.",
+        help="verify submitted results and print a table of them",
+        description="Verify results and print them as a table. A result is a folder that `evaluate` wrote. Its figures must follow from its "
+        "episodes, no episode may be missing, and replaying their actions must give the same rewards. Exit status 1 if a result is wrong.",
         examples=["leaderboard", "runs/evaluate/expert-test --no-replay"],
     )
-    board.add_argument("folder", type=existing_path("folder"), metavar="FOLDER", help="a folder of rows, or one row")
-    board.add_argument("--no-replay", dest="replay", action="store_false", help="do not replay the episodes")
+    board.add_argument(
+        "folder",
+        type=existing_path("folder"),
+        metavar="FOLDER",
+        help="a folder that `evaluate` wrote, or a folder of such folders",
+    )
+    board.add_argument("--no-replay", dest="replay", action="store_false", help="skip the replay of the episodes")
     board.set_defaults(run=_leaderboard)
 
 

@@ -66,24 +66,28 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     new = commands.add_parser(
         "new",
-        help="write a description and a first task",
-        description="Writes a description of an application and a first task.",
+        help="write a webarena-app.toml and a first task to fill in",
+        description="Write a webarena-app.toml, which describes your application, and a tasks.json with a first task. Then edit both.",
         examples=["my-app --name notes"],
     )
-    new.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the application")
-    new.add_argument("--name", default="app", help="the site's name in tasks (default: app)")
+    new.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the application")
+    new.add_argument(
+        "--name",
+        default="app",
+        help="name of the site in tasks and addresses, such as notes for http://notes.test (default: app)",
+    )
     new.set_defaults(run=_new)
     for name, summary, run in (
-        ("check", "start it, reset it, load its pages, check its tasks", check),
+        ("check", "start the application, reset it, load its pages and check its tasks", check),
         (
             "audit",
-            "check that only their solutions earn the rewards of its tasks, and that all resets are equal",
+            "check that tasks reward their solutions only, and that all resets give equal state",
             _audit,
         ),
-        ("fuzz", "random walks: no action may fail, and each walk starts with the same page", _fuzz),
-        ("serve", "do one of its tasks in your browser, and serve episodes to agents over HTTP", serve_sites),
-        ("play", "do one of its tasks in the terminal", _play),
-        ("record", "do a task in the terminal, and write it with its solution and a check of your changes", _record),
+        ("fuzz", "play random actions: none may fail, and each episode must start with the same page", _fuzz),
+        ("serve", "solve its tasks in your browser, and serve episodes to agents over HTTP", serve_sites),
+        ("play", "solve one of its tasks in the terminal", _play),
+        ("record", "solve a new task in the terminal, and save it with your solution and a check of your changes", _record),
     ):
         command = commands.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", examples=[_EXAMPLES[name]]
@@ -94,10 +98,12 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             nargs="?",
             default=Path(),
             metavar="FILE",
-            help=f"its {FILE}, or the folder of it (default: here)",
+            help=f"the {FILE} of the application, or its folder (default: the current folder)",
         )
         if name in ("check", "audit"):
-            command.add_argument("--resets", type=integer(2), default=20, metavar="N", help="resets to compare (default: 20)")
+            command.add_argument(
+                "--resets", type=integer(2), default=20, metavar="N", help="number of resets to compare (default: 20)"
+            )
         if name == "check":
             add_check_options(command)
         elif name == "audit":
@@ -105,14 +111,14 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
                 "--world-seed",
                 type=world_seed,
                 metavar="SEED",
-                help="the seed of draws from its templates, instead of its own tasks",
+                help="generate tasks from its templates with this seed, instead of using those of its task file",
             )
             command.add_argument(
                 "--repeats",
                 type=integer(1),
                 default=1,
                 metavar="N",
-                help="replays of each solution (default: 1); scripts may race",
+                help="replay each solution N times, to find tasks that fail sometimes, for example because of scripts (default: 1)",
             )
             add_jobs(command)
         elif name == "fuzz":
@@ -120,16 +126,16 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             add_jobs(command)
         elif name == "serve":
             command.add_argument(
-                "--port", type=integer(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free"
+                "--port", type=integer(0, 65_535), default=8000, metavar="N", help="port of the server; 0: any free port"
             )
             add_serve_options(command)
         elif name == "play":
-            command.add_argument("task", nargs="?", metavar="TASK", help="a task id; one is drawn without it")
+            command.add_argument("task", nargs="?", metavar="TASK", help="id of the task (default: a random one)")
         else:
-            command.add_argument("--goal", required=True, help="the goal of the task")
-            command.add_argument("--task-id", required=True, metavar="ID", help="the id of the task")
-            command.add_argument("--start", default="/", metavar="PATH", help="the start page (default: /)")
-            command.add_argument("--without-login", action="store_true", help="start without being signed in")
+            command.add_argument("--goal", required=True, metavar="TEXT", help="goal of the task, in plain language")
+            command.add_argument("--task-id", required=True, metavar="ID", help="id of the new task, such as milk")
+            command.add_argument("--start", default="/", metavar="PATH", help="path of the start page (default: /)")
+            command.add_argument("--without-login", action="store_true", help="start the episode signed out")
         if name not in ("check", "serve"):
             add_options(command, "browser")
         unused = {"variation": "content", "scale": "standard", "sites": None, "side_effects": False}

@@ -41,7 +41,9 @@ _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 def add_check_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `app check` that other commands do not have."""
     command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
-    command.add_argument("--browser", choices=["both", *_BROWSERS], default="both", help="browsers to check (default: both)")
+    command.add_argument(
+        "--browser", choices=["both", *_BROWSERS], default="both", help="browsers in which to check (default: both)"
+    )
 
 
 def check(options: argparse.Namespace) -> int:

@@ -41,135 +41,112 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> Parser:
-    """Return the parser of the command and all its subcommands."""
+    """Return the parser of the command and all its subcommands, in the order of the help: those for users of the tasks come first."""
     parser = Parser(
         prog="webarena-gym",
-        description="Web tasks for agents, on sites that are bundled with the package. `webarena-gym COMMAND --help` describes a command.",
-        epilog="examples:\n  webarena-gym play shopping.cart_add/1000/0\n  webarena-gym tasks --split test --stats\n"
-        "  webarena-gym evaluate --agent expert --limit 20\n  webarena-gym serve\n\n"
+        description="Web tasks for agents, on sites that are part of the package. `webarena-gym COMMAND --help` describes a command.",
+        epilog="examples:\n"
+        "  webarena-gym play shopping.cart_add/1000/0            solve a task yourself\n"
+        "  webarena-gym tasks --split test --stats               count the tasks of the test split\n"
+        "  webarena-gym evaluate --agent expert --limit 20       score the reference solutions of 20 tasks\n"
+        "  webarena-gym serve                                    open the sites in your browser\n\n"
         f"Errors print one line. Set {TRACEBACK}=1 in the environment to see tracebacks. Tab completion:\n"
         "  pip install 'webarena-gym[completion]'\n"
         '  eval "$(register-python-argcomplete webarena-gym)"',
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_play(commands)
+    _add_tasks(commands)
+    add_commands(commands)
+    _add_servers(commands)
+    _add_app(commands)
+    _add_suite(commands)
+    _add_doctor(commands)
+    _add_world(commands)
+    _add_audit(commands)
+    _add_fuzz(commands)
+    return parser
 
-    tasks = commands.add_parser(
-        "tasks",
-        help="list, count, draw and export tasks",
-        description="Prints the tasks of a split, or with --world-seed and --draw new tasks of templates.",
-        examples=["--split test --stats", "--template shopping.product_price --world-seed 5 --draw 3"],
-    )
-    _choose_tasks(tasks)
-    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, compared with WebArena-Lite's")
-    tasks.add_argument("--list-templates", action="store_true", help="list all templates of all splits")
-    tasks.add_argument("--export", type=writable_path(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
-    tasks.add_argument(
-        "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],
-        help="the tasks of the split in this version of the suite (default: %(default)s)",
-    )  # fmt: skip
-    tasks.add_argument(
-        "--write-suite", action="store_true", help="draw the splits again and overwrite the package's data files"
-    )
-    tasks.set_defaults(run=_tasks)
 
-    audit = commands.add_parser(
-        "audit",
-        help="check that every task is solvable and that no cheaper attempt is rewarded",
-        description="Replays the reference solution of each task, which must earn the reward. Then plays cheaper attempts, which must not: "
-        "no action, wrong answers, solutions of other tasks, additional changes. Exit status 1 if a task has a fault.",
-        examples=["--split test", "--template shopping.cart_add --fresh-worlds 3 --jobs 2"],
-    )
-    _choose_tasks(audit)
-    add_fresh_worlds(audit, "audit")
-    audit.add_argument(
-        "--browser", choices=("inprocess", "chromium"), default="inprocess",
-        help="chromium: only replay the solutions, in both browsers, which must show the same pages",
-    )  # fmt: skip
-    audit.add_argument(
-        "--no-side-effects",
-        dest="side_effects",
-        action="store_false",
-        help="skip solutions with other changes before or after them and with detours, which take eight ninths of the time",
-    )
-    audit.add_argument(
-        "--memorised", type=world_seed, nargs="+", metavar="SEED",
-        help="measure memorised answers instead: in each of these worlds, answer each task with the constant that is best for its wording in the other worlds",
-    )  # fmt: skip
-    add_jobs(audit)
-    audit.set_defaults(run=_audit)
-
-    fuzz = commands.add_parser(
-        "fuzz",
-        help="test the sites by random walks: no action may fail, and both browsers must show the same pages",
-        description="Takes random walks in both browsers in parallel: clicks, forms, history, tabs, keys, odd texts. Each fault "
-        "or difference is reported with the fewest replies that reproduce it. With --pages it plays generated pages instead of the sites.",
-        examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1"],
-    )
-    add_walks(fuzz, 10_000)
-    fuzz.add_argument(
-        "--pages", type=integer(1), metavar="N",
-        help="play that many generated pages, valid and slightly broken ones, and print the classes of what differs",
-    )  # fmt: skip
-    fuzz.add_argument(
-        "--sites", "--site", nargs="+", action="extend", choices=tuple(HOSTS), metavar="SITE",
-        help=f"start on these sites: {', '.join(HOSTS)} (default: all)",
-    )  # fmt: skip
-    fuzz.add_argument(
-        "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
-    )
-    add_options(fuzz, "variation")
-    add_jobs(fuzz)
-    fuzz.set_defaults(run=_fuzz, browser=None)
-
+def _add_play(commands: Any) -> None:
     play = commands.add_parser(
-        "play", help="do a task yourself in the terminal", description=PLAYING,
+        "play", help="solve a task yourself in the terminal", description=PLAYING,
         examples=["shopping.cart_add/1000/0", "--split test --elements label"],
     )  # fmt: skip
     play.add_argument(
         "words", nargs="*", metavar="TASK",
-        help="a task id; one is drawn without it. With --session: start [TASK], act ACTION, observe or submit [ANSWER]",
+        help="id of the task, such as shopping.cart_add/1000/0 (default: a random task of --split). With --session, one of "
+        "these commands: start [TASK], act ACTION, observe, submit [ANSWER]",
     )  # fmt: skip
     play.add_argument(
         "--session", type=writable_path(), metavar="FILE",
-        help="non-interactive: each command takes one step and keeps the episode in FILE",
+        help="for scripts: each call of the command takes one step and stores the episode in FILE",
     )  # fmt: skip
-    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="step limit of the episode")
+    play.add_argument("--max-steps", type=integer(1), default=100, metavar="N", help="end the episode after N steps")
     play.add_argument(
         "--step-budget", type=decimal(above=0), metavar="X",
-        help="additional step limit: X times the steps of the reference solution",
+        help="also end the episode after X times the steps of the reference solution, for example 1.5",
     )  # fmt: skip
-    play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
-    play.add_argument("--seed", type=integer(0), metavar="N", help="seed for choosing the task (default: random)")
+    play.add_argument(
+        "--split", choices=tuple(task_suite.SPLITS), default="train", help="set of tasks from which a random task is chosen"
+    )
+    play.add_argument("--seed", type=integer(0), metavar="N", help="random seed of that choice (default: a new one each time)")
     add_options(play, "elements", "observation", "dialect", "variation", "scale")
     play.set_defaults(run=lambda options: play_session(options) if options.session else play_command(options))
 
-    app = commands.add_parser(
-        "app",
-        help="use your web application as an environment",
-        description="Uses your web application as an environment.",
-        examples=["new my-app", "check my-app"],
-    )
-    add_application_commands(app)
 
-    suite = commands.add_parser(
-        "suite",
-        help="play the tasks of another project",
-        description="Adds and lists suites: the applications, tasks and verifiers of other projects.",
-        examples=["add webarena-infinity ~/webarena-infinity", "list"],
+def _add_tasks(commands: Any) -> None:
+    tasks = commands.add_parser(
+        "tasks",
+        help="list, count, generate and export tasks",
+        description="Print the tasks of a split. With --world-seed and --draw, generate and print new tasks.",
+        examples=[
+            "--split test --stats",
+            "--template shopping.product_price --world-seed 5 --draw 3",
+            "--split train --export tasks.json",
+        ],
     )
-    add_suite_commands(suite)
+    _choose_tasks(tasks)
+    tasks.add_argument(
+        "--stats", action="store_true", help="print tables by site, kind of check and length, beside those of WebArena-Lite"
+    )
+    tasks.add_argument(
+        "--list-templates", action="store_true", help="print the names of all templates, with an example of a goal"
+    )
+    tasks.add_argument(
+        "--export", type=writable_path(), metavar="FILE", help="write the tasks to FILE, in WebArena's JSON schema"
+    )
+    tasks.add_argument(
+        "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],
+        help="version of the split; earlier versions are kept for comparison with published results (default: %(default)s)",
+    )  # fmt: skip
+    tasks.add_argument(
+        "--write-suite",
+        action="store_true",
+        help="for developers: generate all splits again and overwrite the package's data files",
+    )
+    tasks.set_defaults(run=_tasks)
 
+
+def _add_servers(commands: Any) -> None:
     serve = commands.add_parser(
         "serve",
-        help="browse the sites in your browser, and serve episodes to agents over HTTP",
-        description="Serves the sites of a world for your own browser, and episodes for agents over HTTP (needs the extra serve).",
-        examples=["--port 8000", "--task shopping.cart_add/1000/0"],
+        help="open the sites in your own browser; serve episodes to agents over HTTP",
+        description="Serve the sites of a world for your own browser, and an HTTP API with which agents play episodes. The command prints "
+        "the addresses and runs until Ctrl-C. It needs pip install 'webarena-gym[serve]'.",
+        examples=["--port 8000", "--task shopping.cart_add/1000/0", "--host 0.0.0.0 --token SECRET"],
     )
     serve.add_argument(
-        "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
+        "--world-seed",
+        type=world_seed,
+        default=1000,
+        metavar="SEED",
+        help="the world to serve (default: 1000, that of the test split)",
     )
-    serve.add_argument("--port", type=integer(0, 65_535), default=8000, metavar="N", help="the port; 0: any free port")
+    serve.add_argument(
+        "--port", type=integer(0, 65_535), default=8000, metavar="N", help="port of the server; 0: any free port"
+    )
     add_serve_options(serve)
     add_application(serve)
     add_options(serve, "variation", "scale", scale="standard")
@@ -177,57 +154,137 @@ def make_parser() -> Parser:
 
     mcp = commands.add_parser(
         "mcp",
-        help="serve tasks as tools over MCP (needs the extra mcp)",
-        description="Serves tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP.",
+        help="serve tasks as tools over MCP, for example to a chat client",
+        description="Serve tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP. The command needs "
+        "pip install 'webarena-gym[mcp]'.",
         examples=["--split test", "--task shopping.cart_add/1000/0 --http 8001"],
     )
     add_mcp_options(mcp)
     add_options(mcp, "elements", "observation", "dialect", "variation")
     mcp.set_defaults(run=serve_mcp)
 
-    world = commands.add_parser(
-        "world",
-        help="generate worlds (the contents of the sites) and print them",
-        description="Generates the databases of worlds that are not in the cache yet, and prints the number of rows of each table.",
-        examples=["1000", "1 2 3 --scale large"],
+
+def _add_app(commands: Any) -> None:
+    app = commands.add_parser(
+        "app",
+        help="use your own web application as an environment",
+        description="Use your own web application as an environment. Start with `app new`, then `app check`.",
+        examples=["new my-app", "check my-app"],
     )
-    world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
-    add_options(world, "scale", scale="standard")
-    world.set_defaults(run=_world)
+    add_application_commands(app)
 
-    add_commands(commands)
 
+def _add_suite(commands: Any) -> None:
+    suite = commands.add_parser(
+        "suite",
+        help="play the tasks of another project",
+        description="Add and list suites: the applications, tasks and verifiers of other projects.",
+        examples=["add webarena-infinity ~/webarena-infinity", "list"],
+    )
+    add_suite_commands(suite)
+
+
+def _add_doctor(commands: Any) -> None:
     doctor = commands.add_parser(
         "doctor",
-        help="check this machine's browsers, and real servers and their logins",
-        description="Checks that the cache can be written, that the browsers start, and that real servers answer and accept their logins. "
-        "Ends with status 1 if something that is needed fails. Chromium is needed for real servers and with --browser chromium.",
+        help="check that browsers and real servers work on this machine",
+        description="Check that the cache folder is writable, that the browsers start, and that real WebArena servers, if you use them, "
+        "respond and accept their logins. Exit status 1 if a required part fails. Chromium is required for real servers and with "
+        "--browser chromium.",
         examples=["", "--browser chromium"],
     )
     doctor.add_argument(
         "--sites", type=validated_by(parse_addresses), metavar="JSON",
-        help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)',
+        help='real servers to check, such as {"shopping": "http://localhost:7770"} (default: WebArena\'s environment variables)',
     )  # fmt: skip
     doctor.add_argument(
-        "--browser", choices=("chromium", "inprocess"), help="the browser that you will use (default: Chromium is optional)"
+        "--browser", choices=("chromium", "inprocess"), help="browser that you will use (default: Chromium is optional)"
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.set_defaults(run=_doctor)
-    return parser
+
+
+def _add_world(commands: Any) -> None:
+    world = commands.add_parser(
+        "world",
+        help="generate worlds in advance",
+        description="Generate the databases of worlds and store them in the cache, so that the first reset does not have to. Prints the "
+        "number of rows of each table.",
+        examples=["1000", "1 2 3 --scale large"],
+    )
+    world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="world seeds (default: 1000)")
+    add_options(world, "scale", scale="standard")
+    world.set_defaults(run=_world)
+
+
+def _add_audit(commands: Any) -> None:
+    audit = commands.add_parser(
+        "audit",
+        help="for task authors: check that tasks are solvable and reward nothing else",
+        description="Replay the reference solution of each task, which must earn the reward. Then play attempts that must not earn it: no "
+        "action, wrong answers, solutions of other tasks, and solutions with additional changes. Exit status 1 if a task has a fault.",
+        examples=["--split test", "--template shopping.cart_add --fresh-worlds 3 --jobs 2"],
+    )
+    _choose_tasks(audit)
+    add_fresh_worlds(audit, "audit")
+    audit.add_argument(
+        "--browser", choices=("inprocess", "chromium"), default="inprocess",
+        help="chromium: only replay the solutions, in both browsers, and compare their pages",
+    )  # fmt: skip
+    audit.add_argument(
+        "--no-side-effects",
+        dest="side_effects",
+        action="store_false",
+        help="skip the attempts with additional changes or detours, which take 8/9 of the time",
+    )
+    audit.add_argument(
+        "--memorised", type=world_seed, nargs="+", metavar="SEED",
+        help="instead, measure how many tasks constant answers solve: each task of these worlds is answered with the constant that solves most "
+        "tasks with the same wording in the other worlds",
+    )  # fmt: skip
+    add_jobs(audit)
+    audit.set_defaults(run=_audit)
+
+
+def _add_fuzz(commands: Any) -> None:
+    fuzz = commands.add_parser(
+        "fuzz",
+        help="for developers: test sites and browsers with random actions",
+        description="Play random actions in both browsers in parallel: clicks, forms, history, tabs, keys, unusual texts. No action may fail, "
+        "and both browsers must show the same pages. Each difference is printed with the shortest list of actions that reproduces it.",
+        examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1"],
+    )
+    add_walks(fuzz, 10_000)
+    fuzz.add_argument(
+        "--pages", type=integer(1), metavar="N",
+        help="instead of the sites, play N generated pages, some of them with invalid HTML, and count the differences by class",
+    )  # fmt: skip
+    fuzz.add_argument(
+        "--sites", "--site", nargs="+", action="extend", choices=tuple(HOSTS), metavar="SITE",
+        help=f"sites to start on: {', '.join(HOSTS)} (default: all)",
+    )  # fmt: skip
+    fuzz.add_argument(
+        "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="worlds to play in (default: 1000)"
+    )
+    add_options(fuzz, "variation")
+    add_jobs(fuzz)
+    fuzz.set_defaults(run=_fuzz, browser=None)
 
 
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks; all: those of the standard suite"
-    )
+        "--split", choices=(*task_suite.SPLITS, "all"), default="test",
+        help="set of tasks; all: train, validation and test",
+    )  # fmt: skip
     parser.add_argument(
-        "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
-    )
+        "--world-seed", type=world_seed, metavar="SEED",
+        help="generate tasks of the split's templates in this world, instead of loading those of the split",
+    )  # fmt: skip
     parser.add_argument(
         "--draw", type=integer(1, _MOST_DRAWN), metavar="N",
-        help="draw N tasks in total, evenly from the templates of --template or of all splits; needs --world-seed",
+        help="with --world-seed: generate N tasks in total, evenly from the templates of --template or of all splits",
     )  # fmt: skip
-    add_templates(parser, "only tasks of these templates; with --world-seed of any split")
+    add_templates(parser, "only tasks of these templates, such as shopping.cart_add; with --world-seed, templates of any split")
     add_options(parser, "variation", "scale")
 
 

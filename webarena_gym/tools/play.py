@@ -30,11 +30,11 @@ from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.world import cache_folder
 
 _PLAYING = """\
-Do a task yourself in the terminal. In addition to the actions of the dialect there are short forms:
+Solve a task yourself in the terminal. Type actions in the format of --dialect, or these short forms:
   {short}
   down, up           back, forward    enter                tab 1                 exit THE ANSWER
 {named}
-`help` lists the actions, `quit` or Ctrl-D ends the session. Lines can be edited, and earlier ones recalled with the arrow keys."""
+`help` lists the actions, `quit` or Ctrl-D ends the session. The arrow keys edit the line and recall earlier ones."""
 PLAYING = _PLAYING.format(
     short="click 6            hover 6          type 5 red shoes     search 5 red shoes    select 7 Large",
     named='With --elements label, put names of several words in quotes: click "Add to Cart".',

@@ -80,29 +80,37 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the episode server to the parser of `serve`."""
     limits = Limits()
     parser.add_argument(
-        "--task", metavar="ID", help="play this task yourself: a bar above the sites has the goal and a box to answer"
+        "--task",
+        metavar="ID",
+        help="solve this task in your browser: a bar above each page shows the goal and a field for the answer",
     )
-    parser.add_argument("--host", default=_LOOPBACK, help="the address to listen on; 0.0.0.0 is all")
+    parser.add_argument("--host", default=_LOOPBACK, help="IP address to listen on; 0.0.0.0: all interfaces")
     parser.add_argument(
-        "--name", action="append", default=[], help="a host name under which clients reach the arena (may be repeated)"
+        "--name",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="host name by which clients reach this server, such as my-machine.lan (may be repeated)",
     )
-    ports = "the ports of the episodes' sites (default: any that are free; with --task, --port and those after it)"
+    ports = "range of ports for the sites of episodes, such as 20000-20999 (default: any free ports; with --task, --port and the next ones)"
     parser.add_argument("--ports", type=_ports, default=(), metavar="FIRST-LAST", help=ports)
     parser.add_argument(
         "--token",
-        help=f"the token that clients must send (default: ${_TOKEN}; without it, none on 127.0.0.1, and a random one for other hosts)",
+        help=f"token that clients must send (default: ${_TOKEN}; if it is not set, no token on 127.0.0.1 and a random one on other hosts)",
     )
-    parser.add_argument("--episodes", type=integer(1), default=limits.episodes, metavar="N", help="maximum of open episodes")
+    parser.add_argument(
+        "--episodes", type=integer(1), default=limits.episodes, metavar="N", help="maximum number of open episodes"
+    )
     numbers = decimal(above=0)
     parser.add_argument(
-        "--idle", type=numbers, default=limits.idle_s, metavar="S", help="seconds until an idle episode is closed"
+        "--idle", type=numbers, default=limits.idle_s, metavar="S", help="close an episode after S seconds without a request"
     )
     parser.add_argument(
         "--memory",
         type=numbers,
         default=limits.memory_mb,
         metavar="MB",
-        help="memory of the process above which no episode is started",
+        help="start no episode while the server uses more memory than this",
     )
 
 
@@ -152,13 +160,19 @@ async def _serve(options: argparse.Namespace) -> None:
 def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `mcp`."""
     add_application(parser)
-    parser.add_argument("--task", metavar="ID", help="always start this task")
-    parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
     parser.add_argument(
-        "--http", type=integer(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
+        "--task",
+        metavar="ID",
+        help="id of the task of every episode, such as shopping.cart_add/1000/0 (default: random tasks of --split)",
     )
     parser.add_argument(
-        "--max-steps", type=integer(1), default=_SESSION_STEPS, metavar="N", help="maximum of steps of an episode"
+        "--split", choices=get_args(Split), default="test", help="set of tasks from which random tasks are chosen"
+    )
+    parser.add_argument(
+        "--http", type=integer(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1:PORT instead of stdin and stdout"
+    )
+    parser.add_argument(
+        "--max-steps", type=integer(1), default=_SESSION_STEPS, metavar="N", help="end an episode after N steps"
     )
 
 
