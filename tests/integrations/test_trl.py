@@ -137,6 +137,33 @@ def test_calls_of_tools_earn_the_reward_in_training(tokenizer, tmp_path):
     assert logs[0]["tools/call_frequency"] > 0
 
 
+def test_the_loss_counts_replies_and_masks_pages(tokenizer, tmp_path):
+    outputs = []
+    settings = trl.GRPOConfig(
+        output_dir=str(tmp_path), max_steps=1, per_device_train_batch_size=2, num_generations=2, max_completion_length=4096,
+        report_to=[], use_cpu=True, save_strategy="no",
+    )  # fmt: skip
+    trainer = trl.GRPOTrainer(
+        model=tiny_model(tokenizer), args=settings, train_dataset=Dataset.from_list(dataset_rows(TASKS[:1])),
+        processing_class=tokenizer, environment_factory=environment({"tasks": TASKS[:1], "window": 800}),
+    )  # fmt: skip
+    replies = [call("wait"), call("exit", message="$1"), "Done.<|im_end|>"]
+    turns = iter(replies)
+
+    def generate(asked, *_, **__):
+        ids = tokenizer(next(turns), add_special_tokens=False)["input_ids"]
+        return [ids for _ in asked], None
+
+    score = trainer._generate_and_score_completions
+    trainer._generate_single_turn = generate
+    trainer._generate_and_score_completions = lambda inputs: outputs.append(score(inputs)) or outputs[-1]
+    trainer.train()
+    (output,) = outputs
+    ids, mask = output["completion_ids"][0], (output["completion_mask"] * output["tool_mask"])[0].bool()
+    assert tokenizer.decode(ids[mask]) == "".join(replies)
+    assert "URL: http://shop.test/" in tokenizer.decode(ids[~mask])
+
+
 def test_two_updates_in_our_context(tokenizer, tmp_path):
     rollouts = Rollouts({"tasks": TASKS, "max_steps": 2})
     rows = [{"prompt": task.task_id} for task in TASKS]
@@ -242,12 +269,12 @@ def test_a_lost_episode_leaves_the_advantages_of_the_others(tokenizer, tmp_path)
 
 def test_a_lost_rollout_leaves_the_advantages_of_the_others(tokenizer, tmp_path, monkeypatch):
     rollouts = Rollouts({"tasks": TASKS[:1], "window": 800})
-    say = Session.say
+    step = Session.step
 
     def fail(self, reply):
         if self is rollouts._sessions[0]:
             raise BrowserError("it was killed")
-        return say(self, reply)
+        return step(self, reply)
 
     monkeypatch.setattr(Session, "step", fail)
     rows = [{"prompt": TASKS[0].task_id}]
