@@ -3,14 +3,9 @@
 `python -m tests.raw_chromium` records the expected values of `tests/data/forms.json` again, with Chromium's version.
 """
 
-import json
 from contextlib import suppress
-from pathlib import Path
 
-from tests import needs
-
-TABLE = Path(__file__).parent / "data" / "forms.json"
-HOME = "http://app.test/"
+from tests.raw_tables import HOME, page_of, record_again
 
 _VALUES = """(controls) => controls.map((html) => {
   document.body.innerHTML = `<form>${html}</form>`;
@@ -30,14 +25,6 @@ _WATCH = """() => document.addEventListener("submit", ({target, submitter}) => {
   const {formMethod} = submitter?.hasAttribute("formmethod") ? submitter : {formMethod: target.method};
   window.sends = formMethod !== "dialog";
 })"""
-
-
-def read_table():
-    return json.loads(TABLE.read_text(encoding="utf-8"))
-
-
-def page_of(body):
-    return f"<!doctype html><html><head><meta charset=utf-8><title>T</title></head><body>{body}</body></html>"
 
 
 class RawChromium:
@@ -131,19 +118,5 @@ def record(table, raw):
     }
 
 
-def write_table(table):
-    """Write the table with one case a line."""
-
-    def line(value):
-        return json.dumps(value, ensure_ascii=False)
-
-    sections = [f'"chromium": {line(table["chromium"])}']
-    for section in ("values", "validity", "submissions"):
-        cases = ",\n".join(f"{line(key)}: {line(value)}" for key, value in table[section].items())
-        sections.append(f'"{section}": {{\n{cases}\n}}')
-    TABLE.write_text("{\n" + ",\n".join(sections) + "\n}\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    with needs.opened_chromium() as opened:
-        write_table(record(read_table(), RawChromium(opened)))
+    record_again("forms", RawChromium, record)

@@ -5,14 +5,10 @@ body of the page at `HOME` or pages by path, response headers of `HOME`, and ste
 the mouse, ["press", key] in the focused element, ["point", x, y, id of the element there] with the mouse, ["focus", id], ["tab", index], ["back"], ["wait", ms].
 """
 
-import json
 from contextlib import suppress
-from pathlib import Path
 
-from tests import needs
+from tests.raw_tables import HOME, page_of, record_again
 
-TABLE = Path(__file__).parent / "data" / "pages.json"
-HOME = "http://app.test/"
 SENT = "<!doctype html><title>Sent</title><p>Sent"
 
 _STATE = """() => {
@@ -30,16 +26,6 @@ _CENTRE = """(id) => {
   return [x + width / 2, y + height / 2];
 }"""
 _SETTLED_MS = 120  # popups and navigations start within it
-
-
-def read_table():
-    return json.loads(TABLE.read_text(encoding="utf-8"))
-
-
-def page_of(body):
-    if body.startswith("<!doctype"):
-        return body
-    return f"<!doctype html><html><head><meta charset=utf-8><title>T</title></head><body>{body}</body></html>"
 
 
 class RawPages:
@@ -125,16 +111,5 @@ def record(table, raw):
     return {"chromium": raw.version, "cases": cases}
 
 
-def write_table(table):
-    """Write the table with one case a line."""
-
-    def line(value):
-        return json.dumps(value, ensure_ascii=False)
-
-    cases = ",\n".join(f"{line(name)}: {line(case)}" for name, case in table["cases"].items())
-    TABLE.write_text(f'{{\n"chromium": {line(table["chromium"])},\n"cases": {{\n{cases}\n}}\n}}\n', encoding="utf-8")
-
-
 if __name__ == "__main__":
-    with needs.opened_chromium() as opened:
-        write_table(record(read_table(), RawPages(opened)))
+    record_again("pages", RawPages, record)

@@ -1,19 +1,17 @@
 """Values, constraint validation and submission of forms, held against what Chromium itself does (`tests/data/forms.json`)."""
 
-import random
-
-import pytest
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
-from tests.raw_chromium import HOME, RawChromium, page_of, read_table, record, without_boundary
+from tests.raw_chromium import RawChromium, record, without_boundary
+from tests.raw_tables import HOME, check_installed, page_of, read_table
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import constraints, dom
 from webarena_gym.pages.page import Network
 
-TABLE = read_table()
+TABLE = read_table("forms")
 
 
 class Site:
@@ -96,10 +94,4 @@ def test_requests_and_focus_are_chromiums():
 
 @needs.chromium
 def test_the_table_is_of_the_installed_chromium():
-    with needs.opened_chromium() as chromium:
-        raw = RawChromium(chromium)
-        if raw.version.partition(".")[0] != TABLE["chromium"].partition(".")[0]:
-            pytest.skip(f"the table is of Chromium {TABLE['chromium']}, this is {raw.version}: python -m tests.raw_chromium")
-        names = random.Random(7).sample(sorted(TABLE["submissions"]), 25)
-        some = {**TABLE, "submissions": {name: TABLE["submissions"][name] for name in names}}
-        assert record(some, raw) == {**some, "chromium": raw.version}
+    check_installed(TABLE, "submissions", 25, RawChromium, record)

@@ -1,20 +1,20 @@
 """Windows, focus, dialogs and navigation of the in-process browser, held against what Chromium itself does (`tests/data/pages.json`)."""
 
 import pickle
-import random
 
 import pytest
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
-from tests.raw_pages import HOME, SENT, RawPages, page_of, read_table, record
+from tests.raw_pages import SENT, RawPages, record
+from tests.raw_tables import HOME, check_installed, page_of, read_table
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network
 
-TABLE = read_table()
+TABLE = read_table("pages")
 WITHOUT_BOX = ("option", "optgroup", "area", "map", "legend", "source", "param", "base", "title", "template")
 
 
@@ -89,13 +89,7 @@ def test_states_are_chromiums():
 @needs.chromium
 @pytest.mark.slow
 def test_the_table_is_of_the_installed_chromium():
-    with needs.opened_chromium() as chromium:
-        raw = RawPages(chromium)
-        if raw.version.partition(".")[0] != TABLE["chromium"].partition(".")[0]:
-            pytest.skip(f"the table is of Chromium {TABLE['chromium']}, this is {raw.version}: python -m tests.raw_pages")
-        names = random.Random(7).sample(sorted(TABLE["cases"]), 20)
-        some = {"chromium": raw.version, "cases": {name: TABLE["cases"][name] for name in names}}
-        assert record(some, raw) == some
+    check_installed(TABLE, "cases", 20, RawPages, record)
 
 
 BLOCKED = """<div inert><a id=link href=/1>Link</a> <input id=field></div>
