@@ -33,6 +33,7 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.applications import processes, state
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import _clock, close_all, launcher_of
+from webarena_gym.browsers import http
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError, WebArenaGymError
@@ -662,6 +663,19 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys, monkeypatch):
     assert "not always: add: 1 of 4 replays, too early" in capsys.readouterr().out
     assert main(["app", "fuzz", str(folder), "--steps", "120", "--seed", "1", "--jobs", "1"]) == 1
     assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out  # what kills it
+
+
+@needs.chromium
+@pytest.mark.usefixtures("one_chromium")
+def test_both_browsers_play_it_and_a_difference_is_found(folder, monkeypatch, capsys):
+    described = folder / "webarena-app.toml"
+    described.write_text(described.read_text().replace("{ NOTES_DB", '{ NOTES_SOUND = "1", NOTES_DB'))
+    arguments = ["fuzz", "--application", str(folder), "--steps", "40", "--seed", "1", "--jobs", "1"]
+    assert main(arguments) == 0, capsys.readouterr().out
+    assert "on both browsers, 0 faults" in capsys.readouterr().out
+    monkeypatch.setattr(http, "referrer_for", lambda *_: "")
+    assert main(arguments) == 1
+    assert ": requests: ('" in capsys.readouterr().out
 
 
 def evaluated(folder):

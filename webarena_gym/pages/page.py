@@ -111,11 +111,13 @@ class Network:
         errors: exceptions of the sites in the current episode, one line each.
         clock: ISO time at which the clock of page scripts is frozen; "" leaves it running.
         ready_selector: CSS selector of an element built by scripts. Browsers with scripts wait for it in each scripted document.
+        traffic: record of the requests to the sites, without their responses; None if they are not recorded.
 
     """
 
     clock = ""
     ready_selector = ""
+    traffic: Traffic | None = None
 
     def __init__(
         self,
@@ -138,6 +140,8 @@ class Network:
         site = self._sites.get(parts.netloc.lower())
         if site is None or parts.scheme != "http":
             raise HostUnknownError(url)
+        if self.traffic is not None:
+            self.traffic.record_request(method, url, headers or {}, body)
         environ = {
             "REQUEST_METHOD": method,
             "SCRIPT_NAME": "",

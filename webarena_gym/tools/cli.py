@@ -11,6 +11,7 @@ from typing import Any
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
+from webarena_gym.applications.application import read_application
 from webarena_gym.console import TRACEBACK, Parser, decimal, integer, print_error, status, validated_by, writable_path
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
@@ -252,7 +253,7 @@ def _add_fuzz(commands: Any) -> None:
         help="for developers: test sites and browsers with random actions",
         description="Play random actions in both browsers in parallel: clicks, forms, history, tabs, keys, unusual texts. No action may fail, "
         "and both browsers must show the same pages. Each difference is printed with the shortest list of actions that reproduces it.",
-        examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1"],
+        examples=["--steps 1000 --sites shopping reddit", "--pages 1000 --seed 1", "--application my-app --steps 500"],
     )
     add_walks(fuzz, 10_000)
     fuzz.add_argument(
@@ -266,6 +267,7 @@ def _add_fuzz(commands: Any) -> None:
     fuzz.add_argument(
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="worlds to play in (default: 1000)"
     )
+    add_application(fuzz)
     add_options(fuzz, "variation")
     add_jobs(fuzz)
     fuzz.set_defaults(run=_fuzz, browser=None)
@@ -377,7 +379,9 @@ def _fuzz(options: argparse.Namespace) -> int:
     from webarena_gym.tools.fuzz import fuzz_sites  # noqa: PLC0415 - keeps the other commands quick to start
     from webarena_gym.tools.fuzz.pages import fuzz_pages  # noqa: PLC0415
 
-    return fuzz_pages(options) if options.pages else fuzz_sites(options)
+    if options.pages:
+        return fuzz_pages(options)
+    return fuzz_sites(options, read_application(options.application) if options.application else None)
 
 
 def _world(options: argparse.Namespace) -> int:

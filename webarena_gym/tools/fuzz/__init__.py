@@ -1,9 +1,9 @@
 """Random walks in both browsers in parallel, or in one: no action may fail, and both must show the same pages and change the same data.
 
 A walk is a function of its seed: it starts on a site of a world and takes random actions that an agent could take; a destructive walk is
-longer and prefers to delete, leave and save. After each action no exception may have been raised, and all results of `step` are
-compared; at the end of the walk the databases are compared, and the episode is restored from a snapshot and evaluated. A walk with a
-fault is reduced to the fewest replies that still reproduce one.
+longer and prefers to delete, leave and save. After each action no exception may have been raised, and the results of `step`, the requests
+for documents, the state of all elements, the focus and the tabs are compared; at the end of the walk the databases are compared, and the
+episode is restored from a snapshot and evaluated. A walk with a fault is reduced to the fewest replies that still reproduce one.
 """
 
 import argparse
@@ -25,11 +25,13 @@ from webarena_gym.applications.application import Application
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import BrowserKind
+from webarena_gym.pages.page import Traffic
 from webarena_gym.processes import workers
 from webarena_gym.sites.catalogue import HOSTS, URLS, Account
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tools.fuzz.acts import AddressPool, WalkState, next_reply
+from webarena_gym.tools.fuzz.pages import BOUNDARY, first_difference, page_state
 
 STEPS = 40
 """Actions of a walk."""
@@ -126,7 +128,7 @@ def search(walks: Iterable[Walk], *, jobs: int = 1, on_progress: Callable[[Findi
 def fuzz_sites(options: argparse.Namespace, application: Application | None = None) -> int:
     """Run random walks, print the findings, and return the exit status."""
     start = time.perf_counter()
-    browser: BrowserKind | None = "inprocess" if options.destructive else options.browser
+    browser: BrowserKind | None = "inprocess" if options.destructive and application is None else options.browser
     walks = plan_walks(
         options.steps,
         seed=options.seed,
@@ -227,7 +229,7 @@ class _WalkRunner:
 
     def _start_episode(self, walk: Walk) -> str:
         task = _task(walk)
-        fault = self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task}))
+        fault = self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task})) or self._page_difference()
         text = "" if fault else self._envs[0].observation.text
         first = self._first.setdefault((walk.site, walk.world_seed, task.require_login), text)
         return fault or (
@@ -235,7 +237,20 @@ class _WalkRunner:
         )
 
     def _step(self, reply: str) -> str:
-        return self._fault(lambda env: env.step(reply))
+        return self._fault(lambda env: env.step(reply)) or self._page_difference()
+
+    def _page_difference(self) -> str:
+        """Return the first difference between the pages of the browsers or the requests since the last call, "" for none."""
+        states = []
+        for env in self._envs if len(self._envs) > 1 else ():
+            states.append({"requests": _document_requests(env.network.traffic), **page_state(env.page)})
+            env.network.traffic = Traffic()
+        for other in states[1:]:
+            for aspect, one in states[0].items():
+                if one != other[aspect]:
+                    first, second = first_difference(one, other[aspect])
+                    return f"{aspect}: {first!r} in-process, {second!r} in Chromium"
+        return ""
 
     def _end(self) -> str:
         """Record the changes, restore a snapshot if there is one env, and exit."""
@@ -265,6 +280,19 @@ class _WalkRunner:
         info = info[-1] if isinstance(info, tuple) else info
         broken = [*info.get("site_errors", ()), *([info["failure"]] if "failure" in info else ())]
         return broken[0] if broken else "".join(_difference(results[0], other) for other in results[1:])
+
+
+def _document_requests(traffic: Traffic | None) -> tuple[tuple[Any, ...], ...]:
+    """Return the requests for documents: method, URL, body, type, names of cookies, origin and referrer."""
+    requests = []
+    for exchange in traffic.exchanges if traffic else ():
+        headers = {name.lower(): value for name, value in exchange.headers.items()}
+        if headers.get("accept", "").startswith("text/html"):
+            kind = headers.get("content-type", "").partition("boundary=")[0]
+            cookies = [cookie.partition("=")[0] for cookie in headers.get("cookie", "").split("; ")]
+            body = BOUNDARY.sub(b"--boundary", exchange.body)
+            requests.append((exchange.method, exchange.url, body, kind, cookies, headers.get("origin"), headers.get("referer")))
+    return tuple(requests)
 
 
 def _task(walk: Walk) -> Task:

@@ -34,7 +34,7 @@ ASPECTS = ("error", "requests", "tabs", "elements", "focus", "text", "message", 
 """The parts of a state that are compared after each action, the most important first."""
 _COMPARED = (*dom.CONTROL_TAGS, "a", "area", "summary", "details", "dialog", "label")
 _HEADERS = ("Content-Type", "Cookie", "Origin", "Referer")
-_BOUNDARY = re.compile(rb"(?<!-)-{4,}+[A-Za-z0-9]++")
+BOUNDARY = re.compile(rb"(?<!-)-{4,}+[A-Za-z0-9]++")
 
 
 class Difference(NamedTuple):
@@ -133,7 +133,7 @@ class CaseSite:
             return [b"inside"]
         is_home = path == "/" and environ["HTTP_HOST"] == HOSTS[0] and not query and environ["REQUEST_METHOD"] == "GET"
         if not is_home:
-            body = _BOUNDARY.sub(b"--boundary", environ["wsgi.input"].read())
+            body = BOUNDARY.sub(b"--boundary", environ["wsgi.input"].read())
             headers = {name: environ.get(_KEYS_OF[name], "") for name in _HEADERS}
             headers["Content-Type"] = headers["Content-Type"].partition("boundary=")[0]
             target = f"http://{environ['HTTP_HOST']}{path}{query and '?'}{query}"
@@ -178,7 +178,7 @@ class BrowserPair:
         for step, (one, other) in enumerate(zip(*played, strict=True)):
             for aspect in ASPECTS:
                 if one.get(aspect) != other.get(aspect):
-                    return Difference(aspect, step, *_first_different(one.get(aspect), other.get(aspect)))
+                    return Difference(aspect, step, *first_difference(one.get(aspect), other.get(aspect)))
         return None
 
     def shrink(self, case: Case, difference: Difference) -> tuple[Case, Difference]:
@@ -211,7 +211,7 @@ def _play(browser: Browser, site: CaseSite, case: Case) -> list[dict[str, Any]]:
             error = f"{type(raised).__name__}: {raised}"
         state: dict[str, Any] = {"message": message, "error": error, "requests": tuple(site.requests)}
         site.requests.clear()
-        states.append(state if error else state | _page_state(browser.page()))
+        states.append(state if error else state | page_state(browser.page()))
     return states
 
 
@@ -241,7 +241,8 @@ def _apply_action(browser: Browser, action: PageAction) -> None:
                 browser.press(action.argument, element)
 
 
-def _page_state(page: Page) -> dict[str, Any]:
+def page_state(page: Page) -> dict[str, Any]:
+    """Return what is compared of a page: its tabs, the state of its elements, the focus, its text and the notices."""
     focus = None if page.focused is None else page.focused.get("id", page.focused.tag)
     return {
         "tabs": (page.url, page.active_tab, *page.tabs),
@@ -266,7 +267,7 @@ def _facts(element: HtmlElement) -> Iterator[str]:
         yield f"{name} selected {['selected' in option.attrib for option in element.iter('option')]}"
 
 
-def _first_different(one: Any, other: Any) -> tuple[Any, Any]:
+def first_difference(one: Any, other: Any) -> tuple[Any, Any]:
     """Return the first parts that differ of two sequences, and otherwise both as they are."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return next(pair for pair in zip_longest(one, other) if pair[0] != pair[1])
