@@ -42,8 +42,9 @@ tasks: actions answers applications arguments errors evaluators observation page
 templates: actions answers evaluators observation pages sites tasks
 backends: actions applications browsers changes errors evaluators observation pages servers sites tasks texts
 spaces: actions observation texts
-options: actions applications arguments errors evaluators observation servers sites tasks
-env: actions applications arguments backends browsers changes errors evaluators observation options pages servers spaces tasks texts
+toolbox: actions errors texts
+options: actions applications arguments errors evaluators observation servers sites tasks texts toolbox
+env: actions applications arguments backends browsers changes errors evaluators observation options pages servers spaces tasks texts toolbox
 recording: errors
 vector: arguments env errors options processes spaces
 testing: backends browsers env errors observation pages tasks
@@ -164,8 +165,8 @@ def test_nothing_executes_text_sleeps_or_reads_the_wall_clock():
     assert [f"{path}:{line} {name}" for path in FILES for line, name in facts(path).calls if name in banned] == []
 
 
-CEILINGS = {"webarena_gym": (264, 459), "agents": (98, 226), "benchmarks": (33, 43)}
-"""Files and classes, at most. These numbers fall, but for a new subject (`agents.eyes`, texts in shared memory, HTML's algorithms generated pages, types in place of `Any`, reference tables and suites of other projects); a ratio to the lines would rise with every line that goes."""
+CEILINGS = {"webarena_gym": (269, 469), "agents": (98, 226), "benchmarks": (33, 43)}
+"""Files and classes, at most. These numbers fall, but for a new subject (`agents.eyes`, texts in shared memory, HTML's algorithms generated pages, types in place of `Any`, reference tables, suites of other projects and tools); a ratio to the lines would rise with every line that goes."""
 _QUESTION = re.compile(r"\s*(What|Which|Whether|Who|How|Where|When)\b")
 
 
