@@ -24,7 +24,7 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
-from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects
+from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects, page_text
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.base import Browser, perform_action
@@ -49,7 +49,7 @@ from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import read_logins
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
-from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut
+from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut, first_difference
 from webarena_gym.toolbox import Toolbox, ToolInfo, ToolUse
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Info(TypedDict):
     """at the end, if all other checks passed: changes beyond the task"""
     site_errors: NotRequired[list[str]]
     """exceptions of the embedded sites in this episode, which returned status 500"""
+    replayed: NotRequired[int]
+    """after `restore`: number of actions that were repeated, because the page could not be restored from its state"""
     failure: NotRequired[str]
     """description of an infrastructure failure that ended the episode"""
 
@@ -493,6 +495,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def restore(self, snapshot: Snapshot) -> ResetResult:
         """Replace the current episode with that of a snapshot, which may come from another env or process.
 
+        If scripts keep state in the page that cannot be saved, the actions of an application with `client_state` are repeated from the start of
+        the episode. `info["replayed"]` is then their number.
+
         Returns:
             The observation and the info at the time of the snapshot.
 
@@ -504,10 +509,30 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise SnapshotError(f"expected a Snapshot, got {type(snapshot).__name__}")
         episode, backend, random_state = snapshot.unseal()
         self._discard_episode()
-        self._backend.restore(backend)
+        replayed = 0
+        try:
+            self._backend.restore(backend)
+        except SnapshotError:
+            if not self._backend.can_replay or episode.tools:  # calls of tools cannot be repeated
+                raise
+            self._replay(episode, backend.page)
+            replayed = len(episode.turns)
         episode.tools = self._toolbox.restore(episode.tools) if self._toolbox else None
         self.np_random.bit_generator.state = random_state
-        return self._start_episode(episode)
+        observation, info = self._start_episode(episode)
+        return observation, info | ({"replayed": replayed} if replayed else {})
+
+    def _replay(self, episode: Episode, page: str) -> None:
+        """Repeat the actions of an episode from its start. Raises SnapshotError if the page then differs from that of the snapshot."""
+        self._backend.enter(episode.task)
+        copy = Episode(episode.task, episode.goal)
+        for turn in episode.turns:
+            self._apply_action(copy, turn.reply)
+        self._rendered = None
+        if difference := first_difference(page, page_text(self._backend.browser)):
+            raise SnapshotError(
+                f"the page {self._backend.browser.page().url} cannot be restored, and differs after a replay of {len(copy.turns)} actions: {difference}"
+            )
 
     # Implementation.
 

@@ -77,6 +77,9 @@ class Application:
     supports network namespaces (Linux)"""
     in_memory: bool = False
     """the application keeps state in memory: the sign-in is repeated for each episode, and there are no snapshots"""
+    client_state: str = ""
+    """path, such as "/api/state", at which pages keep their whole state: PUT replaces it, GET returns it, as a JSON object. Local storage may
+    hold a copy. An episode then starts by setting this state, without another start of the application"""
     save: str = ""
     """command that writes state outside of `state`, for example a PostgreSQL database, into {state}"""
     load: str = ""
@@ -118,6 +121,8 @@ class Application:
             )
         if bool(self.account) != bool(self.login):
             raise ApplicationError("account and login must be set together")
+        if self.client_state and not (self.client_state.startswith("/") and not (self.state or self.login)):
+            raise self._invalid("client_state", "a path that starts with /, and neither state nor login")
         self._check_state()
 
     def _check_state(self) -> None:

@@ -228,7 +228,7 @@ def _application(folder: Path) -> dict[str, Any]:
     return {
         "folder": f"apps/{folder.name}",
         "command": "python3 server.py --port {port}",
-        "in_memory": True,
+        "client_state": "/api/state",
         "hidden": hidden,
     }
 
