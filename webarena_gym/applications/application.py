@@ -86,6 +86,9 @@ class Application:
     """command that restores that state from {state}; it runs before each start"""
     drop: str = ""
     """command that removes that state at the end of an episode"""
+    virtual_time: bool = False
+    """let the time of scripts pass only while Chromium waits for a page, as fast as they run; see `app check` for pages that need real
+    time as well"""
     clock: str = ""
     """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime"""
     account: Account | None = None
@@ -227,7 +230,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

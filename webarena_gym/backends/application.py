@@ -60,7 +60,7 @@ class ApplicationBackend(Backend):
         self._network = Network(
             {application.host: self._serve}, {path.name: path.read_bytes() for path in files}, lambda: self._instance().address
         )
-        self._network.ready_selector = application.shown
+        self._network.ready_selector, self._network.virtual_time = application.shown, application.virtual_time
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
 

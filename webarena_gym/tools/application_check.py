@@ -87,7 +87,12 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         report["first_start_s"], report["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
         report["equal_resets"] = not problems
         report["in_memory"] = "" if application.in_memory or problems else _memory_difference(env)
-        pages = list(_walk(backend.browser, application))
+        pages, report["real_time"] = list[Page](), list[str]()
+        for page in _walk(backend.browser, application):
+            pages.append(page)
+            if getattr(backend.browser, "used_real_time", False):  # of Chromium
+                report["real_time"].append(page.url)
+        report["virtual_time"] = application.virtual_time and browser == "chromium"
         report["failed"] = list(backend.site_errors)
         changes = env.changes()
         report["changed"] = incidental_patterns(
@@ -168,6 +173,14 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
         print(f"a page differs after a snapshot, {report['in_memory']}: if that matters, set in_memory = true")
     if report["changed"]:
         print(f"loading pages changes data: incidental = {json.dumps(report['changed'])} excludes it from side effects")
+    if report["virtual_time"]:
+        print("scripts run in virtual time")
+        for line in _problem_of(
+            "real time passes as well because of event streams, WebSockets, workers or refreshes", report["real_time"]
+        ):
+            print(line)
+    elif report["real_time"]:
+        print("scripts run in real time: virtual_time = true makes steps faster and independent of the load")
     if report["need_scripts"]:
         first, *others = report["need_scripts"]
         more = f" and {len(others)} more need" if others else " needs"
