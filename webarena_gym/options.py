@@ -59,7 +59,8 @@ class EnvOptions:
     """instead of the bundled suite, that of another project: its name (see `webarena-gym suite add`), or the path of its file. `split` is then
     one of its splits, and `browser` the one that it needs"""
     application: str | Path | Application | None = None
-    """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, or of the folder with it"""
+    """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, of the folder with it, or of an
+    archive of `webarena-gym app pack`"""
     world_seed: int | None = None
     """seed of the world in which tasks of the split's templates are generated, instead of the worlds of the suite; with `tasks`, the world
     of task ids without a seed; with an `application`, the seed of tasks from its templates"""

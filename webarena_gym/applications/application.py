@@ -9,12 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder
 from webarena_gym.arguments import reason_of, suggestion
 from webarena_gym.errors import ApplicationError
 from webarena_gym.sites.catalogue import SITE_NAME, Account, Login
 from webarena_gym.sites.changes import incidental
+from webarena_gym.sites.world import cache_folder
 
-FILE = "webarena-app.toml"
 Loads = Literal["once", "each time"]
 
 
@@ -180,10 +181,17 @@ class Application:
 
 
 def read_application(path: str | Path | Application) -> Application:
-    """Read a `webarena-app.toml`; `path` may also be its folder. Raises ApplicationError, which names the invalid key."""
+    """Read a `webarena-app.toml`; `path` may also be its folder, or an archive of `webarena-gym app pack`.
+
+    Raises:
+        ApplicationError: for an invalid application; the message names the key.
+
+    """
     if isinstance(path, Application):
         return path
     path = Path(path)
+    if path.name.endswith(SUFFIX):
+        path = cached_folder(path, cache_folder())
     path = path / FILE if path.is_dir() else path
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
