@@ -17,6 +17,7 @@ from webarena_gym.applications.state import json_changes
 from webarena_gym.applications.suite import add_suite, read_suite, suites_folder
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluation.results import read_result
+from webarena_gym.tasks import find, load
 from webarena_gym.tools.cli import main
 
 ERRANDS = Path(__file__).parent / "errands"
@@ -62,8 +63,9 @@ def test_the_tasks_of_an_added_suite_are_played_by_their_ids(errands, capsys):
     env.close()
 
 
+@needs.chromium
 def test_the_applications_of_a_suite_alternate(errands):
-    env = WebArenaLite(suite=errands, split="easy", elements="label")
+    env = WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")
     for _ in range(2):
         assert "tea" in env.reset(options={"task": "shelf.jam"})[0]
         assert "Board" in env.reset(options={"task": "board.card"})[0]
@@ -249,6 +251,7 @@ def test_an_application_does_not_serve_its_verifier(errands):
         ("verify_s = 10", 'verify_s = "long"', "has verify_s 'long'"),
         ('folder = "shelf"', "", "shelf: hidden contains 'verify_jam.py'"),
         ('task_id = "shelf.crash"', 'task_id = "shelf.jam"', "the task id 'shelf.jam' occurs twice"),
+        ('licence = "MIT"', 'licence = "MIT"\nleft_out = ["shelf.x"]', "left_out contains 'shelf.x'"),
         ('splits = ["broken"]', 'splits = "broken"', "task shelf.crash: splits is 'broken'"),
     ],
 )
@@ -279,6 +282,23 @@ def test_a_verifier_is_a_file_of_the_suite(errands, file):
     replaced(errands, 'file = "verify_crash.py"', f'file = "{file}"')
     with pytest.raises(EvaluationError, match=r"relative path|not a file in the folder"):
         play(WebArenaLite(suite=errands, split="broken"), "shelf.crash", ["exit()"])
+
+
+@needs.chromium
+def test_tasks_that_are_rewarded_without_an_action_or_whose_verifier_fails_are_left_out(errands, capsys):
+    replaced(errands, 'browser = "inprocess"', 'browser = "chromium"')
+    (errands.parent / "verify_card.py").write_text("def verify(url):\n    return True, 'there is a board'\n")
+    add_suite("errands", errands)
+    assert main(["suite", "check", "errands"]) == 1
+    printed = capsys.readouterr().out
+    assert "board.card: rewarded without an action: there is a board" in printed
+    assert "shelf.crash: the verifier verify_crash.py has failed: it ended with status -6" in printed
+    assert "2 of 3 tasks are faulty" in printed
+    assert main(["suite", "check", "errands", "--leave-out"]) == 0
+    assert main(["suite", "check", "errands"]) == 0
+    assert dict(read_suite("errands").splits) == {"easy": 1, "served": 1}
+    assert [task.task_id for task in load("easy", suite=read_suite("errands"))] == ["shelf.jam"]
+    assert find("board.card", suite=read_suite("errands")).task_id == "board.card"
 
 
 def test_a_folder_that_is_no_known_project_is_refused(errands, capsys):
