@@ -42,7 +42,7 @@ tasks: actions answers applications arguments errors evaluators observation page
 templates: actions answers evaluators observation pages sites tasks
 backends: actions applications browsers changes errors evaluators observation pages servers sites tasks texts
 spaces: actions observation texts
-toolbox: actions errors texts
+toolbox: actions errors pages sites texts
 options: actions applications arguments errors evaluators observation servers sites tasks texts toolbox
 env: actions applications arguments backends browsers changes errors evaluators observation options pages servers spaces tasks texts toolbox
 recording: errors

@@ -583,6 +583,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def _start_episode(self, episode: Episode) -> ResetResult:
         self._episode, self._answer_form = episode, episode.task.answer_form
+        if self._toolbox and isinstance(self._backend, EmbeddedBackend):
+            self._toolbox.enter_world(self._backend.world.world_seed, self._backend.world.scale)
         result = self._build_observation(episode, self._current_page(episode))
         self._is_consistent = True
         return result
@@ -591,6 +593,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
         if self._rendered is None:
             self._rendered = self._render_page(episode.top, episode.action_error, episode.tools)
+            if self._toolbox:
+                self._toolbox.visit_page(self._rendered.page)
         return self._rendered
 
     def _render_page(self, top: int, action_error: str, tools: ToolUse | None = None) -> RenderedPage:

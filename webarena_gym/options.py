@@ -28,7 +28,7 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import OnUnreadable, Task
 from webarena_gym.texts import MAX_PAGE
-from webarena_gym.toolbox import ToolFunction
+from webarena_gym.toolbox import BUNDLED, ToolFunction, bundled_function
 
 BrowserKind = Literal["inprocess", "chromium"]
 Viewport = Literal["window", "layout"]
@@ -135,9 +135,10 @@ class EnvOptions:
     """treatment of changes beyond the task: "forbidden" (the task fails), "reported" (in the verdicts and in `info["side_effects"]`) or
     "ignored". By default "forbidden" on the embedded sites under the native rules, and "ignored" elsewhere, where they cannot be detected"""
 
-    tools: Sequence[Callable[..., Any]] = ()
-    """functions that a reply can call instead of an action: typed Python functions with docstrings, which need the extra "tools". Their
-    results are text above the page"""
+    tools: Sequence[str | Callable[..., Any]] = ()
+    """functions that a reply can call instead of an action, which need the extra "tools": typed Python functions with docstrings, or the names
+    "lookup" (search in the articles of the encyclopedia) and "table_sql" (SQL over the tables of visited pages). Their results are text above
+    the page"""
     tool_budget: int | None = None
     """maximum number of calls of tools in an episode; None for no limit but that of steps"""
     tool_window: int = 1_500
@@ -228,8 +229,15 @@ class EnvOptions:
     def _check_tools(self) -> None:
         """Raise ValueError for a function that cannot be a tool, and for a name that is already used."""
         if isinstance(self.tools, str) or callable(self.tools):
-            raise ValueError(f"tools is {self.tools!r}; expected a list of functions")  # noqa: TRY004 - as for other arguments
+            raise ValueError(f"tools is {self.tools!r}; expected a list of functions and names")  # noqa: TRY004 - as for other arguments
         object.__setattr__(self, "tools", tuple(self.tools))
+        for tool in self.tools:
+            if isinstance(tool, str):
+                expect_one_of("a tool", tool, BUNDLED)
+        if "lookup" in self.tools and (self.sites is not None or self.application is not None or self.suite is not None):
+            raise ValueError(
+                "the tool 'lookup' searches the embedded encyclopedia; omit it with sites=, application= and suite="
+            )
         names = [tool.name for tool in self.tool_functions]
         for index, name in enumerate(names):
             if name in _ACTION_NAMES:
@@ -239,7 +247,7 @@ class EnvOptions:
 
     @cached_property
     def tool_functions(self) -> tuple[ToolFunction, ...]:
-        return tuple(ToolFunction(tool) for tool in self.tools)
+        return tuple(ToolFunction(bundled_function(tool) if isinstance(tool, str) else tool) for tool in self.tools)
 
     def _read_application(self) -> None:
         """Replace the path of an application's or a suite's description by the description."""

@@ -1,6 +1,6 @@
 """Tools beside the browser: functions that a reply can call instead of an action on the page.
 
-A tool is a typed Python function with a docstring, or the name of a bundled tool. Its result is text, which the observation shows above
+A tool is a typed Python function with a docstring, or the name of a tool in BUNDLED. Its result is text, which the observation shows above
 the page. `Toolbox` runs the tools of one env: it counts calls, and saves and restores the state of tools. A tool with state is a method of
 an object with the methods `snapshot()` and `restore(snapshot)`; all other tools must not keep state between calls. Each env has a copy of
 such an object, which every episode starts in its first state.
@@ -20,12 +20,29 @@ from webarena_gym.actions.action import Action
 from webarena_gym.actions.calls import called_tool
 from webarena_gym.actions.dialect import RESULT_TAG
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.pages.page import Page
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.texts import cut
 from webarena_gym.toolbox.functions import Function as Function
 from webarena_gym.toolbox.functions import ToolFunction as ToolFunction
 
 _TAG = re.compile(rf"<(?=/?{RESULT_TAG}>)")
 _MAX_ERROR = 300  # characters of the error of a tool
+
+
+BUNDLED = ("lookup", "table_sql")
+"""The names of the bundled tools."""
+
+
+def bundled_function(name: str) -> Function:
+    """Return the method of a new object that is the bundled tool with this name."""
+    if name == "lookup":
+        from webarena_gym.toolbox.lookup import Lookup  # noqa: PLC0415 - imports the encyclopedia
+
+        return Lookup().lookup
+    from webarena_gym.toolbox.page_tables import PageTables  # noqa: PLC0415 - as above
+
+    return PageTables().table_sql
 
 
 class ToolInfo(TypedDict):
@@ -84,11 +101,24 @@ class Toolbox:
                 if id(owner) not in copies:
                     self._owners[tool.name] = copies[id(owner)] = _copy_owner(tool.name, owner)
                 self._functions[tool.name] = MethodType(tool.function.__func__, copies[id(owner)])
+        objects = {id(owner): owner for function in self._functions.values() if (owner := getattr(function, "__self__", None))}
+        self._enter = [owner.enter_world for owner in objects.values() if hasattr(owner, "enter_world")]
+        self._visit = [owner.visit_page for owner in objects.values() if hasattr(owner, "visit_page")]
         self._first_states = self._save_states()
 
     def start(self) -> ToolUse:
         """Set the tools to their first states, and return the use of tools in a new episode."""
         return self.restore(ToolUse(states=self._first_states))
+
+    def enter_world(self, seed: int, scale: Scale) -> None:
+        """Set the world of an episode on the embedded sites, for the bundled tools."""
+        for enter in self._enter:
+            enter(seed, scale)
+
+    def visit_page(self, page: Page) -> None:
+        """Pass a page that the agent sees to the bundled tools."""
+        for visit in self._visit:
+            visit(page)
 
     def info(self, use: ToolUse) -> ToolInfo:
         info: ToolInfo = {"calls": use.calls, "failed": use.failed}
