@@ -12,6 +12,7 @@ from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
+from webarena_gym.pages.input_values import DATE_TYPES
 from webarena_gym.pages.page import Network
 
 TABLE = read_table("pages")
@@ -24,7 +25,7 @@ class Site:
     def __init__(self, case):
         html = case["html"]
         self.pages = html if isinstance(html, dict) else {"/": html}
-        self.headers, self.requests = case.get("headers", {}), []
+        self.headers, self.responses, self.requests = case.get("headers", {}), case.get("responses", ()), []
 
     def __call__(self, environ, start_response):
         request = Request(environ)
@@ -32,6 +33,9 @@ class Site:
         if request.method == "GET" and address in self.pages:
             headers = self.headers if address == "/" else {}
             response = Response(page_of(self.pages[address]), headers=headers, content_type="text/html; charset=utf-8")
+        elif address in self.responses:
+            status, headers, body = self.responses[address]
+            response = Response(body, status, headers)
         else:
             query = environ["QUERY_STRING"]
             self.requests.append([request.method, request.base_url + (query and f"?{query}"), request.get_data().decode()])
@@ -103,9 +107,10 @@ def browse(request):
     """Return a function that opens a body at `HOME` in one of the browsers."""
     opened = []
 
-    def open_body(body):
-        site = Site({"html": body})
-        network = Network({"app.test": site})
+    def open_body(body, files=(), responses=()):
+        """Open a body. `files` are available, and `responses` are those of other paths: status, headers and body."""
+        site = Site({"html": body, "responses": responses})
+        network = Network({"app.test": site, "other.test": site}, dict.fromkeys(files, b"x"))
         browser = InProcessBrowser(network) if request.param == "inprocess" else ChromiumBrowser(network)
         opened.append(browser)
         browser.start([HOME], {})
@@ -144,6 +149,69 @@ def test_a_window_that_is_used_again_comes_to_the_front(browse):
     browser.click(element(browser, "two"))
     page = browser.page()
     assert (page.active_tab, page.url, len(page.tabs)) == (1, f"{HOME}2?", 2)
+
+
+def test_a_download_that_another_site_serves_is_a_page(browse):
+    browser = browse(
+        "<a id=one download href=/1>1</a> <a id=two download href=/2>2</a>",
+        responses={"/2": (302, {"Location": "http://other.test/2"}, "")},
+    )
+    browser.click(element(browser, "one"))
+    assert browser.page().url == HOME
+    browser.click(element(browser, "two"))
+    assert browser.page().url == "http://other.test/2"
+
+
+def test_errors_without_a_body_and_feeds_are_shown_as_text_also_after_going_back(browse):
+    feed = "application/atom+xml; charset=utf-8"
+    browser = browse("Home", responses={"/error": (406, {}, ""), "/feed": (200, {"Content-Type": feed}, "<feed>é</feed>")})
+    for path, text in (("error", "This page isn't working HTTP ERROR 406"), ("feed", "<feed>é</feed>")):
+        browser.goto(f"{HOME}{path}")
+        assert dom.normalize_space(" ".join(browser.page().root.find("body").itertext())) == text
+        browser.goto(HOME)
+        browser.go_back()
+        assert dom.normalize_space(" ".join(browser.page().root.find("body").itertext())) == text
+
+
+@pytest.mark.parametrize(("files", "notice"), [((), "opened and closed"), (("a.txt",), "open: select a file by its name")])
+def test_a_click_on_a_file_field_or_its_label_opens_a_chooser(browse, files, notice):
+    browser = browse("<label id=label>File <input type=file id=file></label><p id=text>Text</p>", files)
+    for target in ("file", "label"):
+        browser.click(element(browser, target))
+        assert [
+            f"A file chooser was {notice}" in text or f"A file chooser is {notice}" in text for text in browser.page().notices
+        ] == [True]
+        browser.click(element(browser, "text"))
+        assert not any("chooser" in text for text in browser.page().notices)
+
+
+def test_an_action_that_is_refused_drops_the_notices_of_earlier_ones(browse):
+    browser = browse("<a id=get download href=/1>Get</a> <button id=off disabled>Off</button><p hidden id=no>No</p>")
+    for refused in (
+        lambda: browser.press("F2"),
+        *(lambda name=name: browser.click(element(browser, name)) for name in ("off", "no")),
+    ):
+        browser.click(element(browser, "get"))
+        assert "Downloaded" in browser.page().notices[0]
+        with pytest.raises(ActionError):
+            refused()
+        assert not any("Downloaded" in text for text in browser.page().notices)
+
+
+@pytest.mark.parametrize("kind", sorted(DATE_TYPES))
+def test_keys_delete_no_part_of_a_date(browse, kind):
+    value = {
+        "date": "2024-02-03",
+        "month": "2024-02",
+        "week": "2024-W05",
+        "time": "15:07",
+        "datetime-local": "2024-02-03T15:07",
+    }[kind]
+    browser = browse(f"<input id=field type={kind} value={value}>")
+    for key in ("Backspace", "Delete"):
+        with pytest.raises(ActionError, match="type its whole text"):
+            browser.press(key, element(browser, "field"))
+    assert element(browser, "field").get("value") == value
 
 
 def test_popovers_dialogs_and_windows_are_in_snapshots():

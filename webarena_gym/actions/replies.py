@@ -22,9 +22,6 @@ _LIST_END = re.compile(r"\s*(?:[,\]]|\Z)")
 _MARK = re.compile(r"[\\'\"]")
 _CODE = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
-_STRUCTURE = re.compile(r"\s*(?=[\[{])")
-_DECODER = json.JSONDecoder()
-_PYTHON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _LITERAL = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False|true|false|None")
 _REST_OF_LINE = re.compile(r"[ \t`.;]*(?:#|$)", re.MULTILINE)
 _CLOSING_QUOTE = re.compile(r"['\"]\s*\)")
@@ -64,7 +61,7 @@ class Call(NamedTuple):
         return values
 
 
-class Scan(NamedTuple):
+class _Scan(NamedTuple):
     """A call, the position after it, the unescaped quotation mark inside its texts, and True if no value is quoted or named."""
 
     call: Call
@@ -164,14 +161,14 @@ def bracket_groups(text: str, position: int, pairs: Mapping[int, int]) -> list[t
     return groups
 
 
-def find_calls(text: str, names: Collection[str], tools: Collection[str] = ()) -> list[Call]:
-    """Return every call of one of `names` or `tools` outside comments and prose, in order. The values of a call of a tool are JSON.
+def find_calls(text: str, names: Collection[str]) -> list[Call]:
+    """Return every call of one of `names` outside comments and prose, in order.
 
     Prose has parentheses without quoted or named values, as in "press (Enter) later"; `press(Enter)` on a line of its own is a call.
     Raises ActionError at the first malformed call, and where a text would be cut, as in `exit(message="a (b "c") d")`.
     """
-    head = call_head((*names, *tools))
-    scans: list[Scan] = []
+    head = _head_of(tuple(names))
+    scans: list[_Scan] = []
     unreadable: ActionError | None = None
     position = 0
     while match := head.search(text, position):
@@ -186,7 +183,7 @@ def find_calls(text: str, names: Collection[str], tools: Collection[str] = ()) -
         if match[2] and not is_separate:
             continue
         try:
-            scan = scan_call(text, match, is_json=match[1] in tools)
+            scan = _scan_call(text, match)
         except _ProseError as error:
             unreadable = unreadable or error
             continue
@@ -205,8 +202,7 @@ def find_calls(text: str, names: Collection[str], tools: Collection[str] = ()) -
 
 
 @cache
-def call_head(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of the beginning of a call, up to its opening parenthesis; group 1 is the name."""
+def _head_of(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.])({'|'.join(names)})(\s*)\(")
 
 
@@ -215,7 +211,7 @@ def _line_end(text: str, position: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _check_end(scan: Scan, rest: str) -> None:
+def _check_end(scan: _Scan, rest: str) -> None:
     """Raise ActionError if the text between a call and the next one closes a quotation, so that the call ended inside its text."""
     if not scan.inner_quote:
         rest = rest.partition("\n")[0].partition("#")[0]
@@ -225,11 +221,7 @@ def _check_end(scan: Scan, rest: str) -> None:
         )
 
 
-def scan_call(text: str, head: re.Match[str], *, is_json: bool = False) -> Scan:
-    """Return the call whose name is the first group of `head`, and whose arguments begin at its end. Raises ActionError.
-
-    With `is_json`, each value is JSON, and may be written as a JSON list or object. Otherwise it is the text of a quoted or bare value.
-    """
+def _scan_call(text: str, head: re.Match[str]) -> _Scan:
     name, position = head.group(1), head.end()
     positional: list[str] = []
     keywords: dict[str, str] = {}
@@ -241,9 +233,6 @@ def scan_call(text: str, head: re.Match[str], *, is_json: bool = False) -> Scan:
         inner = None
         if quotation_mark := _QUOTE.match(text, start):
             value, position, inner = _scan_string(text, quotation_mark.start(1), name)
-            value, is_bare = json.dumps(value) if is_json else value, False
-        elif is_json and (structure := _STRUCTURE.match(text, start)):
-            value, position = _scan_json(text, structure.end(), name)
             is_bare = False
         elif opening := _LIST.match(text, start):  # a list of one text, a form of BrowserGym's options
             value, position, inner = _scan_string(text, opening.end(), name, in_list=True)
@@ -253,7 +242,6 @@ def scan_call(text: str, head: re.Match[str], *, is_json: bool = False) -> Scan:
         elif bare := _BARE.match(text, start):
             value, position = bare[1], bare.end()
             is_bare = is_bare and not _LITERAL.fullmatch(value)
-            value = _literal_json(value) if is_json else value
         else:
             error = _ProseError if is_bare else ActionError
             raise error(f"expected a quoted value in {name}(...), found {text[start:].lstrip()[:20]!r}")
@@ -276,30 +264,7 @@ def scan_call(text: str, head: re.Match[str], *, is_json: bool = False) -> Scan:
             expected = f"expected ',' or ')' in {name}(...)"
             error = _ProseError if is_bare else ActionError
             raise error(f"{expected}, found {excerpt!r}" if excerpt else f"{expected}, but the reply ends there")
-    return Scan(Call(name, tuple(positional), keywords), close.end(), inner_quote, is_bare and bool(positional))
-
-
-def _scan_json(text: str, position: int, name: str) -> tuple[str, int]:
-    """Return the JSON list or object at a position, as JSON, and its end."""
-    try:
-        value, end = _DECODER.raw_decode(text, position)
-        return json.dumps(value, ensure_ascii=False), end
-    except (ValueError, RecursionError):
-        excerpt = text[position : position + 20]
-        raise ActionError(f"expected a JSON value in {name}(...), found {excerpt!r}") from None
-
-
-def _literal_json(value: str) -> str:
-    """Return a bare value as JSON: a number, true, false or null, written as in Python or JSON, or else a text.
-
-    >>> [_literal_json(value) for value in ("3", "True", "None", "mill")]
-    ['3', 'true', 'null', '"mill"']
-    """
-    word = _PYTHON_LITERALS.get(value, value)
-    try:
-        return word if isinstance(json.loads(word), bool | int | float | None) else json.dumps(value)
-    except (ValueError, RecursionError):
-        return json.dumps(value)
+    return _Scan(Call(name, tuple(positional), keywords), close.end(), inner_quote, is_bare and bool(positional))
 
 
 def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) -> tuple[str, int, str | None]:

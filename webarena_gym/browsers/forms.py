@@ -47,8 +47,6 @@ def click_target(element: HtmlElement) -> HtmlElement | None:
 
 def _handles_clicks(control: HtmlElement) -> bool:
     type_name = dom.element_type(control)
-    if control.tag == "select":
-        return dom.display_size(control) == 1
     if type_name in dom.BUTTON_TYPES:
         return dom.is_disabled(control) or (type_name != "button" and dom.form_owner(control) is not None)
     return type_name in dom.CHECKABLE_TYPES or type_name in _PICKER_TYPES
@@ -149,6 +147,13 @@ def find_file(name: str, files: Collection[str], field: str) -> str:
     return match
 
 
+def chooser_notice(files: Collection[str]) -> str:
+    """Return the notice about the file chooser that a click has opened."""
+    if not files:
+        return "A file chooser was opened and closed: no files here."
+    return f"A file chooser is open: select a file by its name in the clicked element; {available_files(files)}"
+
+
 def available_files(files: Collection[str]) -> str:
     """Return the part of a message that lists the available files."""
     return f"available files: {', '.join(files) or 'none'}"
@@ -187,8 +192,11 @@ def format_problem(type_name: str, text: str) -> str:
     return "" if is_valid else f'takes a {type_name} such as {_EXAMPLES[type_name]}, not "{text}"'
 
 
-def text_after_typing(element: HtmlElement, text: str) -> str:
-    """Return the value of a field after `text` is typed into it. Raises ActionError if the element does not accept it."""
+def text_after_typing(element: HtmlElement, text: str, *, prefix: int = 0) -> str:
+    """Return the value of a field after `text` is typed into it. Raises ActionError if the element does not accept it.
+
+    The first `prefix` characters are there already, so `maxlength` does not remove them.
+    """
     type_name = dom.element_type(element)
     if type_name not in dom.TYPEABLE_TYPES:
         reason = "it is no text field" if type_name == element.tag else f"its type is {type_name}"
@@ -208,7 +216,8 @@ def text_after_typing(element: HtmlElement, text: str) -> str:
     if max_length is None or type_name not in LENGTH_TYPES:
         return text
     # The length is counted in UTF-16, and half a character is no character.
-    return text.encode("utf-16-le")[: 2 * max_length].decode("utf-16-le", "ignore")
+    limited = text.encode("utf-16-le")[: 2 * max_length].decode("utf-16-le", "ignore")
+    return max(limited, text[:prefix], key=len)
 
 
 def form_request(
@@ -335,6 +344,8 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
         return type_name != "radio" or "checked" not in focused.attrib
     if type_name not in dom.TYPEABLE_TYPES - {"range", "color"} or "readonly" in focused.attrib:
         return False
+    if type_name in DATE_TYPES and key in _DELETION_KEYS:  # it would delete a part, and the form could not be sent
+        return False
     writes = len(key) == 1 or key in _SPACE_KEYS or (key.startswith("Shift+") and len(key) == len("Shift+") + 1)
     return writes or (key in _DELETION_KEYS and dom.control_value(focused) != "")
 
@@ -377,11 +388,11 @@ def _option_by_key(key: str, select: HtmlElement) -> HtmlElement | None:
     if key in _HORIZONTAL_KEYS and dom.display_size(select) > 1:
         return None
     if key in _FORWARD_KEYS:
-        candidates = options[position + 1 :]
+        candidates = list(filter(dom.is_rendered, options[position + 1 :]))
     elif key in _BACKWARD_KEYS:
-        candidates = options[:position][::-1] if position > 0 else []
+        candidates = list(filter(dom.is_rendered, options[:position][::-1])) if position > 0 else []
     elif key in ("Home", "End"):
-        candidates = options if key == "Home" else options[::-1]
+        candidates = list(filter(dom.is_rendered, options if key == "Home" else options[::-1]))
     elif len(key) == 1 and not key.isspace():
         rotated = [*options[position + 1 :], *options[: position + 1]]
         candidates = [option for option in rotated if dom.option_label(option).lower().startswith(key.lower())]

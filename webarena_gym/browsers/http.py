@@ -241,16 +241,17 @@ NEEDS_SCRIPTS = 'this page needs scripts, which the in-process browser does not 
 _INVISIBLE_TAGS = ("script", "style", "noscript", "template")
 
 
+def error_page(status: int) -> bytes:
+    """Return the page that Chrome displays for an error status without a body. Headless shells display nothing."""
+    return message_page("This page isn't working", f"HTTP ERROR {status}")
+
+
 def render_response(response: Response) -> bytes:
     """Return the HTML that a browser displays for a response: the page, other text in a `pre`, or a message page."""
     content_type = response.header("Content-Type")
     media_type = content_type.partition(";")[0].strip().lower()
     if not response.body:
-        return (
-            BLANK_PAGE
-            if not 400 <= response.status < 600
-            else message_page("This page isn't working", f"HTTP ERROR {response.status}")
-        )
+        return error_page(response.status) if 400 <= response.status < 600 else BLANK_PAGE
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
         if media_type == _XHTML_TYPE:
@@ -439,8 +440,8 @@ class Client:
     def load(self, request: Request, save_as: str | None = None) -> LoadedPage | None:
         """Send a request, follow redirects and return the page.
 
-        Return None if the response is not a page: no content, or a download. `save_as` makes any response a download; it is the
-        file name unless the response has one, or "" for the name in the URL.
+        Return None if the response is not a page: no content, or a download. `save_as` makes any response of the same origin a download;
+        it is the file name unless the response has one, or "" for the name in the URL.
         """
         if request.url == BLANK_URL:
             return LoadedPage(BLANK_URL, BLANK_PAGE)
@@ -456,6 +457,8 @@ class Client:
                     return LoadedPage(request.url, failure_page(location))
                 if not is_web(url) and not url.startswith(_SHOWN_SCHEMES):
                     return None  # another program would open it
+                if origin_of(request.url) != origin_of(url):
+                    save_as = None
                 request = redirect_request(request, response, url)
             elif response.status in {204, 205, 304}:
                 return None

@@ -81,7 +81,9 @@ class InProcessBrowser:
         entry = self._tab.entry
         notes, takes_files = entry.document.tree.notes
         files = self._client.files if takes_files else ()
-        file_notices = (f"File fields take files by their names; {forms.available_files(files)}",) if files else ()
+        file_notices: tuple[str, ...] = ()
+        if files and forms.chooser_notice(files) not in self._client.notices:
+            file_notices = (f"File fields take files by their names; {forms.available_files(files)}",)
         return Page(
             url=entry.url,
             title=entry.document.tree.title,
@@ -231,8 +233,11 @@ class InProcessBrowser:
                 self._document.focus(focusable)
         focused = self._document.focused
         forms.check_key_effect(key, focused, self._document.root)
-        if (choice := forms.choice_by_key(key, focused)) is not None:
-            self._click(choice)
+        if focused is not None and (choice := forms.choice_by_key(key, focused)) is not None:
+            if choice.tag == "option":
+                self._select_option(focused, choice)
+            else:  # another radio button of the group
+                self._click(choice)
         elif key == "Escape" and top_layer.close_request(self._document):
             return
         elif key in {"Tab", "Shift+Tab"}:
@@ -249,7 +254,7 @@ class InProcessBrowser:
             elif key in {" ", "Space"}:
                 self._click(focused)
         elif dom.element_type(focused) == "textarea":
-            self._fill(focused, self._text_before_caret(focused) + "\n")
+            self._edit(focused, "\n")
         elif focused.tag not in {"input", "select"} or dom.element_type(focused) in dom.BUTTON_TYPES:
             self._click(focused)
         elif (form := dom.form_owner(focused)) is not None:
@@ -258,10 +263,10 @@ class InProcessBrowser:
     def _edit(self, field: HtmlElement, key: str) -> None:
         """Apply a key to the text of a field. Either all text is selected or the caret is at its end."""
         text = self._text_before_caret(field)
-        if addition := forms.key_text(key):
-            self._fill(field, text + addition)
+        if addition := "\n" if key == "\n" else forms.key_text(key):
+            self._fill(field, text + addition, prefix=len(text))
         elif key == "Backspace" or (key == "Delete" and self._document.is_selected):
-            self._fill(field, text[:-1])
+            self._fill(field, text[:-1], prefix=len(text[:-1]))
         elif key in {"Control+A", "ControlOrMeta+A"}:
             self._document.focus(field, selected=True)
 
@@ -292,7 +297,9 @@ class InProcessBrowser:
 
     def _activate(self, control: HtmlElement) -> None:
         type_name = dom.element_type(control)
-        if type_name == "checkbox":
+        if type_name == "file":
+            self._client.notices.append(forms.chooser_notice(self._client.files))
+        elif type_name == "checkbox":
             self._document.write((control, "checked", None if "checked" in control.attrib else "checked"))
         elif type_name == "radio":
             group = dom.radio_group(control)
@@ -321,8 +328,8 @@ class InProcessBrowser:
         selection = forms.selection_after(select, option, toggle=toggle)
         self._document.write(*((item, "selected", "selected" if item in selection else None) for item in select.iter("option")))
 
-    def _fill(self, element: HtmlElement, text: str) -> None:
-        text = forms.text_after_typing(element, text)
+    def _fill(self, element: HtmlElement, text: str, *, prefix: int = 0) -> None:
+        text = forms.text_after_typing(element, text, prefix=prefix)
         if (
             element.tag == "input" and dom.element_type(element) != "url"
         ):  # Chromium keeps blanks that are typed around an address
@@ -367,7 +374,9 @@ class InProcessBrowser:
         policy = referrer_policy(link_policy) or self._document.policy
         request = Request(url).sent_by(self._tab.entry.url, policy)
         if is_download:
-            self._client.load(request, link.get("download"))
+            page = self._client.load(request, link.get("download"))
+            if page is not None:  # it was redirected to another origin, and no download
+                self._tab.visit(_loaded_entry(page))
             return
         if link.get("href").strip() == "#":
             self._reject_scripted(link)

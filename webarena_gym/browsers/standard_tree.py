@@ -6,6 +6,7 @@ that the parser sets: `_Engine` records them.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from justhtml.dom import Element, Node, Text
@@ -100,11 +101,20 @@ def _tag(name: str) -> str:
     return re.sub(r"^[^a-z_]", "x", re.sub(r"[^a-z0-9_.-]", "-", name.lower()))
 
 
+@cache
+def _scope(boundaries: frozenset[str]) -> frozenset[str]:
+    """Add select to the elements that end a scope, except the scope of a table. justhtml 3.16 has the list from before 2025.
+
+    https://html.spec.whatwg.org/multipage/parsing.html#has-an-element-in-the-specific-scope
+    """
+    return boundaries | {"select"} if "marquee" in boundaries else boundaries
+
+
 class _Engine(ParseEngine):
-    """justhtml's parser, which also records the forms that own controls.
+    """justhtml's parser, which also records the forms that own controls, and in which a select ends a scope.
 
     The rules are those of https://html.spec.whatwg.org/multipage/parsing.html#create-an-element-for-the-token. The methods are private to
-    justhtml, so pyproject.toml bounds its version, and tests/test_html_trees.py compares the owners with Chromium's.
+    justhtml, so pyproject.toml bounds its version, and tests/test_html_trees.py compares trees and owners with Chromium's.
 
     Attributes:
         owners: the form of each control that the parser gave one.
@@ -121,6 +131,12 @@ class _Engine(ParseEngine):
         if form is not None and node.name in LISTED and node.namespace == "html" and "form" not in node.attrs:
             self.owners[node] = form
         return node
+
+    def _find_open_index_before_boundary(self, name: str, boundaries: frozenset[str]) -> int | None:
+        return super()._find_open_index_before_boundary(name, _scope(boundaries))
+
+    def _close_until_before_boundary(self, name: str, boundaries: frozenset[str]) -> bool:
+        return super()._close_until_before_boundary(name, _scope(boundaries))
 
     def _append_moved_node(self, parent: Node, node: Node) -> None:
         self._forget_owners(node)

@@ -539,7 +539,8 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
         elements.reverse()
     indices = {element: index for index, element in enumerate(elements)}
     following = next((stop for stop in stops if indices[stop] > indices[start]), None)
-    if following is None and not is_in_order and not backwards:  # from other elements, the Tab key continues at the top
+    # From other elements, the Tab key continues at the top, except from some with content of the browser's own.
+    if following is None and not is_in_order and not backwards and start.tag not in ("select", "object", "img"):
         following = next((stop for stop in stops if not tab_index(stop)), next(iter(stops), None))
     return following
 

@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 from webarena_gym.sites.country.texts import read_toml
 
-EXCLUDED_TEMPLATES: Mapping[str, str] = {
-    "reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody'
-}
+LEFT_OUT: Mapping[str, str] = {"reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody'}
 """Standard templates that are in no split, each with what its audit found."""
 
 

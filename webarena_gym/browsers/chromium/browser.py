@@ -6,6 +6,7 @@ return the same messages for the same page.
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from lxml.html import HtmlElement
@@ -51,15 +52,17 @@ class PageView(NamedTuple):
             root, locations, focused = build_tree(readings, frames)
             url, scripted = readings[0]["url"], tab.is_scripted
         tabs = tuple(PageTab(open_tab.title, open_tab.url) for open_tab in context.tabs)
-        notices = [*tab.signals.notices, *_file_notices(root, context.files, is_open=tab.signals.file_chooser is not None)]
-        return cls(Page(url, tab.title, root, tabs, context.active, focused, tuple(notices)), locations, scripted)
+        return cls(Page(url, tab.title, root, tabs, context.active, focused, _notices(root, context)), locations, scripted)
+
+
+def _notices(root: HtmlElement, context: Context) -> tuple[str, ...]:
+    signals = context.tab.signals
+    return *signals.notices, *_file_notices(root, context.files, is_open=signals.file_chooser is not None)
 
 
 def _file_notices(root: HtmlElement, files: Collection[str], *, is_open: bool) -> Iterator[str]:
-    if is_open and not files:
-        yield "A file chooser was opened and closed: no files here."
-    elif is_open:
-        yield f"A file chooser is open: select a file by its name in the clicked element; {forms.available_files(files)}"
+    if is_open:
+        yield forms.chooser_notice(files)
     elif files and any(dom.element_type(field) == "file" for field in root.iter("input")):
         yield f"File fields take files by their names; {forms.available_files(files)}"
 
@@ -179,7 +182,7 @@ class ChromiumBrowser:
         self._act(lambda tab: self._context.navigate(tab, address))
 
     def click(self, element: HtmlElement) -> None:
-        location_of(element, self._view)
+        self._check_visible(element)
         if self._context.dialog_signals:
             if element.tag == "button":
                 self._answer_dialog(accept=element.text == "OK")
@@ -204,7 +207,7 @@ class ChromiumBrowser:
             )
 
     def right_click(self, element: HtmlElement) -> None:
-        location_of(element, self._view)
+        self._check_visible(element)
         forms.usable_click_target(element)
         self._act_with_mouse(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
 
@@ -266,6 +269,7 @@ class ChromiumBrowser:
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
         forms.check_key(key)
+        self._clear_notices()
         if self._context.dialog_signals:
             if key not in ("Enter", "Escape"):
                 raise ActionError(f'the key "{key}" does nothing here: {_DIALOG_OPEN}')
@@ -345,11 +349,6 @@ class ChromiumBrowser:
     def has_failed(self) -> bool:
         """True if the active tab shows an error page for an unreachable address."""
         return self._tab.has_failed
-
-    @property
-    def used_real_time(self) -> bool:
-        """True if scripts of the active tab followed the real time, at least in part, when it last settled."""
-        return self._tab.is_scripted and self._tab.used_real_time
 
     @property
     def traffic(self) -> Traffic | None:
@@ -534,6 +533,14 @@ class ChromiumBrowser:
         if not self._context.tabs:
             raise BrowserError("the browser has no page yet: call start first")
 
+    def _clear_notices(self) -> None:
+        """Drop the messages of earlier actions, also if the next action is refused."""
+        self._tab.signals.notices.clear()
+        if self._view is not None:
+            page = self._view.page
+            self._view = self._view._replace(page=replace(page, notices=_notices(page.root, self._context)))
+
     def _check_visible(self, element: HtmlElement) -> None:
         location_of(element, self._view)
+        self._clear_notices()
         forms.check_visible(element)

@@ -229,7 +229,11 @@ class _WalkRunner:
 
     def _start_episode(self, walk: Walk) -> str:
         task = _task(walk)
-        fault = self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task})) or self._page_difference()
+        fault = self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task}))
+        if not fault:
+            for env in self._envs:
+                env.network.traffic = Traffic()  # without requests of an earlier walk
+            fault = self._page_difference()
         text = "" if fault else self._envs[0].observation.text
         first = self._first.setdefault((walk.site, walk.world_seed, task.require_login), text)
         return fault or (
