@@ -29,7 +29,7 @@ class EnsembleSettings(TrainingWorlds):
     split: Literal["train", "validation"] = "validation"
     """split of the suite that the agents play to compute the weights"""
     world_seed: int | None = None
-    """draw the split's templates in this world instead of the world of the suite"""
+    """generate tasks of the split's templates in this world, instead of loading those of the split"""
     limit: int | None = None
     """maximum number of tasks"""
     seed: int = 0

@@ -37,9 +37,9 @@ class EvaluationSettings(EnvSettings):
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
     """a further keyword of the env, as NAME=JSON (may be repeated), such as browser=chromium and observation=pixels"""
     split: Literal["train", "validation", "test"] = "test"
-    """split of the suite to evaluate on"""
+    """set of tasks to evaluate on"""
     world_seed: int | None = None
-    """draw the split's templates in this world instead of the world of the suite"""
+    """generate tasks of the split's templates in this world, instead of loading those of the split"""
     templates: Templates = ()
     """only tasks of these templates; by default all templates of the split"""
     limit: int | None = None
