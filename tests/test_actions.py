@@ -18,7 +18,7 @@ from webarena_gym.observation.history import Turn, compress
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY
 
 WEBRL = DIALECTS["webrl"]
-KINDS = [kind for kind in Kind if kind not in NEEDS_POINTS]
+KINDS = [kind for kind in Kind if kind not in {*NEEDS_POINTS, Kind.CALL}]  # tests of calls are in test_toolbox
 # Pieces that mean something to a reader of replies; in the text of an action they are text.
 SYNTAX = (
     "</think>", "<think>", "<answer>", "</answer>", "```", "\n", '"', "'", "\\", "[", "]", "] [", "[0]", "(", ")", '")', ",", "#", "{", "}",

@@ -121,3 +121,22 @@ def test_a_page_that_a_script_has_changed_is_not_restored_silently(opened, tmp_p
     changed = env.snapshot()
     with pytest.raises(SnapshotError, match=r"its scripts keep state in the page, .*Draft"):
         env.restore(changed)
+
+
+@needs.chromium
+@pytest.mark.parametrize("script", ["setTimeout(() => 1, 300)", "new Worker(URL.createObjectURL(new Blob([''])))"])
+@pytest.mark.parametrize("virtual", [False, True])
+def test_the_time_of_scripts_is_reported(tmp_path, capsys, script, virtual):
+    (tmp_path / "one.py").write_text(
+        f"""def application(environ, start_response):
+            start_response("200 OK", [("Content-Type", "text/html")])
+            return [b\"\"\"<!doctype html><title>T</title><a href=/>Home</a><script>{script}</script>\"\"\"]"""
+    )
+    (tmp_path / "webarena-app.toml").write_text(
+        f'name = "one"\nwsgi = "one:application"\nvirtual_time = {str(virtual).lower()}'
+    )
+    main(["app", "check", str(tmp_path), "--resets", "2", "--browser", "chromium"])
+    printed = capsys.readouterr().out
+    assert ("scripts run in virtual time" in printed) == virtual
+    assert ("scripts run in real time" in printed) == (not virtual)
+    assert ("real time passes as well" in printed) == (virtual and "Worker" in script)

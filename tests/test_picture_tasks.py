@@ -145,7 +145,9 @@ def test_the_audit_finds_a_picture_that_the_solution_does_not_see(monkeypatch):
     findings = audit([blind], side_effects=False)
     assert findings.solved == 1
     (line,) = findings.groundless
-    assert line.endswith(f": the picture {task.grounds[task.solution[-1].action.argument].operands[1]} is on no page")
+    assert line.endswith(
+        f": the picture {task.grounds[task.solution[-1].action.argument].operands[1]} is on no page of the solution"
+    )
 
 
 def test_an_address_of_no_picture_is_not_found():

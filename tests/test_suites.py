@@ -13,9 +13,11 @@ import pytest
 from tests import needs
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.state import json_changes
 from webarena_gym.applications.suite import add_suite, read_suite, suites_folder
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluation.results import read_result
+from webarena_gym.tasks import find, load
 from webarena_gym.tools.cli import main
 
 ERRANDS = Path(__file__).parent / "errands"
@@ -61,8 +63,9 @@ def test_the_tasks_of_an_added_suite_are_played_by_their_ids(errands, capsys):
     env.close()
 
 
+@needs.chromium
 def test_the_applications_of_a_suite_alternate(errands):
-    env = WebArenaLite(suite=errands, split="easy", elements="label")
+    env = WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")
     for _ in range(2):
         assert "tea" in env.reset(options={"task": "shelf.jam"})[0]
         assert "Board" in env.reset(options={"task": "board.card"})[0]
@@ -76,6 +79,85 @@ def test_a_page_that_keeps_its_state_is_judged_by_what_it_pushed(errands):
     assert play(env, "board.card", ["exit()"])[1] == 0.0
     assert play(env, "shelf.jam", SOLVED)[1] == 1.0
     env.close()
+
+
+@pytest.fixture
+def board(errands):
+    """Return an env of the application whose pages keep its state."""
+    env = WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")
+    yield env
+    env.close()
+
+
+def click(name):
+    return f'do(action="Click", element="{name}")'
+
+
+@needs.chromium
+def test_an_episode_starts_by_setting_the_state_without_another_process(board):
+    first = board.reset(options={"task": "board.card"})[0]
+    instance = board._backend._current
+    board.step(click("Remove Pay rent"))
+    assert [str(change) for change in board.changes()] == ["board: cards removed: id=2, title=Pay rent"]
+    board.reset(options={"task": "shelf.jam"})
+    assert board.reset(options={"task": "board.card"})[0] == first
+    assert (board.changes(), board._backend._current is instance) == ([], True)
+    instance._host.request(stop=instance._pid)
+    assert board.reset(options={"task": "board.card"})[0] == first
+
+
+@needs.chromium
+def test_damage_beside_the_goal_fails(board):
+    *adding, _ = CARD
+    assert play(board, "board.card", [*adding, "exit()"])[1] == 1.0
+    for damage in ([click("Remove Pay rent"), *adding], [*adding, *adding]):
+        _, reward, _, _, info = play(board, "board.card", [*damage, "exit()"])
+        assert info["verdicts"][0]["passed"]
+        assert (reward, len(info["side_effects"])) == (0.0, 1)
+
+
+@needs.chromium
+@pytest.mark.parametrize(("actions", "replayed"), [([], 0), ([CARD[0]], 0), (CARD[:2], 0), ([click("Help"), *CARD[:2]], 3)])
+def test_an_episode_is_forked_by_its_state_or_by_its_actions(board, errands, actions, replayed):
+    result = board.reset(options={"task": "board.card"})
+    for action in actions:
+        result = board.step(action)
+    snapshot, page = board.snapshot(), result[-1]["page"]
+    board.step(click("Remove Buy stamps"))
+    changed = WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")
+    for env in (board, changed):
+        for _ in range(2):
+            observation, info = env.restore(snapshot)
+            assert (observation, info["page"]) == (result[0], page)
+            assert info.get("replayed", 0) == replayed
+            assert env.step(click("Remove Pay rent"))[4]["action_error"] == ""
+    changed.close()
+
+
+def test_the_changes_of_a_json_state_are_those_of_rows():
+    before = {
+        "cards": [{"id": 1, "title": "a", "tags": ["x"]}, {"id": 2, "title": "b"}, {"id": 3, "title": "c"}],
+        "settings": {"theme": "light", "mail": {"sound": True}, "order": [1, 2]},
+        "next": 4,
+    }
+    after = {
+        "cards": [{"id": 3, "title": "c"}, {"id": 1, "title": "a", "tags": ["x", "y"]}, {"id": 4, "title": "d"}],
+        "settings": {"theme": "dark", "mail": {"sound": False}, "order": [2, 3]},
+        "next": 5,
+    }
+    assert json_changes("s", before, before) == []
+    assert {str(change) for change in json_changes("s", before, after)} == {
+        's: cards a changed: tags ["x"] -> ["x", "y"]',
+        "s: cards removed: id=2, title=b",
+        "s: cards added: id=4, title=d",
+        "s: settings settings changed: theme light -> dark",
+        "s: settings_mail settings_mail changed: sound True -> False",
+        "s: settings_order removed: value=1",
+        "s: settings_order added: value=3",
+        "s: state  changed: next 4 -> 5",
+    }
+    declared = ("settings_mail", "settings_order", "*.t*", "+cards")
+    assert {change.table for change in json_changes("s", before, after, declared)} == {"cards", "state"}
 
 
 FAULTS = {
@@ -169,6 +251,7 @@ def test_an_application_does_not_serve_its_verifier(errands):
         ("verify_s = 10", 'verify_s = "long"', "has verify_s 'long'"),
         ('folder = "shelf"', "", "shelf: hidden contains 'verify_jam.py'"),
         ('task_id = "shelf.crash"', 'task_id = "shelf.jam"', "the task id 'shelf.jam' occurs twice"),
+        ('licence = "MIT"', 'licence = "MIT"\nleft_out = ["shelf.x"]', "left_out contains 'shelf.x'"),
         ('splits = ["broken"]', 'splits = "broken"', "task shelf.crash: splits is 'broken'"),
     ],
 )
@@ -199,6 +282,23 @@ def test_a_verifier_is_a_file_of_the_suite(errands, file):
     replaced(errands, 'file = "verify_crash.py"', f'file = "{file}"')
     with pytest.raises(EvaluationError, match=r"relative path|not a file in the folder"):
         play(WebArenaLite(suite=errands, split="broken"), "shelf.crash", ["exit()"])
+
+
+@needs.chromium
+def test_tasks_that_are_rewarded_without_an_action_or_whose_verifier_fails_are_left_out(errands, capsys):
+    replaced(errands, 'browser = "inprocess"', 'browser = "chromium"')
+    (errands.parent / "verify_card.py").write_text("def verify(url):\n    return True, 'there is a board'\n")
+    add_suite("errands", errands)
+    assert main(["suite", "check", "errands"]) == 1
+    printed = capsys.readouterr().out
+    assert "board.card: rewarded without an action: there is a board" in printed
+    assert "shelf.crash: the verifier verify_crash.py has failed: it ended with status -6" in printed
+    assert "2 of 3 tasks are faulty" in printed
+    assert main(["suite", "check", "errands", "--leave-out"]) == 0
+    assert main(["suite", "check", "errands"]) == 0
+    assert dict(read_suite("errands").splits) == {"easy": 1, "served": 1}
+    assert [task.task_id for task in load("easy", suite=read_suite("errands"))] == ["shelf.jam"]
+    assert find("board.card", suite=read_suite("errands")).task_id == "board.card"
 
 
 def test_a_folder_that_is_no_known_project_is_refused(errands, capsys):

@@ -23,7 +23,7 @@ from webarena_gym.observation import observe
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks
-from webarena_gym.tasks.suite import LEFT_OUT
+from webarena_gym.tasks.suite import EXCLUDED_TEMPLATES
 from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, click, state
 from webarena_gym.templates import reader
 from webarena_gym.templates.reader import Row
@@ -273,7 +273,7 @@ def test_validation_and_pool_have_their_templates_and_see_nothing_of_the_test():
     assert worlds == [{1001}, {1000}, {1, 2, 3, 4}]
     pool = suite.load("pool")
     others = {task.template for split in suite.SPLITS if split != "pool" for task in suite.load(split)}
-    assert {task.template for task in pool} == suite.templates().keys() - others - LEFT_OUT.keys()
+    assert {task.template for task in pool} == suite.templates().keys() - others - EXCLUDED_TEMPLATES.keys()
     assert {task.world_seed for task in pool} <= {*suite.SPLITS["train"].worlds}
     assert len({(task.intent, task.world_seed) for task in pool}) == len(pool)
     with WebArenaLite(split="pool") as env:

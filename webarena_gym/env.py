@@ -24,7 +24,7 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
-from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects
+from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects, page_text
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.base import Browser, perform_action
@@ -33,7 +33,7 @@ from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.evaluators import check, evaluate, judge_injection
 from webarena_gym.observation import Observation, header_lines, observe, pivotal_text, scrolled_top
-from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
+from webarena_gym.observation.history import Message, Turn, as_text, compress, keep_results, placeholder
 from webarena_gym.observation.pictures import (
     MAX_BOXES,
     SCREENSHOT,
@@ -49,7 +49,8 @@ from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import read_logins
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
-from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut
+from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut, first_difference
+from webarena_gym.toolbox import Toolbox, ToolInfo, ToolUse
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
@@ -84,6 +85,8 @@ class Info(TypedDict):
     """error message of the last action; "" if it succeeded"""
     task_id: str
     """the id of the task"""
+    tools: NotRequired[ToolInfo]
+    """calls of tools in this episode, if the env has tools"""
     answer_form: NotRequired[str]
     """instructions on the format of the answer, if the task declares the type of its answer"""
     success: NotRequired[bool]
@@ -94,6 +97,8 @@ class Info(TypedDict):
     """at the end, if all other checks passed: changes beyond the task"""
     site_errors: NotRequired[list[str]]
     """exceptions of the embedded sites in this episode, which returned status 500"""
+    replayed: NotRequired[int]
+    """after `restore`: number of actions that were repeated, because the page could not be restored from its state"""
     failure: NotRequired[str]
     """description of an infrastructure failure that ended the episode"""
 
@@ -111,6 +116,9 @@ class Episode:
     max_steps: int | None = None  # step limit of `reset(options=...)`; the smaller one of this and the env's limit applies
     steps_left: int | None = None  # remaining steps of the step budget, if there is one; scrolling is free
     pictures: tuple[str, ...] = ()  # screenshots of the latest earlier pages, as data URLs, if the history includes pictures
+    tools: ToolUse | None = field(
+        default=None, repr=False
+    )  # if the env has tools; old snapshots are sealed by their repr without it
 
 
 class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
@@ -216,6 +224,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self.action_space = reply_space(self.dialect)
         self.system_prompt = instructions(self.dialect, options.observation)
         """The system prompt of a language model: the actions with examples, and the rule for answers."""
+        self._toolbox = Toolbox(options.tool_functions, options.tool_budget, options.tool_window) if options.tools else None
         self._backend = self._make_backend()
         self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
         self._outer_limit = inf
@@ -332,7 +341,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if self.options.step_budget and task.solution:
             budget = ceil(min(self.options.step_budget * len(task.solution), sys.maxsize))
             goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
-        return self._start_episode(Episode(task, goal, max_steps=max_steps, steps_left=budget))
+        tools = self._toolbox.start() if self._toolbox else None
+        return self._start_episode(Episode(task, goal, max_steps=max_steps, steps_left=budget, tools=tools))
 
     def step(self, action: str) -> StepResult:
         """Perform the action in a model's reply.
@@ -405,7 +415,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
                 browser.restore(before)
                 self._is_consistent = True
                 raise
-            episode, self._rendered = Episode(episode.task, episode.goal, episode.turns), None
+            episode, self._rendered = Episode(episode.task, episode.goal, episode.turns, tools=episode.tools), None
         self._episode, episode.is_over = episode, True
         last = self._current_page(episode)
         self._is_consistent = True
@@ -470,18 +480,23 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     # Forking.
 
     def snapshot(self) -> Snapshot:
-        """Return the complete state of the episode: databases, cookies, open pages, history, and random number generator.
+        """Return the complete state of the episode: databases, cookies, open pages, history, states of tools, and random number generator.
 
         Raises:
             ResetNeeded: outside an episode.
-            SnapshotError: if the backend or the page does not support snapshots.
+            SnapshotError: if the backend, the page or a tool does not support snapshots.
 
         """
         episode = self._running_episode()
+        if self._toolbox and episode.tools:
+            episode = replace(episode, tools=self._toolbox.snapshot(episode.tools))
         return Snapshot.of(episode, self._backend.snapshot(), self.np_random.bit_generator.state)
 
     def restore(self, snapshot: Snapshot) -> ResetResult:
         """Replace the current episode with that of a snapshot, which may come from another env or process.
+
+        If scripts keep state in the page that cannot be saved, the actions of an application with `client_state` are repeated from the start of
+        the episode. `info["replayed"]` is then their number.
 
         Returns:
             The observation and the info at the time of the snapshot.
@@ -494,9 +509,30 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise SnapshotError(f"expected a Snapshot, got {type(snapshot).__name__}")
         episode, backend, random_state = snapshot.unseal()
         self._discard_episode()
-        self._backend.restore(backend)
+        replayed = 0
+        try:
+            self._backend.restore(backend)
+        except SnapshotError:
+            if not self._backend.can_replay or episode.tools:  # calls of tools cannot be repeated
+                raise
+            self._replay(episode, backend.page)
+            replayed = len(episode.turns)
+        episode.tools = self._toolbox.restore(episode.tools) if self._toolbox else None
         self.np_random.bit_generator.state = random_state
-        return self._start_episode(episode)
+        observation, info = self._start_episode(episode)
+        return observation, info | ({"replayed": replayed} if replayed else {})
+
+    def _replay(self, episode: Episode, page: str) -> None:
+        """Repeat the actions of an episode from its start. Raises SnapshotError if the page then differs from that of the snapshot."""
+        self._backend.enter(episode.task)
+        copy = Episode(episode.task, episode.goal)
+        for turn in episode.turns:
+            self._apply_action(copy, turn.reply)
+        self._rendered = None
+        if difference := first_difference(page, page_text(self._backend.browser)):
+            raise SnapshotError(
+                f"the page {self._backend.browser.page().url} cannot be restored, and differs after a replay of {len(copy.turns)} actions: {difference}"
+            )
 
     # Implementation.
 
@@ -547,6 +583,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def _start_episode(self, episode: Episode) -> ResetResult:
         self._episode, self._answer_form = episode, episode.task.answer_form
+        if self._toolbox and isinstance(self._backend, EmbeddedBackend):
+            self._toolbox.enter_world(self._backend.world.world_seed, self._backend.world.scale)
         result = self._build_observation(episode, self._current_page(episode))
         self._is_consistent = True
         return result
@@ -554,10 +592,12 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _current_page(self, episode: Episode) -> RenderedPage:
         """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
         if self._rendered is None:
-            self._rendered = self._render_page(episode.top, episode.action_error)
+            self._rendered = self._render_page(episode.top, episode.action_error, episode.tools)
+            if self._toolbox:
+                self._toolbox.visit_page(self._rendered.page)
         return self._rendered
 
-    def _render_page(self, top: int, action_error: str) -> RenderedPage:
+    def _render_page(self, top: int, action_error: str, tools: ToolUse | None = None) -> RenderedPage:
         options, page, style = self.options, self._backend.browser.page(), self.options.observation
         observation = observe(
             page,
@@ -577,6 +617,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
                 marks = marks_of(page, (box[0] for box in capture.boxes[:MAX_BOXES])) if style == "marks" else ""
                 text = "\n".join([*(header_lines(page) if options.header else ()), *([marks] if marks else ())])
         text = f"Action error: {action_error}\n{text}" if action_error else text
+        text = tools.prepend_result(text) if tools else text
         return RenderedPage(page, observation, cut(within_charset(text), MAX_PAGE), picture)
 
     @cached_property
@@ -589,6 +630,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         options = self.options
         summarize_text = pivotal_text if options.observation == "occam" else placeholder
         summarize = (lambda *_: SCREENSHOT) if current.picture else summarize_text  # of earlier pages
+        summarize = keep_results(summarize) if self._toolbox else summarize
         chat = compress(
             episode.goal, episode.turns, current.text, options.history, thoughts=options.thoughts, summarize=summarize
         )
@@ -604,6 +646,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         }
         if episode.steps_left is not None:
             info["steps_left"] = episode.steps_left
+        if self._toolbox and episode.tools:
+            info["tools"] = self._toolbox.info(episode.tools)
         if self._answer_form:
             info["answer_form"] = self._answer_form
         if self._backend.site_errors:
@@ -624,11 +668,17 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if picture and self.options.pictures > 1:
             episode.pictures = (*episode.pictures, picture.url)[1 - self.options.pictures :]
         episode.action_error = ""
+        if episode.tools:
+            episode.tools.result = None
         answer, is_free = None, False
         try:
             action = self.dialect.parse(reply)
             if action.kind is Kind.EXIT:
                 answer = action.argument or ""
+            elif action.kind is Kind.CALL:
+                assert self._toolbox
+                assert episode.tools  # the dialect parses calls only if the env has tools
+                self._toolbox.call(episode.tools, action)
             elif is_free := action.kind in _SCROLLING:
                 self._scroll(episode, observation, down=action.kind is Kind.SCROLL_DOWN)
             elif action.points is not None:

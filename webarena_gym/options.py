@@ -4,7 +4,7 @@ import inspect
 import os
 import sys
 from argparse import _ActionsContainer
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, cached_property
 from math import inf
@@ -14,10 +14,10 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
-from webarena_gym.actions.computer import Computer, Coordinates, Vendor
+from webarena_gym.actions.computer import NAMES, Computer, Coordinates, Vendor
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.suite import Suite, read_suite
-from webarena_gym.arguments import as_int, expect_one_of, expect_positive, field_descriptions, suggestion
+from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, field_descriptions, suggestion
 from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
@@ -27,6 +27,8 @@ from webarena_gym.servers.logins import Account, Login
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import OnUnreadable, Task
+from webarena_gym.texts import MAX_PAGE
+from webarena_gym.toolbox import BUNDLED, ToolFunction, bundled_function
 
 BrowserKind = Literal["inprocess", "chromium"]
 Viewport = Literal["window", "layout"]
@@ -57,7 +59,8 @@ class EnvOptions:
     """instead of the bundled suite, that of another project: its name (see `webarena-gym suite add`), or the path of its file. `split` is then
     one of its splits, and `browser` the one that it needs"""
     application: str | Path | Application | None = None
-    """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, or of the folder with it"""
+    """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, of the folder with it, or of an
+    archive of `webarena-gym app pack`"""
     world_seed: int | None = None
     """seed of the world in which tasks of the split's templates are generated, instead of the worlds of the suite; with `tasks`, the world
     of task ids without a seed; with an `application`, the seed of tasks from its templates"""
@@ -132,6 +135,15 @@ class EnvOptions:
     """treatment of changes beyond the task: "forbidden" (the task fails), "reported" (in the verdicts and in `info["side_effects"]`) or
     "ignored". By default "forbidden" on the embedded sites under the native rules, and "ignored" elsewhere, where they cannot be detected"""
 
+    tools: Sequence[str | Callable[..., Any]] = ()
+    """functions that a reply can call instead of an action, which need the extra "tools": typed Python functions with docstrings, or the names
+    "lookup" (search in the articles of the encyclopedia) and "table_sql" (SQL over the tables of visited pages). Their results are text above
+    the page"""
+    tool_budget: int | None = None
+    """maximum number of calls of tools in an episode; None for no limit but that of steps"""
+    tool_window: int = 1_500
+    """maximum number of characters of the result of a tool; longer results are cut and marked as cut"""
+
     def __post_init__(self) -> None:
         self._read_application()
         for name in _ENUMERATED:
@@ -155,6 +167,7 @@ class EnvOptions:
                 " sites under the native rules"
             )
         self._check_pictures()
+        self._check_tools()
         if self.browser == "inprocess":
             chromium_options = {"sites": self.sites, "viewport": self.viewport == "layout", "bbox": self.bbox}
             if any(chromium_options.values()):
@@ -180,6 +193,9 @@ class EnvOptions:
             numbers["max_steps"] = expect_positive("max_steps", self.max_steps)
         if self.max_text is not None:
             numbers["max_text"] = expect_positive("max_text", self.max_text)
+        if self.tool_budget is not None:
+            numbers["tool_budget"] = expect_positive("tool_budget", self.tool_budget)
+        numbers["tool_window"] = expect_between("tool_window", self.tool_window, 1, MAX_PAGE // 2)
         numbers["world_seed"] = as_int(self.world_seed)
         budget = as_int(self.step_budget)
         is_number = isinstance(budget, Real) and not isinstance(budget, bool)
@@ -209,6 +225,29 @@ class EnvOptions:
                 raise ValueError("dialect='computer' needs a browser with a window; use browser='chromium', or dialect='webrl'")
         if self.observation == "marks" and self.elements == "label":
             raise ValueError("observation='marks' numbers the elements; use elements='id', or observation='text+pixels'")
+
+    def _check_tools(self) -> None:
+        """Raise ValueError for a function that cannot be a tool, and for a name that is already used."""
+        if isinstance(self.tools, str) or callable(self.tools):
+            raise ValueError(f"tools is {self.tools!r}; expected a list of functions and names")  # noqa: TRY004 - as for other arguments
+        object.__setattr__(self, "tools", tuple(self.tools))
+        for tool in self.tools:
+            if isinstance(tool, str):
+                expect_one_of("a tool", tool, BUNDLED)
+        if "lookup" in self.tools and (self.sites is not None or self.application is not None or self.suite is not None):
+            raise ValueError(
+                "the tool 'lookup' searches the embedded encyclopedia; omit it with sites=, application= and suite="
+            )
+        names = [tool.name for tool in self.tool_functions]
+        for index, name in enumerate(names):
+            if name in _ACTION_NAMES:
+                raise ValueError(f"the tool {name} has the name of an action; expected another name")
+            if name in names[:index]:
+                raise ValueError(f"there are two tools with the name {name}; expected different names")
+
+    @cached_property
+    def tool_functions(self) -> tuple[ToolFunction, ...]:
+        return tuple(ToolFunction(bundled_function(tool) if isinstance(tool, str) else tool) for tool in self.tools)
 
     def _read_application(self) -> None:
         """Replace the path of an application's or a suite's description by the description."""
@@ -251,14 +290,18 @@ class EnvOptions:
         return styles.get(self.observation, "html")
 
     def build_dialect(self) -> Dialect:
-        """Return the dialect of actions, in which examples refer to elements by number or label as `elements` requires."""
+        """Return the dialect of actions and tools, in which examples refer to elements by number or label as `elements` requires."""
+        tools = tuple(tool.form for tool in self.tool_functions)
         if self.dialect == "computer":
-            return Computer(vendor=self.vendor, window=self.window_size, coordinates=self.coordinates)
-        return DIALECTS[self.dialect].naming_by(self.elements)
+            return Computer(vendor=self.vendor, window=self.window_size, coordinates=self.coordinates, tools=tools)
+        return DIALECTS[self.dialect].naming_by(self.elements).with_tools(tools)
 
 
 OPTION_NAMES = tuple(option.name for option in fields(EnvOptions))
 _SIDE = (64, 4096)  # minimum and maximum of the width and height of a window, in pixels
+_DIALECTS: tuple[Dialect, ...] = (*DIALECTS.values(), Computer())
+_ACTION_NAMES = {form.name for dialect in _DIALECTS for form in dialect.forms} | {*NAMES, "do", "reset", "observe", "submit"}
+"""The names of the actions of all dialects, and of the tools of the MCP server."""
 _ENUMERATED = (
     "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "vendor", "coordinates", "browser",
     "side_effects", "render_mode",

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     GO_BACKWARD = "Go Backward"
     GO_FORWARD = "Go Forward"
     EXIT = "Exit"
+    CALL = "Call"  # of a tool, if the env has tools
     # The other kinds exist only with coordinates in the window, in the dialect of computer use.
     DOUBLE_CLICK = "Double Click"
     TRIPLE_CLICK = "Triple Click"
@@ -36,7 +37,9 @@ class Kind(StrEnum):
 
 
 NEEDS_ELEMENT = frozenset({Kind.CLICK, Kind.RIGHT_CLICK, Kind.HOVER, Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT})
-NEEDS_ARGUMENT = frozenset({Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT})
+NEEDS_ARGUMENT = frozenset(
+    {Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT, Kind.CALL}
+)
 
 NEEDS_POINTS = frozenset({Kind.DOUBLE_CLICK, Kind.TRIPLE_CLICK, Kind.MIDDLE_CLICK, Kind.SCROLL, Kind.WRITE, Kind.LOOK})
 """The kinds that exist only with coordinates in the window."""
@@ -50,7 +53,7 @@ class Action:
         kind: kind of the action.
         element: id or label of the element in the observation.
         argument: text to type, option to select, key to press, element to drop on, index of the tab, URL to open, answer of an exit, or
-            milliseconds to wait (optional). For a click or scroll with `points`: modifier keys that are held, such as "Control+Shift".
+            milliseconds to wait (optional). For a call, the name and the arguments of the tool as JSON (see `calls`). For a click or scroll with `points`: modifier keys that are held, such as "Control+Shift".
         points: for mouse and keyboard actions with coordinates, in pixels from the upper left corner of the window: one point, the path of a
             drag, or () for the position of the mouse.
         by: pixels to scroll, to the right and down; (0, n) for a key that is pressed n times.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
+from webarena_gym.actions.calls import format_call, read_call
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import expect_single, find_calls, quote_text
 from webarena_gym.errors import ActionError
@@ -47,9 +48,11 @@ class BrowserGym(Dialect):
     )
 
     def read(self, text: str) -> Action:
-        calls = find_calls(text, _LONGEST_FIRST)
+        calls = find_calls(text, _LONGEST_FIRST, self.tool_names if self.tools else ())
         expect_single([f"{call.name}(...)" for call in calls])
         call = calls[0]
+        if self.tools and (action := read_call(call, self.tools)):
+            return action
         form = _FORMS[call.name]
         names = [parameter.name for parameter in form.parameters]
         arguments = call.bind(names)
@@ -65,6 +68,8 @@ class BrowserGym(Dialect):
         if action.points is not None:
             raise ValueError(f"the browsergym dialect cannot express {action}")
         match action.kind:
+            case Kind.CALL:
+                return format_call(action)
             case Kind.SEARCH:
                 raise ValueError("browsergym has no action that types and presses Enter; format a TYPE and a PRESS")
             case Kind.RIGHT_CLICK:

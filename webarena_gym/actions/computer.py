@@ -20,8 +20,9 @@ from math import isfinite
 from typing import Any, Literal
 
 from webarena_gym.actions.action import ANSWER, KEY, TEXT, URL, Action, Form, Kind, Parameter
+from webarena_gym.actions.calls import ToolForm, call_action, called_tool, format_call, read_call
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import expect_single, find_calls, json_values, quote_text
+from webarena_gym.actions.replies import call_head, expect_single, find_calls, json_values, quote_text
 from webarena_gym.errors import ActionError
 
 Vendor = Literal["openai", "anthropic", "ui-tars", "qwen"]
@@ -134,7 +135,10 @@ class Computer(Dialect):
         )
 
     def read(self, text: str) -> Action:
-        calls = [self.action_of(name, arguments) for name, arguments in _calls(text)]
+        calls = [
+            call_action(name, arguments) if name in self.tool_names else self.action_of(name, arguments)
+            for name, arguments in _calls(text, self.tools)
+        ]
         expect_single([str(action.kind) for action in calls])
         return calls[0]
 
@@ -148,6 +152,8 @@ class Computer(Dialect):
         return f"{form.name}({', '.join(item.name for item in form.parameters)})"
 
     def format(self, action: Action) -> str:
+        if action.kind is Kind.CALL:
+            return format_call(action)
         keys = next((keys for keys, does in _SHORTCUTS.items() if does == action), None)
         if keys is not None:
             action = Action(Kind.PRESS, argument=keys, points=())
@@ -370,11 +376,17 @@ def _action_name(kind: Kind, click: str, move: str) -> str:
     return {Kind.CLICK: click, Kind.HOVER: move}.get(kind) or kind.lower().replace(" ", "_")
 
 
-def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _calls(text: str, tools: Sequence[ToolForm] = ()) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the names and arguments of the calls in a reply; a final message only if there is no other call."""
     labelled = [*_ACTION.finditer(text)]
-    calls = [] if labelled else [call for value, *_ in json_values(text) for call in _nested_calls(value)]
-    for call in () if calls else find_calls(text[labelled[-1].end() :] if labelled else text, NAMES):
+    names = tuple(tool.name for tool in tools)
+    head = call_head(names).search(text) if names else None
+    values = () if labelled else json_values(text)  # those after the name of a tool are its arguments
+    calls = [call for value, start, _ in values if head is None or start < head.start() for call in _nested_calls(value, names)]
+    for call in () if calls else find_calls(text[labelled[-1].end() :] if labelled else text, NAMES, names):
+        if action := read_call(call, tools):
+            yield called_tool(action)
+            continue
         if call.positional:
             raise ActionError(f"{call.name}() takes named arguments, got {call.positional}")
         yield call.name, call.keywords
@@ -383,19 +395,22 @@ def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from acting or [("answer", {"text": "".join(arguments["text"] for _, arguments in calls)})]
 
 
-def _nested_calls(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _nested_calls(value: Any, tools: Sequence[str], depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the calls in a vendor's JSON: the value itself, a tool call, or parts of a message; a text gives a "message"."""
     if isinstance(value, list) and depth:
         for item in value:
-            yield from _nested_calls(item, depth - 1)
+            yield from _nested_calls(item, tools, depth - 1)
     if not isinstance(value, dict) or not depth or value.get("type") in ("reasoning", "thinking", "redacted_thinking"):
         return
     arguments = next((value[key] for key in ("arguments", "input") if key in value), None)
     if isinstance(arguments, str):
         arguments = next(json_values(arguments), (None,))[0]
+    if isinstance(arguments, dict) and value.get("name") in tools:
+        yield value["name"], arguments
+        return
     if isinstance(arguments, dict):
         is_named = isinstance(arguments.get("action"), str) or isinstance(arguments.get("type"), str)
-        yield from _nested_calls(arguments if is_named else {**arguments, "type": value.get("name")}, depth - 1)
+        yield from _nested_calls(arguments if is_named else {**arguments, "type": value.get("name")}, tools, depth - 1)
         return
     if isinstance(value.get("actions"), list) and value["actions"] and not isinstance(value.get("action"), str):
         value = {
@@ -413,9 +428,9 @@ def _nested_calls(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str
         yield "message", {"text": value["content"]}
     elif inner:
         for item in inner:
-            yield from _nested_calls(item, depth - 1)
+            yield from _nested_calls(item, tools, depth - 1)
     elif isinstance(kind, str):
-        yield kind, value
+        yield kind, {key: part for key, part in value.items() if key not in ("type", "action")} if kind in tools else value
 
 
 def _repeat(arguments: Mapping[str, Any]) -> int:

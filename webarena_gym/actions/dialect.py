@@ -1,18 +1,22 @@
 """`Dialect`: a text format of actions, with a parser, a formatter, and a description for prompts; `instructions` and `tools`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 from webarena_gym.actions.action import Action, Form, Kind, Parameter
+from webarena_gym.actions.calls import ToolForm, spell_call
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ActionError
 from webarena_gym.texts import MAX_REPLY, cut
 
 Naming = Literal["id", "label"]
 """The references to elements in actions: by number in the observation ("id"), or by visible label ("label")."""
+
+RESULT_TAG = "information"
+"""The tag around the result of a tool in an observation, as in Search-R1 (Jin et al. 2025, section 3.2)."""
 
 MAX_REASON = 300  # characters of an error message before the list of forms
 _NUMBER, _LABEL = "12", "Add to Cart"
@@ -22,9 +26,16 @@ _LABELS: Mapping[Kind, str] = {Kind.TYPE: "Search entire store", Kind.SEARCH: "S
 
 @dataclass(frozen=True)
 class Dialect:
-    """Base class of dialects. `naming` selects the references to elements in examples; the parser accepts both."""
+    """Base class of dialects.
+
+    Args:
+        naming: references to elements in examples; the parser accepts both.
+        tools: tools that a reply may call instead of an action.
+
+    """
 
     naming: Naming = "id"
+    tools: tuple[ToolForm, ...] = ()
     name: ClassVar[str]
     forms: ClassVar[tuple[Form, ...]]
 
@@ -60,6 +71,14 @@ class Dialect:
         """Return the dialect with another `naming`."""
         return replace(self, naming=naming)
 
+    def with_tools(self, tools: Sequence[ToolForm]) -> Self:
+        """Return the dialect with other tools."""
+        return replace(self, tools=tuple(tools))
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self.tools)
+
     def parse(self, reply: str) -> Action:
         """Return the action in a model's reply.
 
@@ -75,12 +94,13 @@ class Dialect:
                 raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the handler adds the examples
             return self.read(answer_part(reply))
         except ActionError as error:
-            examples = "\n".join(map(self.example, self.forms))
+            examples = "\n".join((*map(self.example, self.forms), *(tool.signature for tool in self.tools)))
             raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
 
     def grammar(self) -> str:
         """Return the actions with their descriptions, one per line, for a prompt."""
-        return "\n".join(f"{self.signature(form)}: {form.meaning}" for form in self.forms)
+        lines = (f"{self.signature(form)}: {form.meaning}" for form in self.forms)
+        return "\n".join((*lines, *(tool.line for tool in self.tools)))
 
     def example(self, form: Form) -> str:
         """Return the text of a form with an example of each required parameter.
@@ -144,13 +164,19 @@ def instructions(
     """
     end = next(form for form in dialect.forms if form.kind == "Exit")
     actions = "\n".join(f"{dialect.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms)
+    called = "".join(f"{tool.line}\n" for tool in dialect.tools)
+    tool_section = f"""\
+
+The tools. A reply may call one tool instead of an action, with lists and objects as JSON. The result stands above the page, between \
+<{RESULT_TAG}> and </{RESULT_TAG}>; the page does not change:
+{called}"""
     return f"""\
 You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \
-may be left out.{_EARLIER_PAGES.get(observation, "")} Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
+may be left out.{_EARLIER_PAGES.get(observation, "")} Reply to each turn with exactly one action{" or call of a tool" if called else ""}. You may reason before it, inside <think> and </think>.
 
 The actions:
 {actions}
-
+{tool_section if called else ""}
 {dialect.addressing(observation)} A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
 Do what the task says and change nothing else. When it is done, end with {dialect.example(end)}, with your own answer in its place.
 
@@ -165,7 +191,7 @@ _TYPES = {"element": "string", "text": "string", "integer": "integer", "number":
 
 
 def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
-    """Return the actions of a dialect as a new list of tool definitions, in the order of its forms.
+    """Return the actions of a dialect as a new list of tool definitions, in the order of its forms, and then its tools.
 
     `answer_form` is the format of the answer, which is added to the descriptions of actions that end the task.
 
@@ -173,7 +199,7 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
     >>> [tool["function"]["name"] for tool in tools(DIALECTS["webrl"])][:3]
     ['click', 'right_click', 'hover']
     """
-    return [
+    actions = [
         {
             "type": "function",
             "function": {
@@ -189,6 +215,7 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
         }
         for form in dialect.forms
     ]
+    return [*actions, *(tool.definition() for tool in dialect.tools)]
 
 
 def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "") -> str:
@@ -207,6 +234,8 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
             return f"{name}: its arguments are no JSON"
     if not isinstance(arguments, Mapping):
         return f"{name}: its arguments are no object"
+    if name in dialect.tool_names:
+        return spell_call(name, arguments)
     form = next((form for form in dialect.forms if form.name == name), None)
     parameters = {parameter.name: parameter for parameter in form.parameters} if form else {}
     values: dict[str, str] = {}

@@ -22,6 +22,9 @@ _LIST_END = re.compile(r"\s*(?:[,\]]|\Z)")
 _MARK = re.compile(r"[\\'\"]")
 _CODE = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
+_STRUCTURE = re.compile(r"\s*(?=[\[{])")
+_DECODER = json.JSONDecoder()
+_PYTHON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _LITERAL = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False|true|false|None")
 _REST_OF_LINE = re.compile(r"[ \t`.;]*(?:#|$)", re.MULTILINE)
 _CLOSING_QUOTE = re.compile(r"['\"]\s*\)")
@@ -61,7 +64,7 @@ class Call(NamedTuple):
         return values
 
 
-class _Scan(NamedTuple):
+class Scan(NamedTuple):
     """A call, the position after it, the unescaped quotation mark inside its texts, and True if no value is quoted or named."""
 
     call: Call
@@ -161,14 +164,14 @@ def bracket_groups(text: str, position: int, pairs: Mapping[int, int]) -> list[t
     return groups
 
 
-def find_calls(text: str, names: Collection[str]) -> list[Call]:
-    """Return every call of one of `names` outside comments and prose, in order.
+def find_calls(text: str, names: Collection[str], tools: Collection[str] = ()) -> list[Call]:
+    """Return every call of one of `names` or `tools` outside comments and prose, in order. The values of a call of a tool are JSON.
 
     Prose has parentheses without quoted or named values, as in "press (Enter) later"; `press(Enter)` on a line of its own is a call.
     Raises ActionError at the first malformed call, and where a text would be cut, as in `exit(message="a (b "c") d")`.
     """
-    head = _head_of(tuple(names))
-    scans: list[_Scan] = []
+    head = call_head((*names, *tools))
+    scans: list[Scan] = []
     unreadable: ActionError | None = None
     position = 0
     while match := head.search(text, position):
@@ -183,7 +186,7 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
         if match[2] and not is_separate:
             continue
         try:
-            scan = _scan_call(text, match)
+            scan = scan_call(text, match, is_json=match[1] in tools)
         except _ProseError as error:
             unreadable = unreadable or error
             continue
@@ -202,7 +205,8 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
 
 
 @cache
-def _head_of(names: tuple[str, ...]) -> re.Pattern[str]:
+def call_head(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the beginning of a call, up to its opening parenthesis; group 1 is the name."""
     return re.compile(rf"(?<![\w.])({'|'.join(names)})(\s*)\(")
 
 
@@ -211,7 +215,7 @@ def _line_end(text: str, position: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _check_end(scan: _Scan, rest: str) -> None:
+def _check_end(scan: Scan, rest: str) -> None:
     """Raise ActionError if the text between a call and the next one closes a quotation, so that the call ended inside its text."""
     if not scan.inner_quote:
         rest = rest.partition("\n")[0].partition("#")[0]
@@ -221,7 +225,11 @@ def _check_end(scan: _Scan, rest: str) -> None:
         )
 
 
-def _scan_call(text: str, head: re.Match[str]) -> _Scan:
+def scan_call(text: str, head: re.Match[str], *, is_json: bool = False) -> Scan:
+    """Return the call whose name is the first group of `head`, and whose arguments begin at its end. Raises ActionError.
+
+    With `is_json`, each value is JSON, and may be written as a JSON list or object. Otherwise it is the text of a quoted or bare value.
+    """
     name, position = head.group(1), head.end()
     positional: list[str] = []
     keywords: dict[str, str] = {}
@@ -233,6 +241,9 @@ def _scan_call(text: str, head: re.Match[str]) -> _Scan:
         inner = None
         if quotation_mark := _QUOTE.match(text, start):
             value, position, inner = _scan_string(text, quotation_mark.start(1), name)
+            value, is_bare = json.dumps(value) if is_json else value, False
+        elif is_json and (structure := _STRUCTURE.match(text, start)):
+            value, position = _scan_json(text, structure.end(), name)
             is_bare = False
         elif opening := _LIST.match(text, start):  # a list of one text, a form of BrowserGym's options
             value, position, inner = _scan_string(text, opening.end(), name, in_list=True)
@@ -242,6 +253,7 @@ def _scan_call(text: str, head: re.Match[str]) -> _Scan:
         elif bare := _BARE.match(text, start):
             value, position = bare[1], bare.end()
             is_bare = is_bare and not _LITERAL.fullmatch(value)
+            value = _literal_json(value) if is_json else value
         else:
             error = _ProseError if is_bare else ActionError
             raise error(f"expected a quoted value in {name}(...), found {text[start:].lstrip()[:20]!r}")
@@ -264,7 +276,30 @@ def _scan_call(text: str, head: re.Match[str]) -> _Scan:
             expected = f"expected ',' or ')' in {name}(...)"
             error = _ProseError if is_bare else ActionError
             raise error(f"{expected}, found {excerpt!r}" if excerpt else f"{expected}, but the reply ends there")
-    return _Scan(Call(name, tuple(positional), keywords), close.end(), inner_quote, is_bare and bool(positional))
+    return Scan(Call(name, tuple(positional), keywords), close.end(), inner_quote, is_bare and bool(positional))
+
+
+def _scan_json(text: str, position: int, name: str) -> tuple[str, int]:
+    """Return the JSON list or object at a position, as JSON, and its end."""
+    try:
+        value, end = _DECODER.raw_decode(text, position)
+        return json.dumps(value, ensure_ascii=False), end
+    except (ValueError, RecursionError):
+        excerpt = text[position : position + 20]
+        raise ActionError(f"expected a JSON value in {name}(...), found {excerpt!r}") from None
+
+
+def _literal_json(value: str) -> str:
+    """Return a bare value as JSON: a number, true, false or null, written as in Python or JSON, or else a text.
+
+    >>> [_literal_json(value) for value in ("3", "True", "None", "mill")]
+    ['3', 'true', 'null', '"mill"']
+    """
+    word = _PYTHON_LITERALS.get(value, value)
+    try:
+        return word if isinstance(json.loads(word), bool | int | float | None) else json.dumps(value)
+    except (ValueError, RecursionError):
+        return json.dumps(value)
 
 
 def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) -> tuple[str, int, str | None]:

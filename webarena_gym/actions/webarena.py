@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
+from webarena_gym.actions.calls import ToolForm, format_call, read_call
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import bracket_groups, bracket_pairs, expect_single
+from webarena_gym.actions.replies import bracket_groups, bracket_pairs, call_head, expect_single, scan_call
 from webarena_gym.errors import ActionError
 
 _ID = ELEMENT._replace(name="id", placeholder="id")
@@ -28,11 +30,12 @@ _BEFORE_MARK = re.compile(r"(?<!\\)(\\*+)([\[\]]|\Z)")
 
 
 class _Match(NamedTuple):
-    """An action in a reply: its verb, the brackets after it, and True if it is the content of a code fence."""
+    """An action in a reply: its verb, the brackets after it, and True if it is the content of a code fence. Or a call of a tool."""
 
     verb: str
     rest: str
     is_fenced: bool
+    call: Action | None = None
 
 
 class WebArena(Dialect):
@@ -62,12 +65,14 @@ class WebArena(Dialect):
     )  # fmt: skip
 
     def read(self, text: str) -> Action:
-        matches = _find_actions(text)
+        matches = _find_actions(text, self.tools)
         matches = [match for match in matches if match.is_fenced] or matches
         expect_single([f"{match.verb} {match.rest}".strip() for match in matches])
-        return _build(*matches[0][:2])
+        return matches[0].call or _build(*matches[0][:2])
 
     def format(self, action: Action) -> str:
+        if action.kind is Kind.CALL:
+            return f"{_FENCE}{format_call(action)}{_FENCE}"
         if action.points is not None:
             raise ValueError(f"the webarena dialect cannot express {action}")
         return f"{_FENCE}{_spell(*_parts(action))}{_FENCE}"
@@ -85,16 +90,31 @@ class WebArena(Dialect):
 
 _FORMS = {form.name: form for form in WebArena.forms}
 _VERBS = "|".join((*_FORMS, *_ALIASES))
-_START = re.compile(rf"(?:^|(```)(?:\w++\s++)?\s*+)[ \t]*+({_VERBS})\b[ \t]*+", re.MULTILINE)
+_NO_TOOL = r"\b\B"  # matches nothing
 
 
-def _find_actions(text: str) -> list[_Match]:
+@cache
+def _start_of(tools: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the beginning of an action: group 2 is its verb, or group 3 the name of a tool."""
+    called = rf"({'|'.join(tools) or _NO_TOOL})(?=[ \t]*\()"
+    return re.compile(rf"(?:^|(```)(?:\w++\s++)?\s*+)[ \t]*+(?:({_VERBS})\b|{called})[ \t]*+", re.MULTILINE)
+
+
+def _find_actions(text: str, tools: Sequence[ToolForm] = ()) -> list[_Match]:
     """Return the actions of a reply, in order. Raises ActionError for a bracket that is not closed, and if there is a verb but no action."""
     pairs = bracket_pairs(text)
     matches: list[_Match] = []
     unreadable, position = "", 0
-    while match := _START.search(text, position):
+    names = tuple(tool.name for tool in tools)
+    pattern = _start_of(names)
+    while match := pattern.search(text, position):
         start = position = match.end()
+        if match[3] and (head := call_head(names).match(text, match.start(3))):
+            scan = scan_call(text, head, is_json=True)
+            position = scan.end
+            is_fenced = match[1] is not None and _FENCE_END.match(text, position) is not None
+            matches.append(_Match(match[3], "(...)", is_fenced, read_call(scan.call, tools)))
+            continue
         groups = bracket_groups(text, start, pairs)
         end = groups[-1][1] if groups else start
         closing = _FENCE_END.match(text, end) if match[1] else None

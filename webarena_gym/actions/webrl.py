@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, NEEDS_POINTS, OPTION, TAB_INDEX, TEXT, Action, Form, Kind, Parameter
+from webarena_gym.actions.calls import format_call, read_call
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import expect_single, find_calls, quote_text
 from webarena_gym.errors import ActionError
@@ -11,7 +12,8 @@ _EXIT_MEANING = 'End the task. The message is the answer; "N/A" if the task cann
 _TITLES: dict[Kind, str] = {
     kind: "Press Enter" if kind is Kind.PRESS else str(kind)
     for kind in Kind
-    if kind not in NEEDS_POINTS | {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.GO_BACKWARD, Kind.GO_FORWARD, Kind.EXIT}
+    if kind
+    not in NEEDS_POINTS | {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.GO_BACKWARD, Kind.GO_FORWARD, Kind.EXIT, Kind.CALL}
 }
 _KINDS: dict[str, Kind] = {title.lower(): kind for kind, title in _TITLES.items()}
 _KINDS |= {"go backward": Kind.GO_BACKWARD, "go forward": Kind.GO_FORWARD}
@@ -46,9 +48,11 @@ class WebRL(Dialect):
     )
 
     def read(self, text: str) -> Action:
-        calls = find_calls(text, _ARGUMENTS)
+        calls = find_calls(text, _ARGUMENTS, self.tool_names if self.tools else ())
         expect_single([f"{call.name}({call.keywords.get('action', '')})" for call in calls])
         (call,) = calls
+        if self.tools and (action := read_call(call, self.tools)):
+            return action
         allowed = _ARGUMENTS[call.name]
         expected = ", ".join(allowed) or "none"
         if len(call.positional) > min(1, len(allowed)):
@@ -61,6 +65,8 @@ class WebRL(Dialect):
         return Action(Kind.GO_BACKWARD if call.name == "go_backward" else Kind.GO_FORWARD)
 
     def format(self, action: Action) -> str:
+        if action.kind is Kind.CALL:
+            return format_call(action)
         form = _FORMS.get(action.kind)
         is_other_key = action.kind is Kind.PRESS and (action.element, action.argument) != (None, "Enter")
         if (

@@ -39,7 +39,7 @@ _BARE = _PREPOSITIONS | frozenset(
 )  # words with which a subject neither begins nor ends
 _VAGUE = _BARE | frozenset("one most least among first second last next more less fewer".split())  # noqa: SIM905
 _SAME = {"your": "my", "our": "my", "you": "i", "we": "i", "me": "i"}
-_LEFT_OUT = frozenset(["the", "a", "an", "so", "thus", "therefore", "hence"])
+_FILLER_WORDS = frozenset(["the", "a", "an", "so", "thus", "therefore", "hence"])
 _PAST = {"made": "make", "gave": "give", "wrote": "write", "took": "take", "spent": "spend", "bought": "buy", "got": "get",
          "left": "leave", "written": "write", "sent": "send", "given": "give", "paid": "pay", "came": "come", "has": "have", "had": "have"}  # fmt: skip
 _EXAMPLE = re.compile(r"\b(?:like|form|format|such as|as|say|answer)\s+(?:\"[^\"]{1,200}\"(?:\s+or\s+\"[^\"]{1,200}\")?|[$\d][\w:.,-]*)", re.IGNORECASE)  # fmt: skip
@@ -136,7 +136,7 @@ def is_label(text: str, goal: Goal) -> bool:
 
     A name in the goal, or a part of one, is not a label, because it may be the wrong one of several answers.
     """
-    words = [word for word in map(_norm, text.split()) if word not in _LEFT_OUT]
+    words = [word for word in map(_norm, text.split()) if word not in _FILLER_WORDS]
     words = words[:-1] if words and words[-1].removesuffix("s") in UNIT_WORDS else words
     is_own = not goal.is_joint and _pad(words) in goal.text
     if _EXCLUDES.search(text.lower()):
@@ -182,9 +182,9 @@ class _Sentence:
 
     def _ends(self, symbol: str, start: int) -> Iterator[int]:
         words = self.words
-        while start < len(words) and words[start] in _LEFT_OUT and symbol != "N":
+        while start < len(words) and words[start] in _FILLER_WORDS and symbol != "N":
             start += 1
-        if start == len(words) or (symbol == "N" and words[start] in _LEFT_OUT):
+        if start == len(words) or (symbol == "N" and words[start] in _FILLER_WORDS):
             return
         if symbol == "S" and words[start] in self.goal.names and self.is_lower[start]:
             return  # "the drive" is not Lake Drive
@@ -198,7 +198,7 @@ class _Sentence:
                 yield start + 1
         elif symbol != "T" or words[start] in _PREPOSITIONS:
             for end in range(start + 1, len(words) + 1):
-                piece = [word for word in words[start:end] if word not in _LEFT_OUT]
+                piece = [word for word in words[start:end] if word not in _FILLER_WORDS]
                 if self._is(symbol, piece) and (symbol in "NP" or not _EXCLUDES.search(" ".join(piece))):
                     yield end
 
@@ -260,7 +260,7 @@ def _norm(token: str) -> str:
 
 
 def _norms(text: str) -> list[str]:
-    return [word for word in map(_norm, re.sub(r"[?!:;](?=\s|$)", "", text).split()) if word and word not in _LEFT_OUT]
+    return [word for word in map(_norm, re.sub(r"[?!:;](?=\s|$)", "", text).split()) if word and word not in _FILLER_WORDS]
 
 
 def _pad(words: Sequence[str]) -> str:

@@ -9,12 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder
 from webarena_gym.arguments import reason_of, suggestion
 from webarena_gym.errors import ApplicationError
 from webarena_gym.sites.catalogue import SITE_NAME, Account, Login
 from webarena_gym.sites.changes import incidental
+from webarena_gym.sites.world import cache_folder
 
-FILE = "webarena-app.toml"
 Loads = Literal["once", "each time"]
 
 
@@ -77,12 +78,18 @@ class Application:
     supports network namespaces (Linux)"""
     in_memory: bool = False
     """the application keeps state in memory: the sign-in is repeated for each episode, and there are no snapshots"""
+    client_state: str = ""
+    """path, such as "/api/state", at which pages keep their whole state: PUT replaces it, GET returns it, as a JSON object. Local storage may
+    hold a copy. An episode then starts by setting this state, without another start of the application"""
     save: str = ""
     """command that writes state outside of `state`, for example a PostgreSQL database, into {state}"""
     load: str = ""
     """command that restores that state from {state}; it runs before each start"""
     drop: str = ""
     """command that removes that state at the end of an episode"""
+    virtual_time: bool = False
+    """let the time of scripts pass only while Chromium waits for a page, as fast as they run; see `app check` for pages that need real
+    time as well"""
     clock: str = ""
     """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime"""
     account: Account | None = None
@@ -118,6 +125,8 @@ class Application:
             )
         if bool(self.account) != bool(self.login):
             raise ApplicationError("account and login must be set together")
+        if self.client_state and not (self.client_state.startswith("/") and not (self.state or self.login)):
+            raise self._invalid("client_state", "a path that starts with /, and neither state nor login")
         self._check_state()
 
     def _check_state(self) -> None:
@@ -172,10 +181,17 @@ class Application:
 
 
 def read_application(path: str | Path | Application) -> Application:
-    """Read a `webarena-app.toml`; `path` may also be its folder. Raises ApplicationError, which names the invalid key."""
+    """Read a `webarena-app.toml`; `path` may also be its folder, or an archive of `webarena-gym app pack`.
+
+    Raises:
+        ApplicationError: for an invalid application; the message names the key.
+
+    """
     if isinstance(path, Application):
         return path
     path = Path(path)
+    if path.name.endswith(SUFFIX):
+        path = cached_folder(path, cache_folder())
     path = path / FILE if path.is_dir() else path
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -222,7 +238,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

@@ -284,6 +284,38 @@ class AppInstance:
             return self._host.is_alive and bool(self._host.request(alive=self._pid)["alive"])
         return False
 
+    def read_client_state(self) -> dict[str, Any]:
+        """Return the state that pages keep at `client_state`. Raises ApplicationError if it is not a JSON object."""
+        status, content = self._request_client_state("GET", b"")
+        try:
+            state = json.loads(content)
+        except ValueError:
+            state = None
+        if status != 200 or not isinstance(state, dict):
+            raise ApplicationError(
+                f"{self._application.name} returned {content[:200]!r} with status {status} for {self._application.client_state};"
+                " expected the state of its pages, a JSON object"
+            )
+        return state
+
+    def write_client_state(self, state: Mapping[str, Any]) -> None:
+        """Replace the state at `client_state`. Raises ApplicationError if the application rejects it."""
+        status, content = self._request_client_state("PUT", json.dumps(state).encode())
+        if status >= 300:
+            raise ApplicationError(
+                f"{self._application.name} rejects a PUT of {self._application.client_state} with status {status}: {content[:200]!r}"
+            )
+
+    def _request_client_state(self, method: str, body: bytes) -> tuple[int, bytes]:
+        headers = {"Host": self._application.host, "Connection": "close"} | (
+            {"Content-Type": "application/json"} if body else {}
+        )
+        try:
+            response, content = self._send(method, self._application.client_state, headers, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
+        return response.status, content
+
     def save(self) -> None:
         """Run the command `save`, which writes state outside of the folder into it."""
         run_command(self._application, self._application.save, self._values)
@@ -323,6 +355,7 @@ class AppLauncher:
         base: folder of the base state.
         cookies: cookies of the signed-in user in the base state, by host and name; None before `prepare`.
         storage: local storage of the signed-in user, by origin and key.
+        client_state: state of the pages at the start of an episode (see `Application.client_state`); None before the first.
         own_name: value of {env} in the base state.
 
     """
@@ -342,6 +375,7 @@ class AppLauncher:
             state.clamp_times(self.base, application.clock)
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
         self.storage: Mapping[str, Mapping[str, str]] = {}
+        self.client_state: Mapping[str, Any] | None = None
         self._lock = threading.RLock()
         self._instances: list[AppInstance] = []
         self._retired: list[AppInstance] = []

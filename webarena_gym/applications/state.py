@@ -12,12 +12,13 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.dumps import SUFFIX, read_dump
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, TaskError
-from webarena_gym.sites.changes import net_changes
+from webarena_gym.sites.changes import incidental, net_changes
 from webarena_gym.sites.kit.database import Database
 
 _FICLONE = 0x40049409  # Linux's ioctl that clones a file: both share their blocks until one is written
@@ -121,7 +122,7 @@ def changes(
     base: Path,
     now: Path,
     databases: Mapping[str, str],
-    incidental: tuple[str, ...],
+    declared: tuple[str, ...],
     own_names: tuple[str, str] = ("", ""),
 ) -> list[Change]:
     """Return the changes between two copies of the state: schemas and rows of databases, lines of text files, and other files.
@@ -134,11 +135,11 @@ def changes(
         base: folder of the base state.
         now: folder of the current state.
         databases: paths of the SQLite files and dumps in the folder, by name.
-        incidental: changes that are ignored (see `Application.incidental`).
+        declared: changes that are ignored (see `Application.incidental`).
         own_names: the environment's name in each copy. Files may contain it; it is replaced by `{env}` before the comparison.
 
     """
-    rows = tuple(line for line in incidental if "/" not in line)
+    rows = tuple(line for line in declared if "/" not in line)
     result = []
     for path in dict.fromkeys(databases.values()):
         before, after = content_of(base / path), content_of(now / path)
@@ -152,7 +153,7 @@ def changes(
         if (
             name in databases.values()
             or name.endswith(_SIDE_FILES)
-            or any(fnmatchcase(f"/{name}", pattern) for pattern in incidental)
+            or any(fnmatchcase(f"/{name}", pattern) for pattern in declared)
         ):
             continue
         old_content = (base / name).read_bytes() if (base / name).is_file() else None
@@ -199,6 +200,84 @@ def _lines(name: str, text: str) -> list[str]:
         with suppress(ValueError, RecursionError):
             text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
     return [line for line in text.splitlines() if line.strip()]
+
+
+def json_changes(
+    site: str, before: Mapping[str, Any], after: Mapping[str, Any], declared: tuple[str, ...] = ()
+) -> list[Change]:
+    """Return the changes between two JSON objects, such as the state of a page (see `Application.client_state`).
+
+    A list of objects with unique values of "id" is a table, and each of them is a row. The plain values of an object, such as settings, are
+    one row. Other lists are compared as sets of values, so that an element that was moved is no change. Tables have the path in the object
+    as their name, such as "settings_mail".
+
+    Args:
+        site: name of the site.
+        before: the first object.
+        after: the second object.
+        declared: changes that are ignored: tables, columns, and added rows without conditions (see `sites.changes`).
+
+    """
+    ignored, result = incidental(declared), []
+    for change in _object_changes(site, (), before, after):
+        if change.table in ignored.tables or (change.before is None and change.table in ignored.added):
+            continue
+        if change.before is not None and change.after is not None:
+            columns = [column for column in change.columns if not ignored.covers(change.table, column)]
+            compared = {column: value for column, value in change.after.items() if column in columns}
+            change = change._replace(after={**change.before, **compared})  # noqa: PLW2901 - without the ignored columns
+            if not columns:
+                continue
+        result.append(change)
+    return result
+
+
+def _object_changes(site: str, path: tuple[str, ...], before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield the changes of an object and of the objects and lists in it."""
+    rows: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for key in dict.fromkeys((*before, *after)):
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _object_changes(site, (*path, key), old, new)
+        elif isinstance(old, list) and isinstance(new, list):
+            yield from _list_changes(site, "_".join((*path, key)), old, new)
+        elif old != new:
+            for row, value in zip(rows, (old, new), strict=True):
+                row[key] = _json_value(value)
+    if rows[0]:
+        yield Change(site, "_".join(path) or "state", ("_".join(path),), *rows, {})
+
+
+def _list_changes(site: str, table: str, before: list[Any], after: list[Any]) -> Iterator[Change]:
+    """Yield the changes of a list: of rows by their id, or of values."""
+    rows = [_rows_by_id(items) for items in (before, after)]
+    if rows[0] is not None and rows[1] is not None:
+        for key in dict.fromkeys((*rows[0], *rows[1])):
+            old, new = rows[0].get(key), rows[1].get(key)
+            if old is not None and new is not None:
+                columns = dict.fromkeys((*old, *new))
+                old, new = ({column: row.get(column) for column in columns} for row in (old, new))
+            if old != new:
+                yield Change(site, table, (key,), old, new, {})
+        return
+    counts = [Counter(_json_value(item) for item in items) for items in (before, after)]
+    for values, is_new in ((counts[0] - counts[1], False), (counts[1] - counts[0], True)):
+        for value in values.elements():
+            row = {"value": value}
+            yield Change(site, table, (value,), None if is_new else row, row if is_new else None, {})
+
+
+def _rows_by_id(items: list[Any]) -> dict[Any, dict[str, Any]] | None:
+    """Return the objects of a list by "id", with their values as they are compared; None if they have no unique ids."""
+    if not all(isinstance(item, dict) and isinstance(item.get("id"), str | int) for item in items):
+        return None
+    rows = {item["id"]: {key: _json_value(value) for key, value in item.items()} for item in items}
+    return rows if len(rows) == len(items) else None
+
+
+def _json_value(value: Any) -> Any:
+    """Return a JSON value as a plain one: an object or a list as its text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 @contextmanager

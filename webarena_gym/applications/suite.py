@@ -25,7 +25,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -58,6 +58,8 @@ class Suite:
     """interpreter of the verifiers"""
     verify_s: float = 30.0
     """time limit of a verifier, in seconds"""
+    left_out: Sequence[str] = ()
+    """ids of tasks that are in no split, as `webarena-gym suite check` has found a fault in them"""
     browser: SuiteBrowser = "chromium"
     """the browser that the applications need: "chromium" for scripts, or "inprocess", with which Chromium is optional"""
 
@@ -77,11 +79,14 @@ class Suite:
         twice = [name for name, count in Counter(record["task_id"] for record in self.tasks).items() if count > 1]
         if twice:
             raise TaskError(f"the task id {twice[0]!r} occurs twice")
+        unknown = set(self.left_out) - {record["task_id"] for record in self.tasks}
+        if unknown:
+            raise TaskError(f"left_out contains {min(unknown)!r}; expected ids of its tasks")
 
     @property
     def splits(self) -> Mapping[str, int]:
         """The number of tasks in each split."""
-        return Counter(name for record in self.tasks for name in record["splits"])
+        return Counter(name for record in self.tasks if record["task_id"] not in self.left_out for name in record["splits"])
 
     def records(self, split: str | None = None) -> list[Mapping[str, Any]]:
         """Return the tasks of a split in WebArena's schema, all tasks for None. Raises TaskError for an unknown split."""
@@ -90,7 +95,7 @@ class Suite:
         return [
             {key: value for key, value in record.items() if key != "splits"}
             for record in self.tasks
-            if split is None or split in record["splits"]
+            if split is None or (split in record["splits"] and record["task_id"] not in self.left_out)
         ]
 
 
@@ -125,7 +130,7 @@ def read_suite(suite: str | Path | Suite) -> Suite:
     missing = [key for key in ("name", "licence", "applications", "tasks") if not record.get(key)]
     if missing:
         raise TaskError(f"the suite {path} lacks {missing[0]}")
-    types: Mapping[str, Any] = {"applications": dict, "tasks": list, "verify_s": (int, float)}
+    types: Mapping[str, Any] = {"applications": dict, "tasks": list, "left_out": list, "verify_s": (int, float)}
     for key, value in record.items():
         if not isinstance(value, types.get(key, str)):
             raise TaskError(
@@ -181,6 +186,14 @@ def add_suite(name: str, path: Path) -> tuple[Suite, Path]:
     return suite, added
 
 
+def leave_out_tasks(name: str, task_ids: Iterable[str]) -> None:
+    """Remove tasks from the splits of an added suite. Raises TaskError if none was added under the name."""
+    path = suites_folder() / f"{name}.json"
+    record = _read_record(path)
+    record["left_out"] = sorted({*record.get("left_out", ()), *task_ids})
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
 def _read_record(path: Path) -> dict[str, Any]:
     """Return the content of a suite's file. Raises TaskError."""
     try:
@@ -228,7 +241,7 @@ def _application(folder: Path) -> dict[str, Any]:
     return {
         "folder": f"apps/{folder.name}",
         "command": "python3 server.py --port {port}",
-        "in_memory": True,
+        "client_state": "/api/state",
         "hidden": hidden,
     }
 

@@ -1,9 +1,7 @@
 """The backend of your web application: each episode has its own instance of the application and a copy of its state."""
 
 import sqlite3
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,11 +12,10 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import AppInstance, AppLauncher, launcher_of
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifiers import Verifiers
-from webarena_gym.backends.base import Backend, replay_solution, start_page_errors, start_urls
+from webarena_gym.backends.base import Backend, page_text, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
-from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
@@ -33,6 +30,8 @@ class ApplicationSnapshot(NamedTuple):
     browser: Any
     page: str | None = None
     """the text of the page, with which the restored page must agree; None in snapshots of earlier versions"""
+    client_state: Mapping[str, Any] | None = None
+    """the state that pages keep at `Application.client_state`, instead of a difference of files"""
 
 
 class ApplicationBackend(Backend):
@@ -54,13 +53,14 @@ class ApplicationBackend(Backend):
         """Make the next episodes use this application."""
         self._application = application
         self.urls = {f"__{application.name.upper()}__": application.url}
+        self.can_replay = bool(application.client_state)
         self.snapshot_error = f"{application.name} keeps state in memory, so its episodes cannot be saved"
         folder = Path(application.folder, application.uploads)
         files = sorted(path for path in folder.iterdir() if path.is_file()) if application.uploads else []
         self._network = Network(
             {application.host: self._serve}, {path.name: path.read_bytes() for path in files}, lambda: self._instance().address
         )
-        self._network.ready_selector = application.shown
+        self._network.ready_selector, self._network.virtual_time = application.shown, application.virtual_time
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
 
@@ -79,12 +79,27 @@ class ApplicationBackend(Backend):
     def start_episode(self, start_url: str, *, signed_in: bool) -> None:
         """Start an instance of the application in its base state and open the start pages. Raises ApplicationError."""
         launcher = self._launcher()
-        self._use_instance(launcher.start())
+        self._start_instance(launcher, launcher.client_state)
         self.cookies, storage = (launcher.cookies or {}, launcher.storage) if signed_in else ({}, NO_STORAGE)
         if signed_in and self._application.in_memory:
             self.cookies, storage = self._sign_in()
         self.browser.start(start_urls(start_url, self.urls), self.cookies, storage=storage)
-        launcher.start_next()
+        if self._application.client_state:
+            launcher.client_state = launcher.client_state or self._instance().read_client_state()
+        else:
+            launcher.start_next()
+
+    def _start_instance(self, launcher: AppLauncher, client_state: Mapping[str, Any] | None) -> None:
+        """Start an instance in its base state. With a state of its pages, set that instead, in the current instance if there is one."""
+        instance = self._current
+        if client_state is None or instance is None or not instance.is_alive:
+            instance = launcher.start()
+            self._use_instance(instance)
+        if self._browser is None:
+            self._browser = self._make_browser(self._network)
+        if client_state is not None:
+            self._network.errors.clear()
+            instance.write_client_state(client_state)
 
     def _launcher(self) -> AppLauncher:
         """Return the launcher of the application, whose base state includes a login."""
@@ -174,6 +189,9 @@ class ApplicationBackend(Backend):
 
     def changes(self) -> list[Change]:
         application, launcher, names = self._application, launcher_of(self._application), ("", "")
+        if application.client_state:
+            now = self._instance().read_client_state()
+            return state.json_changes(application.name, launcher.client_state or {}, now, application.incidental)
         if application.load:
             names = launcher.own_name, self._instance().own_name
         return state.changes(
@@ -183,11 +201,11 @@ class ApplicationBackend(Backend):
     def snapshot(self) -> ApplicationSnapshot:
         if self._application.in_memory:
             raise SnapshotError(self.snapshot_error)
+        if self._application.client_state:
+            now = self._instance().read_client_state()
+            return ApplicationSnapshot(self._application.name, {}, self.browser.snapshot(), page_text(self.browser), now)
         difference = state.difference(launcher_of(self._application).base, self._saved_state())
-        return ApplicationSnapshot(self._application.name, difference, self.browser.snapshot(), self._page_text())
-
-    def _page_text(self) -> str:
-        return observe(replace(self.browser.page(), notices=()), window=sys.maxsize, elements="label").text
+        return ApplicationSnapshot(self._application.name, difference, self.browser.snapshot(), page_text(self.browser))
 
     def restore(self, snapshot: Any) -> None:
         if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self._application.name:
@@ -195,10 +213,18 @@ class ApplicationBackend(Backend):
                 f"expected a snapshot of {self._application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
             )
         launcher = self._launcher()
-        self._use_instance(launcher.start(snapshot.difference))
+        if self._application.client_state:
+            self._start_instance(launcher, snapshot.client_state)
+        else:
+            self._use_instance(launcher.start(snapshot.difference))
         self.browser.restore(snapshot.browser)
-        launcher.start_next()
-        if snapshot.page is not None and (difference := first_difference(snapshot.page, self._page_text())):
+        if not self._application.client_state:
+            launcher.start_next()
+        elif self._instance().read_client_state() != snapshot.client_state:
+            raise SnapshotError(
+                f"the page {self.browser.page().url} changes the state of {self._application.name} as it is loaded"
+            )
+        if snapshot.page is not None and (difference := first_difference(snapshot.page, page_text(self.browser))):
             raise SnapshotError(
                 f"the page {self.browser.page().url} cannot be restored: its scripts keep state in the page, {difference}."
                 " Replay the actions from the start of the episode instead"
@@ -237,6 +263,7 @@ class SuiteBackend(ApplicationBackend):
         super().__init__(make_browser, next(iter(suite.applications.values())))
         self._suite = suite
         self._verifiers = Verifiers(suite)
+        self._idle: dict[str, AppInstance] = {}  # by application, to be used again where an episode starts by setting a state
         self.verify = self._verify
 
     def enter(self, task: Task) -> str:
@@ -254,13 +281,19 @@ class SuiteBackend(ApplicationBackend):
         application = self._suite.applications.get(name, self._application)
         if application is not self._application:
             self.discard_browser()
-            if instance := self._release_instance():
+            instance = self._release_instance()
+            if instance and self._application.client_state:
+                self._idle[self._application.name] = instance
+            elif instance:
                 launcher_of(self._application).end(instance)
             self._use_application(application)
+            self._current = self._idle.pop(name, None)
 
     def _verify(self, file: str) -> tuple[bool, str]:
         return self._verifiers.verify(file, self._instance())
 
     def close(self) -> None:
         super().close()
+        while self._idle:
+            self._idle.popitem()[1].close()
         self._verifiers.close()

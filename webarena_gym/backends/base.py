@@ -6,8 +6,10 @@ There are four: the embedded sites (`backends.embedded`), your web application (
 """
 
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,8 @@ class Backend:
     """Base URL by placeholder, such as `__SHOPPING__`."""
     snapshot_error = "episodes of this backend cannot be saved"
     """Message of the SnapshotError of a backend without snapshots."""
+    can_replay = False
+    """True if the env may repeat an episode's actions to restore a snapshot whose page cannot be restored."""
     verify: Callable[[str], tuple[bool, str]] | None = None
     """Calls a verifier of a suite (see `Outcome.verify`); None without a suite."""
     _browser: Browser | None = None
@@ -138,11 +142,18 @@ def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> t
     return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
 
 
+def page_text(browser: Browser) -> str:
+    """Return the complete text of the current page, without notices, by which pages are compared."""
+    return observe(replace(browser.page(), notices=()), window=sys.maxsize, elements="label").text
+
+
 def execute_solution(browser: Browser, solution: Iterable[Step]) -> None:
     """Execute the steps of a solution before its exit action. Raises ActionError if a step is impossible."""
     for action in (step.action for step in solution):
         if action.kind is Kind.EXIT:
             break
+        if action.kind is Kind.CALL:
+            continue
         element = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
         perform_action(browser, action, element)
 

@@ -9,11 +9,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict
 
+from webarena_gym.actions.dialect import RESULT_TAG
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.texts import MAX_GOAL, MAX_OBSERVATION, MAX_PAGE, MAX_REPLY, cut
 
 History = Literal["compressed", "none", "full"]
 PLACEHOLDER = "** Simplified html **"
+MAX_OLD_RESULT = 300
+"""Characters of the result of a tool in the summary of an earlier page."""
+_RESULT_START, _RESULT_END = f"<{RESULT_TAG}>\n", f"\n</{RESULT_TAG}>\n"
 _BREAK = "\n\n"
 _ROUND = re.compile(r"(?:\n\n\[\d+ earlier rounds are left out\]\n\n|\n\n)?Round \d+\n\n")
 _MESSAGE_OVERHEAD = 100  # maximum number of characters of a message besides goal and page, including its separator
@@ -36,6 +40,22 @@ class Turn(NamedTuple):
 def placeholder(page: str, reply: str) -> str:  # noqa: ARG001 - the signature of `summarize` in `compress`
     """Return the summary of an earlier page of which nothing is kept."""
     return PLACEHOLDER
+
+
+def keep_results(summarize: Callable[[str, str], str]) -> Callable[[str, str], str]:
+    r"""Return a summary of earlier pages that keeps the beginning of the result of a tool above the page.
+
+    >>> keep_results(placeholder)("<information>\n{'mill': 3}\n</information>\n<h1>Shop</h1>", "")
+    "<information>\n{'mill': 3}\n</information>\n** Simplified html **"
+    """
+
+    def summary(page: str, reply: str) -> str:
+        if not page.startswith(_RESULT_START):
+            return summarize(page, reply)
+        result, _, page = page.removeprefix(_RESULT_START).partition(_RESULT_END)
+        return f"{_RESULT_START}{cut(result, MAX_OLD_RESULT)}{_RESULT_END}{summarize(page, reply)}"
+
+    return summary
 
 
 def compress(

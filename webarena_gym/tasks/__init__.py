@@ -26,7 +26,7 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
-from webarena_gym.tasks.suite import LEFT_OUT, PARTS
+from webarena_gym.tasks.suite import EXCLUDED_TEMPLATES, PARTS
 from webarena_gym.tasks.task import OnUnreadable as OnUnreadable
 from webarena_gym.tasks.task import Step as Step
 from webarena_gym.tasks.task import Task as Task
@@ -306,7 +306,7 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
         return [(part.names(split), part.total(split)) for part in PARTS.values()]
     names_by_split: dict[str, list[str]] = {name: [] for name in _DRAWS}
     for name, template in templates().items():
-        if template.difficulty or template.needs_eyes or name not in _standard_names() | LEFT_OUT.keys():
+        if template.difficulty or template.needs_eyes or name not in _standard_names() | EXCLUDED_TEMPLATES.keys():
             key = "hard" if template.difficulty else "pictures" if template.needs_eyes else "pool"
             names_by_split[key].append(name)
     return [(tuple(names_by_split[split]), _DRAWS[split] * len(names_by_split[split]))]

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from webarena_gym.sites.country.texts import read_toml
 
-LEFT_OUT: Mapping[str, str] = {"reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody'}
+EXCLUDED_TEMPLATES: Mapping[str, str] = {
+    "reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody'
+}
 """Standard templates that are in no split, each with what its audit found."""
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import Kind
-from webarena_gym.applications.application import FILE, read_application
+from webarena_gym.applications.application import read_application
+from webarena_gym.applications.archive import FILE
 from webarena_gym.applications.processes import launcher_of
 from webarena_gym.changes import Change
 from webarena_gym.console import Parser, integer
@@ -21,7 +22,16 @@ from webarena_gym.options import add_options
 from webarena_gym.recording import StepRecord
 from webarena_gym.tasks import Task, load
 from webarena_gym.tasks.task import Step, parse_task
-from webarena_gym.tools.application_check import add_check_options, check, compare_resets, exploration_task, read_records
+from webarena_gym.tools.application_archive import (
+    add_archive_options,
+    add_matrix_options,
+    add_pack_options,
+    pack_application,
+    report_matrix,
+    unpack_archive,
+    verify_archive,
+)
+from webarena_gym.tools.application_check import add_browsers, check, compare_resets, exploration_task, read_records
 from webarena_gym.tools.play import play_in_terminal
 from webarena_gym.tools.serve import add_serve_options, serve_sites
 
@@ -57,6 +67,8 @@ _TASKS = """\
 _MOST_PAGES = 20
 _EXAMPLES = {
     "check": "my-app", "audit": "my-app --resets 50", "fuzz": "my-app --steps 500", "serve": "my-app --port 8000", "play": "my-app",
+    "pack": "my-app --licence MIT --out notes.webarena.zip", "unpack": "notes.webarena.zip my-app --install",
+    "verify": "notes.webarena.zip --install", "matrix": "my-app other-app",
     "record": 'my-app --goal "Create a note with the title Milk." --task-id milk',
 }  # fmt: skip
 
@@ -88,24 +100,43 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         ("serve", "solve its tasks in your browser, and serve episodes to agents over HTTP", serve_sites),
         ("play", "solve one of its tasks in the terminal", _play),
         ("record", "solve a new task in the terminal, and save it with your solution and a check of your changes", _record),
+        (
+            "pack",
+            "check the application, and write it with its state, tasks and packages' versions to one file",
+            pack_application,
+        ),
+        ("unpack", "write the files of an archive to a folder", unpack_archive),
+        ("verify", "unpack an archive, check the application again, and compare with the report of its author", verify_archive),
+        ("matrix", "check several applications, and print a table of tasks, costs and problems", report_matrix),
     ):
         command = commands.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", examples=[_EXAMPLES[name]]
         )
-        command.add_argument(
-            "application",
-            type=Path,
-            nargs="?",
-            default=Path(),
-            metavar="FILE",
-            help=f"the {FILE} of the application, or its folder (default: the current folder)",
-        )
-        if name in ("check", "audit"):
+        if name in ("verify", "unpack"):
+            add_archive_options(command)
+        elif name == "matrix":
+            add_matrix_options(command)
+        else:
+            command.add_argument(
+                "application",
+                type=Path,
+                nargs="?",
+                default=Path(),
+                metavar="FILE",
+                help=f"the {FILE} of the application, its folder, or an archive of app pack (default: the current folder)",
+            )
+        if name in ("check", "audit", "pack", "verify", "matrix"):
             command.add_argument(
                 "--resets", type=integer(2), default=20, metavar="N", help="number of resets to compare (default: 20)"
             )
+        if name in ("check", "pack", "verify", "matrix"):
+            add_browsers(command)
         if name == "check":
-            add_check_options(command)
+            command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+        elif name == "pack":
+            add_pack_options(command)
+        elif name == "unpack":
+            command.add_argument("folder", type=Path, metavar="FOLDER", help="an empty or a new folder")
         elif name == "audit":
             command.add_argument(
                 "--world-seed",
@@ -131,12 +162,12 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             add_serve_options(command)
         elif name == "play":
             command.add_argument("task", nargs="?", metavar="TASK", help="id of the task (default: a random one)")
-        else:
+        elif name == "record":
             command.add_argument("--goal", required=True, metavar="TEXT", help="goal of the task, in plain language")
             command.add_argument("--task-id", required=True, metavar="ID", help="id of the new task, such as milk")
             command.add_argument("--start", default="/", metavar="PATH", help="path of the start page (default: /)")
             command.add_argument("--without-login", action="store_true", help="start the episode signed out")
-        if name not in ("check", "serve"):
+        if name in ("audit", "fuzz", "play", "record"):
             add_options(command, "browser")
         unused = {"variation": "content", "scale": "standard", "sites": None, "side_effects": False}
         command.set_defaults(run=run, **(unused if name == "audit" else unused | {"world_seed": None}))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from webarena_gym.actions import Action, Kind
@@ -35,38 +35,30 @@ _MOST_FILES = 50  # scripts and style sheets that are requested
 _MOST_NAMED = 3  # addresses in a message
 _MANY_FILES = 20  # changed files in the folders of a folder, that a pattern replaces
 _NO_CONTROLS = "no page has a control that an action can name"
+SOLVED = "solved, and no cheaper attempt earns it"  # result of a sound task
 _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 
 
-def add_check_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `app check` that other commands do not have."""
-    command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+def add_browsers(command: argparse.ArgumentParser) -> None:
+    """Add the option that selects the browsers in which to check."""
     command.add_argument(
         "--browser", choices=["both", *_BROWSERS], default="both", help="browsers in which to check (default: both)"
     )
 
 
+class Certificate(NamedTuple):
+    """The reports on an application by browser, the browser that was not used, and the problems of all reports."""
+
+    reports: dict[BrowserKind, dict[str, Any]]
+    unchecked: str
+    problems: list[str]
+
+
 def check(options: argparse.Namespace) -> int:
     """Check an application, print the report, and return 1 if there are problems."""
     application = read_application(options.application)
-    has_tasks = bool(application.templates or (application.tasks and read_records(Path(application.tasks))))
-    tasks = load(application=application) if has_tasks else ()
-    browsers = list(_BROWSERS if options.browser == "both" else (options.browser,))
-    unchecked = ""
-    if options.browser == "both":
-        from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415 - for this command only
-
-        if find_executable() is None:
-            browsers.remove("chromium")
-            unchecked = "not checked in Chromium, which is not installed"
-    reports = {browser: _examine(application, tasks, browser, options.resets) for browser in browsers}
-    if len(reports) > 1 and reports["inprocess"]["need_scripts"]:
-        reports["inprocess"]["problems"] = [text for text in reports["inprocess"]["problems"] if text != _NO_CONTROLS]
-    of_problem: dict[str, list[str]] = {}
-    for browser, report in reports.items():
-        for problem in report["problems"]:
-            of_problem.setdefault(problem, []).append(browser)
-    problems = [text if len(names) == len(reports) else f"{names[0]}: {text}" for text, names in of_problem.items()]
+    certificate = examine(application, options.browser, options.resets)
+    reports, unchecked, problems = certificate
     if options.json:
         print(json.dumps({"application": application.name, "browsers": reports, "unchecked": unchecked, "problems": problems}))
     else:
@@ -74,6 +66,29 @@ def check(options: argparse.Namespace) -> int:
             _print_report(application, browser, report, options.resets)
         print("\n".join([*filter(None, [unchecked]), *(problems or ["no problems"])]))
     return 1 if problems else 0
+
+
+def examine(application: Application, browser: str, resets: int) -> Certificate:
+    """Examine an application in a browser, or in "both" if Chromium is installed, with so many resets."""
+    has_tasks = bool(application.templates or (application.tasks and read_records(Path(application.tasks))))
+    tasks = load(application=application) if has_tasks else ()
+    browsers = [name for name in _BROWSERS if browser in (name, "both")]
+    unchecked = ""
+    if browser == "both":
+        from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415 - for this command only
+
+        if find_executable() is None:
+            browsers.remove("chromium")
+            unchecked = "not checked in Chromium, which is not installed"
+    reports = {name: _examine(application, tasks, name, resets) for name in browsers}
+    if len(reports) > 1 and reports["inprocess"]["need_scripts"]:
+        reports["inprocess"]["problems"] = [text for text in reports["inprocess"]["problems"] if text != _NO_CONTROLS]
+    of_problem: dict[str, list[str]] = {}
+    for name, report in reports.items():
+        for problem in report["problems"]:
+            of_problem.setdefault(problem, []).append(name)
+    problems = [text if len(names) == len(reports) else f"{names[0]}: {text}" for text, names in of_problem.items()]
+    return Certificate(reports, unchecked, problems)
 
 
 def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKind, resets: int) -> dict[str, Any]:
@@ -87,7 +102,14 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         report["first_start_s"], report["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
         report["equal_resets"] = not problems
         report["in_memory"] = "" if application.in_memory or problems else _memory_difference(env)
-        pages = list(_walk(backend.browser, application))
+        pages, step_s, report["real_time"] = list[Page](), list[float](), list[str]()
+        for page, seconds_of_page in _walk(backend.browser, application):
+            pages.append(page)
+            step_s.append(seconds_of_page)
+            if getattr(backend.browser, "used_real_time", False):  # of Chromium
+                report["real_time"].append(page.url)
+        report["step_ms"] = round(1000 * statistics.median(step_s), 1)
+        report["virtual_time"] = application.virtual_time and browser == "chromium"
         report["failed"] = list(backend.site_errors)
         changes = env.changes()
         report["changed"] = incidental_patterns(
@@ -153,7 +175,7 @@ def _problem_of(problem: str, items: Sequence[str]) -> list[str]:
 def _print_report(application: Application, browser: str, report: dict[str, Any], resets: int) -> None:
     """Print the lines of a report."""
     print(
-        f"{browser}: {application.name} starts in {report['first_start_s']} s; a reset takes {report['reset_ms']} ms (median of {resets})"
+        f"{browser}: {application.name} starts in {report['first_start_s']} s; a reset takes {report['reset_ms']} ms (median of {resets}), a page {report['step_ms']} ms"
     )
     statuses = ", ".join(f"{count} x {status}" for status, count in report["statuses"].items())
     controls = ", ".join(f"{count} {kind}" for kind, count in report["controls"].items())
@@ -168,6 +190,14 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
         print(f"a page differs after a snapshot, {report['in_memory']}: if that matters, set in_memory = true")
     if report["changed"]:
         print(f"loading pages changes data: incidental = {json.dumps(report['changed'])} excludes it from side effects")
+    if report["virtual_time"]:
+        print("scripts run in virtual time")
+        for line in _problem_of(
+            "real time passes as well because of event streams, WebSockets, workers or refreshes", report["real_time"]
+        ):
+            print(line)
+    elif report["real_time"]:
+        print("scripts run in real time: virtual_time = true makes steps faster and independent of the load")
     if report["need_scripts"]:
         first, *others = report["need_scripts"]
         more = f" and {len(others)} more need" if others else " needs"
@@ -276,14 +306,14 @@ def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, 
         hasty = WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])
         earned = [name for name, action in cheap.items() if earns(hasty, task, action)]
         hasty.close()
-        results[task.task_id] = f"{earned[0]} earns the reward" if earned else "solved, and no cheaper attempt earns it"
+        results[task.task_id] = f"{earned[0]} earns the reward" if earned else SOLVED
         problems += [f"{task.task_id}: {results[task.task_id]}"] if earned else []
     env.close()
     return problems
 
 
-def _walk(browser: Browser, application: Application) -> Iterator[Page]:
-    """Yield the first pages of an application that links lead to, breadth first."""
+def _walk(browser: Browser, application: Application) -> Iterator[tuple[Page, float]]:
+    """Yield the first pages of an application that links lead to, breadth first, each with the seconds that it took."""
     known: set[str] = set()
     due = [browser.page().url, f"{application.url}{application.ready}"]  # a service may have no page at "/"
     while due and len(known) < _MOST_PAGES:
@@ -291,9 +321,10 @@ def _walk(browser: Browser, application: Application) -> Iterator[Page]:
         if url in known or re.search(r"log.?out|sign.?out", url):
             continue
         known.add(url)
+        start = time.perf_counter()
         browser.goto(url)
         page = browser.page()
-        yield page
+        yield page, time.perf_counter() - start
         links = (resolve_url(page.url, link).partition("#")[0] for link in page.root.xpath("//a/@href"))
         due += [link for link in links if link.startswith(application.url)]
 

@@ -351,6 +351,11 @@ class ChromiumBrowser:
         return self._tab.has_failed
 
     @property
+    def used_real_time(self) -> bool:
+        """True if scripts of the active tab followed the real time, at least in part, when it last settled."""
+        return self._tab.is_scripted and self._tab.used_real_time
+
+    @property
     def traffic(self) -> Traffic | None:
         """HTTP traffic of the session; None if it is not recorded."""
         return self._context.traffic

@@ -18,6 +18,7 @@ from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import HttpResponse, InterceptingProxy, is_document, network_handler
 from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, NodeLocation, Tab
+from webarena_gym.browsers.chromium.virtual_time import VirtualTime
 from webarena_gym.browsers.chromium.window import STYLE, capture
 from webarena_gym.browsers.http import error_page, is_web, save_download
 from webarena_gym.errors import BrowserError, ScriptError
@@ -81,6 +82,7 @@ class Session(NamedTuple):
     geolocation: Mapping[str, float] | None = None
     downloads: Mapping[str, bytes] = MappingProxyType({})
     storage: Storage = NO_STORAGE
+    elapsed_ms: float = 0.0  # virtual time since the start
 
 
 T = TypeVar("T")
@@ -144,6 +146,8 @@ class Context:
         self._driver = driver
         self._for_pictures, self._static, self._load_images = for_pictures, static, load_images
         self._show_dialogs = show_dialogs
+        self._has_virtual_time = network is not None and network.virtual_time and not static
+        self._time: VirtualTime | None = None
         self._dialog_opened = asyncio.Event()
         self._pending_work: asyncio.Future[Any] | None = None  # work suspended by an open dialog
         self.downloads: dict[str, bytes] = {}
@@ -322,7 +326,9 @@ class Context:
         self._network_process = await self._driver.network_process()
         self._context.on("page", self._on_page)
         start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
-        await self._context.add_init_script(f"({_TIME})({json.dumps(start)})")
+        self._time = VirtualTime(start) if self._has_virtual_time else None
+        scripts = f"({_TIME})({json.dumps(start)})" if self._time is None else f"{self._time.init_script} ({_TIME})(null)"
+        await self._context.add_init_script(scripts)
         if self._reading_mode[0]:
             await self._context.add_init_script(_OPEN_SHADOWS)
         if self._for_pictures:
@@ -412,8 +418,15 @@ class Context:
 
     async def _tab_of(self, page: Any) -> Tab:
         try:
-            flags = {"listens": self._serve is None, "static": self._static}
-            tab = await asyncio.wait_for(Tab.of(page, self._reading_mode, self._ready_selector, **flags), OPENING_S)
+            opening = Tab.of(
+                page,
+                self._reading_mode,
+                self._ready_selector,
+                listens=self._serve is None,
+                static=self._static,
+                time=self._time,
+            )
+            tab = await asyncio.wait_for(opening, OPENING_S)
         except TimeoutError as error:  # a dead renderer never replies
             raise BrowserError(f"no reply from a new page within {OPENING_S:g} s: its renderer has died") from error
         tab.signals.dialog_event = self._dialog_opened if self._show_dialogs else None
@@ -530,7 +543,7 @@ class Context:
         self.tab.check()
         self.tab.reading = None
         try:
-            return await self.tab.page.evaluate(f"() => ({expression}\n)")
+            return await self.tab.evaluate_expression(f"() => ({expression}\n)")
         except PlaywrightError as error:
             self.tab.check()
             if "crashed" in error.message or "has been closed" in error.message:
@@ -569,11 +582,16 @@ class Context:
             tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
         cookies = tuple(await self._context.cookies())
         await self._check_processes()
-        return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads}, await self.storage())
+        elapsed_ms = 0.0 if self._time is None else self._time.elapsed_ms
+        return Session(
+            tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads}, await self.storage(), elapsed_ms
+        )
 
     async def restore(self, session: Session) -> None:
         """Restore a session in a new context: each history entry of each tab is loaded with its recorded response."""
         await self._start_context(session.geolocation, session.storage)
+        if self._time is not None:
+            self._time.is_restoring = True
         self.downloads.update(session.downloads)
         await self._context.add_cookies(list(session.cookies))
         for saved in session.tabs:
@@ -604,6 +622,10 @@ class Context:
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))
         self.active = session.active
+        if self._time is not None:
+            self._time.is_restoring = False
+            for tab in self.tabs:
+                await self._time.move_to(session.elapsed_ms, tab.page, tab.session)
 
     async def close(self) -> None:
         """Close the context and its proxy."""

@@ -23,6 +23,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const isNew = isTurned || window[DRAWN] !== location.href;
   if (isPatient && isNew && (location.hash.length > 1 || document.querySelector("[autofocus]"))) {
     if (isUndrawn) return {undrawn: true, scripted};
+    const {requestAnimationFrame, setTimeout} = window[Symbol.for("webarena_gym.clock")]?.real ?? window;
     await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
     Object.defineProperty(window, DRAWN, {value: location.href, configurable: true});
   }

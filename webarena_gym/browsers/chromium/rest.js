@@ -4,14 +4,14 @@
 // Pending timers of less than a second, animations that end within one, and one turn of frequent intervals are waited for (time.js).
 // Time is counted in ticks of the page's own timer, so that a page without CPU time does not seem to be at rest.
 (patience, limit) => new Promise((done) => {
-  const TICK = 20, QUIET = 60, FREQUENT = 5, MIN_LIMIT = 200;  // ms per tick, ms at rest, changes of a node, ms
+  const time = window[Symbol.for("webarena_gym.time")], clock = window[Symbol.for("webarena_gym.clock")];
+  const TICK = 20, QUIET = 60, FREQUENT = 5, MIN_LIMIT = clock ? 1000 : 200;  // ms per tick, ms at rest, changes of a node, ms
   const known = window[Symbol.for("webarena_gym.changing")] ?? {restless: new WeakSet(), awaited: new WeakSet(), limit};
   Object.defineProperty(window, Symbol.for("webarena_gym.changing"), {value: known, configurable: true});
   const changes = new Map();  // node to time of its first and newest change (ms), and count
   const deadline = patience + Math.min(limit, known.limit);
   let passed = 0, quiet = 0;  // ms since the start, and since the newest change
   let isWaiting = patience > 0;
-  const time = window[Symbol.for("webarena_gym.time")];
   time?.watch();
   const observer = new MutationObserver((records) => {
     let hasChanged = false;
@@ -29,8 +29,8 @@
   const finish = () => {
     time?.rest();
     observer.disconnect();
-    clearInterval(timer);
-    done();
+    stop();
+    done(!clock || clock.isReal());
   };
   const finishRestless = () => {
     for (const [node, {first, newest, count}] of changes)
@@ -43,7 +43,7 @@
     isWaiting = true;
     changes.clear();
   };
-  const timer = setInterval(() => {
+  const tick = async () => {
     passed += TICK;
     quiet += TICK;
     if (isWaiting) {
@@ -53,9 +53,19 @@
       else finishRestless();
     } else if (quiet >= QUIET) {
       if (passed < patience && [...changes.values()].every(({count}) => count >= FREQUENT)) continueWaiting();
-      else finish();
+      else if (!clock || await isSettled()) finish();
     } else if (passed >= deadline) finishRestless();
-  }, TICK);
+  };
+  const isSettled = async () => {  // also after tasks without a time, and effects of the layout
+    await clock.draw();
+    return quiet >= QUIET && !time.isDue() && !clock.isBusy();
+  };
+  let stop;
+  if (clock) stop = clock.every(TICK, tick, () => isWaiting);
+  else {
+    const timer = setInterval(tick, TICK);
+    stop = () => clearInterval(timer);
+  }
   const OPTIONS = {subtree: true, childList: true, attributes: true, characterData: true};
   const watch = (root) => {
     observer.observe(root, OPTIONS);

@@ -2,6 +2,7 @@
 // it; by the fraction `part` of its height (negative: up), or to its end. Scripted pages are drawn first, so that their intersection
 // observers see the old position: the sentinel of an endless feed loads more only if it has left the window.
 async (part, toEnd, isScripted) => {
+  const {requestAnimationFrame, setTimeout} = window[Symbol.for("webarena_gym.clock")]?.real ?? window;
   if (isScripted) await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
   const page = document.scrollingElement ?? document.documentElement;
   const area = (box) => box.clientWidth * box.clientHeight;

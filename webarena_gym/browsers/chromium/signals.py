@@ -8,6 +8,8 @@ from typing import Any
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 
 _AWAITED_TYPES = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
+LOADED_TYPES = frozenset(("document", "script", "stylesheet"))
+"""Types of requests that documents, rather than their scripts, wait for."""
 _MAX_REPEATS = 20  # equal requests after one action; a page that sends more is polling
 
 
@@ -27,6 +29,7 @@ class Signals:
         self.history_event = asyncio.Event()  # set when another document or another fragment is shown
         self.load_event = asyncio.Event()  # cleared from the start of a navigation until the page has loaded completely
         self.document_event = asyncio.Event()  # cleared from the start of a navigation until the document is shown
+        self.progress_event = asyncio.Event()  # set when a request or loading ends
         self.stop_loading()
         self.file_chooser: Any = None  # the file chooser that the last action opened
         self.download_event = asyncio.Event()  # cleared while a download is in progress
@@ -35,6 +38,7 @@ class Signals:
         self.dialog: Any = None  # the open dialog
         self.dialog_text = ""  # value of the text field of a prompt
         self.requests: set[Any] = set()  # pending requests since `listen`, without polling
+        self.awaited_types = _AWAITED_TYPES  # types of `requests`
         self._request_counts: Counter[str] = Counter()  # since the page has settled
         self._endless: set[str] = set()  # requests that poll or never end in the current document
         self._is_listening = False
@@ -90,6 +94,12 @@ class Signals:
         self.requests.clear()
         self._request_counts.clear()
 
+    async def progress(self) -> None:
+        """Wait until no request is pending and the page has loaded."""
+        while self.requests or not self.load_event.is_set():
+            self.progress_event.clear()
+            await self.progress_event.wait()
+
     def start_loading(self) -> None:
         """Record the start of a navigation."""
         self.navigation_event.set()
@@ -100,6 +110,7 @@ class Signals:
         """Record the end of loading."""
         self.load_event.set()
         self.document_event.set()
+        self.progress_event.set()
 
     def _on_started(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame and event.get("disposition", "currentTab") == "currentTab":
@@ -144,7 +155,7 @@ class Signals:
             await dialog.accept(default)
 
     def _on_request(self, request: Any) -> None:
-        if request.resource_type in _AWAITED_TYPES:
+        if request.resource_type in self.awaited_types:
             key = _request_key(request)
             self._request_counts[key] += 1
             if key not in self._endless and self._request_counts[key] <= _MAX_REPEATS:
@@ -152,6 +163,7 @@ class Signals:
 
     def _on_finished(self, request: Any) -> None:
         self.requests.discard(request)
+        self.progress_event.set()
 
     def _on_failed(self, request: Any) -> None:
         self._on_finished(request)

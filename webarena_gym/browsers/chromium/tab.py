@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 from lxml import etree
@@ -15,7 +15,8 @@ from lxml.html import HtmlElement, HtmlElementClassLookup
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.gate import HttpResponse
-from webarena_gym.browsers.chromium.signals import Signals
+from webarena_gym.browsers.chromium.signals import LOADED_TYPES, Signals
+from webarena_gym.browsers.chromium.virtual_time import HAS_ELEMENT, IS_READY, VirtualTime
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.http import failure_page
 from webarena_gym.errors import ActionError, BrowserError
@@ -34,6 +35,7 @@ SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
 _PARSER = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
 _PARSER.set_element_class_lookup(HtmlElementClassLookup())
+T = TypeVar("T")
 NodeLocation = tuple[Any, int]
 """Location of an element: its frame, and its index among the elements that page.js stores in the frame."""
 
@@ -77,6 +79,8 @@ QUIET_S = 5.0  # limit for pending requests after loading
 RESTLESS_S = 1.5  # limit for scripts that keep changing a page
 WAIT_S = 3.0  # how long the action wait waits for the first change
 MAX_WAIT_S = 10.0  # limit for a wait of a given duration
+READY_MS = 3_000.0  # virtual time for the first timers of a document
+PATIENCE_S = 1.0  # after that, an action may wait for timers of the page
 ACTION_MS = 5_000.0  # limit for Playwright to reach an element
 _FOLDER = Path(__file__).parent
 _HAND, _REST, _SCROLL, _VALIDATION = (
@@ -134,6 +138,7 @@ class Tab:
         ready_selector: str,
         *,
         is_static: bool,
+        time: VirtualTime | None = None,
     ) -> None:
         self.page = page
         self.signals = signals
@@ -144,6 +149,8 @@ class Tab:
         self.mouse: tuple[int, int] | None = None  # position of the mouse in the window in pixels
         self.session = session
         self._reading_mode, self._ready_selector = list(reading_mode), ready_selector
+        self.time = time  # None: real time
+        self.used_real_time = False  # whether the scripts followed the real time, at least in part, when the page last settled
         self.is_static = is_static  # the page is drawn only in `picture` and within `drawing`
         # Result of page.js for the main frame; None if anything may have changed the page since.
         self.reading: dict[str, Any] | None = None
@@ -152,7 +159,16 @@ class Tab:
         self._title = ""
 
     @classmethod
-    async def of(cls, page: Any, reading_mode: tuple[bool, bool], ready_selector: str, *, listens: bool, static: bool) -> "Tab":
+    async def of(
+        cls,
+        page: Any,
+        reading_mode: tuple[bool, bool],
+        ready_selector: str,
+        *,
+        listens: bool,
+        static: bool,
+        time: VirtualTime | None = None,
+    ) -> "Tab":
         """Return the tab of a page.
 
         Args:
@@ -161,6 +177,7 @@ class Tab:
             ready_selector: CSS selector to wait for in scripted documents; see `Network`.
             listens: watch requests from the start.
             static: draw the page only on demand, if possible: in a headless shell with begin-frame control.
+            time: virtual time of the context; None for real time.
 
         """
         session = await page.context.new_cdp_session(page)
@@ -170,7 +187,10 @@ class Tab:
             with suppress(PlaywrightError):
                 await session.send("HeadlessExperimental.beginFrame")
                 is_static = True
-        return cls(page, session, signals, reading_mode, ready_selector, is_static=is_static)
+        if time is not None:
+            signals.awaited_types = LOADED_TYPES  # the clocks of documents wait for other requests
+            await time.attach(session)
+        return cls(page, session, signals, reading_mode, ready_selector, is_static=is_static, time=time)
 
     @property
     def has_failed(self) -> bool:
@@ -269,9 +289,9 @@ class Tab:
         self.check()
         if self.is_scripted:
             with suppress(PlaywrightError):  # the page may navigate
-                await self.evaluate(_READY)
+                await (self.evaluate(_READY) if self.time is None else self.evaluate(IS_READY, READY_MS))
         try:
-            await action()
+            await self._with_passing_time(action())
         except PlaywrightError as error:
             if self.signals.crash_event.is_set() or not self.page.context.browser.is_connected():
                 raise
@@ -301,14 +321,20 @@ class Tab:
             self.check()
         if self.is_scripted and not self.page.is_closed():
             self.signals.listen()
+            self.used_real_time = False
             await self._wait(self.signals.load_event)
             if self._ready_selector and self.signals.has_new_document and not self.has_failed:
                 try:
+                    if self.time is not None:
+                        with suppress(PlaywrightError):  # an invalid selector, or the page has navigated
+                            await self.evaluate(HAS_ELEMENT, self._ready_selector, LOAD_S * 1000)
                     await self.page.wait_for_selector(self._ready_selector, state="attached", timeout=LOAD_S * 1000)
                 except PlaywrightError as error:
                     if not _GONE.search(error.message):
                         self.signals.notices.append(f"The page has no element {self._ready_selector}: {_reason(error)}")
             await self._wait_until_quiet()
+            if self.time is not None:
+                await self.time.synchronize(self.page, self.session)
             self.reading = None
 
     async def wait(self, for_ms: float | None) -> None:
@@ -319,7 +345,20 @@ class Tab:
         if for_ms is None:
             await self._wait_for_rest(WAIT_S)
         else:
-            await asyncio.sleep(min(for_ms / 1000, MAX_WAIT_S))
+            duration_s = min(for_ms / 1000, MAX_WAIT_S)
+            await (asyncio.sleep(duration_s) if self.time is None else self.time.advance(self.page, duration_s * 1000))
+
+    async def _with_passing_time(self, work: Awaitable[T]) -> T:
+        """Return the result of work in the page. If it takes long, it may wait for timers, so virtual time then follows real time."""
+        if self.time is None or not self.is_scripted:
+            return await work
+        task = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait((task,), timeout=PATIENCE_S))[0] and self.signals.dialog is None:
+                await self.time.advance(self.page, PATIENCE_S * 1000)
+            return await task
+        finally:
+            task.cancel()
 
     async def scroll(self, part: float, *, to_end: bool) -> None:
         """Scroll the page, or the largest scrollable box in it, by a fraction of its height, or to its end."""
@@ -360,13 +399,22 @@ class Tab:
             raise PlaywrightError(str(reply["exceptionDetails"]))
         return reply["result"].get("value")
 
+    async def evaluate_expression(self, function: str) -> Any:
+        """Return the value of a function in the main frame, which may wait for timers."""
+        return await self._with_passing_time(self.page.evaluate(function))
+
     async def _wait_until_quiet(self) -> None:
         """Wait, at most QUIET_S, until no request is pending and the page is at rest."""
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(QUIET_S):
                 await self._wait_for_rest()
                 while self.signals.requests or not self.signals.load_event.is_set():
+                    if self.time is not None:
+                        await self.signals.progress()
                     await self._wait_for_rest()
+        except TimeoutError:
+            if self.time is not None:
+                await self.time.ignore_pending(self.page)
         self.signals.ignore_pending_requests()
 
     async def _wait_for_rest(self, patience_s: float = 0.0) -> None:
@@ -374,9 +422,10 @@ class Tab:
 
         async def watch(frame: Any) -> None:
             with suppress(PlaywrightError):  # the page may navigate
-                await frame.evaluate(
+                used_real_time = await frame.evaluate(
                     f"([patience, limit]) => ({_REST})(patience, limit)", [patience_s * 1000, RESTLESS_S * 1000]
                 )
+                self.used_real_time = self.used_real_time or used_real_time
 
         tasks = [asyncio.ensure_future(watch(frame)) for frame in self.page.frames]
         condition = asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED

@@ -192,10 +192,18 @@ def place_for_all(world: t.Sampler) -> t.Draw:
             is_open(row["saturday"], f"{early:02}:00", f"{early + 1:02}:00"),
         )
         groups.setdefault(meets, []).append(row)
-    best = rng.choice(groups.get((True, True, True), []))
-    others = [rng.choice(groups.get(meets, [])) for meets in ((False, True, True), (True, False, True), (True, True, False))]
-    others += rng.sample([row for row in groups.get((False, True, True), []) if row is not others[0]], 1)
-    others += rng.sample([row for meets, item in sorted(groups.items()) if sum(meets) < 2 for row in item], 1)
+    distant = [row for meets, item in sorted(groups.items()) if sum(meets) < 2 for row in item]
+    close = ((False, True, True), (True, False, True), (True, True, False))
+    t.skip_if(
+        any(meets not in groups for meets in ((True, True, True), *close)),
+        "a place for each choice of requirements that it meets",
+    )
+    t.skip_if(len(groups[close[0]]) < 2, "two places that only lack wheelchair access")
+    t.skip_if(not distant, "a place that meets less than two requirements")
+    best = rng.choice(groups[True, True, True])
+    others = [rng.choice(groups[meets]) for meets in close]
+    others += rng.sample([row for row in groups[close[0]] if row is not others[0]], 1)
+    others += rng.sample(distant, 1)
     candidates = [best, *others]
     rng.shuffle(candidates)
     names = [str(row["name"]) for row in candidates]
@@ -455,14 +463,20 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
 
     stops: list[t.Row] = []
     for begin, end in slots:
-        stops.append(rng.choice([stop for stop in rows if fits(stop, begin, end) and stop not in stops]))
+        options = [stop for stop in rows if fits(stop, begin, end) and stop not in stops]
+        t.skip_if(not options, f"one more place that is open from {begin}:00 to {end}:00 on {day}")
+        stops.append(rng.choice(options))
     lines = [f"- {begin}:00 to {end}:00: {stop['name']}" for (begin, end), stop in zip(slots, stops, strict=True)]
     swapped, moved = rng.sample(range(4), 2)
     is_possible = rng.random() < 0.5
     begin, end = slots[swapped]
     known = [stop for stop in rows if "-" in stop[column] and stop not in stops]
-    new = rng.choice([stop for stop in known if fits(stop, begin, end) is is_possible])
-    other = rng.choice([stop for stop in rows if stop not in stops and stop is not new and not fits(stop, *slots[moved])])
+    replacements = [stop for stop in known if fits(stop, begin, end) is is_possible]
+    t.skip_if(not replacements, f"a place that is {'open' if is_possible else 'closed'} from {begin}:00 to {end}:00 on {day}")
+    new = rng.choice(replacements)
+    closed = [stop for stop in rows if stop not in stops and stop is not new and not fits(stop, *slots[moved])]
+    t.skip_if(not closed, f"a place that is closed from {slots[moved][0]}:00 to {slots[moved][1]}:00 on {day}")
+    other = rng.choice(closed)
     author, guest = issues.colleagues(host, 2)
     title = rng.choice((f"Our {day}", f"What do we do on {day}?", f"The plan for {day}"))
     issue = issues.plant_issue(host, row, title, f"The plan is in {file}. Changes go here.", author["user_id"], 6)

@@ -162,27 +162,29 @@ def _unsupported_pieces(answer: str, task: Task, observed: ObservedText) -> Iter
         if ground is not None:
             yield from (f"{piece!r}: {problem}" for problem in _ground_problems(piece, ground, observed, task.intent))
         elif piece in _WORD_ANSWERS:
-            yield f"{piece!r} has no declared ground"
+            yield f"{piece!r} has no entry in the task's grounds, which must explain each yes, no and N/A"
         elif not observed.has(piece):
-            yield f"{piece!r} is on no page and is not declared to be computed"
+            yield f"{piece!r} is on no page of the solution, and the task's grounds do not declare its computation"
 
 
 def _ground_problems(piece: str, ground: Ground, observed: ObservedText, intent: str) -> Iterator[str]:
     """Yield the problems of a declared ground."""
     if ground.operation == "pictured":  # `picture_problems` proves it with other pictures
         hidden = [name for name in ground.operands if f"/pictures/{name}.png" not in observed.pictures]
-        yield from (f"the picture {name} is on no page" for name in hidden or ([] if ground.operands else ["of nothing"]))
+        if not ground.operands:
+            yield "its operation 'pictured' names no picture"
+        yield from (f"the picture {name} is on no page of the solution" for name in hidden)
         return
     lacks = ground.operation == "lacks"
     operands = (*ground.operands, *(() if lacks else ground.away))
     unseen = [operand for operand in operands if not observed.has(operand)]
     forbidden = [text for text in ground.away if lacks and observed.has_text(text)]
     if unseen:
-        yield f"the operand {unseen[0]!r} of its {ground.operation} is on no page"
+        yield f"the operand {unseen[0]!r} of its operation {ground.operation!r} is on no page of the solution"
     elif forbidden:
-        yield f"a page has {forbidden[0]!r}, which must not be there"
+        yield f"a page of the solution has {forbidden[0]!r}, which its operation 'lacks' excludes"
     elif not _is_derived(piece, ground, intent):
-        yield f"is not the {ground.operation} of {list(operands)}"
+        yield f"is not the result of its operation {ground.operation!r} on {list(operands)}"
 
 
 def _is_derived(piece: str, ground: Ground, intent: str) -> bool:

@@ -1,0 +1,194 @@
+"""Archives of applications: what is packed is what is played, and what is damaged, foreign or different is refused."""
+
+import json
+import shutil
+import sys
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.notes_app import make_state
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.application import read_application
+from webarena_gym.applications.archive import FILE, MANIFEST, SUFFIX, install
+from webarena_gym.applications.processes import close_all
+from webarena_gym.errors import ApplicationError
+from webarena_gym.tasks import Expert
+from webarena_gym.tools.cli import main
+
+TOML = """
+name = "notes"
+wsgi = "notes_app:application"
+state = "state"
+tasks = "tasks.json"
+incidental = ["session"]
+databases = { notes = "notes.db" }
+environment = { NOTES_DB = "{state}/notes.db", NOTES_SOUND = "1" }
+account = { user = "ann", password = "secret" }
+login = { path = "/login", user = "[name=user]", password = "[name=password]", proof = "/" }
+"""
+TASK = {
+    "task_id": "add", "sites": ["notes"], "start_url": "__NOTES__/", "intent": "Add a note with the title Soap.", "require_login": True,
+    "eval": {"eval_types": ["state"], "state": [{"site": "notes", "query": "SELECT count(*) FROM note WHERE title = 'Soap'", "expected": [[1]]}]},
+    "solution": [
+        {"action": 'do(action="Type", argument="Soap", element="Title")'}, {"action": 'do(action="Click", element="Add")'}, {"action": 'exit(message="")'},
+    ],
+}  # fmt: skip
+ONE_BROWSER = "--browser", "inprocess", "--resets", "2"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path / "cache"))
+    yield tmp_path / "cache"
+    close_all()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of an application that uses no file outside of it."""
+    folder = tmp_path / "notes"
+    make_state(folder / "state")
+    (folder / "state" / "empty").mkdir()
+    shutil.copy(Path(__file__).with_name("notes_app.py"), folder)
+    (folder / FILE).write_text(TOML)
+    (folder / "tasks.json").write_text(json.dumps([TASK]))
+    return folder
+
+
+@pytest.fixture
+def archive(folder, tmp_path):
+    path = tmp_path / f"notes{SUFFIX}"
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(path), *ONE_BROWSER]) == 0
+    return path
+
+
+def rewrite(archive, change=lambda manifest: None, extra=()):
+    """Write an archive again with a changed manifest or more files."""
+    with zipfile.ZipFile(archive) as opened:
+        contents = {name: opened.read(name) for name in opened.namelist()}
+    manifest = json.loads(contents[MANIFEST])
+    change(manifest)
+    contents |= {MANIFEST: json.dumps(manifest).encode(), **dict(extra)}
+    with zipfile.ZipFile(archive, "w") as opened:
+        for name, data in contents.items():
+            opened.writestr(name, data)
+
+
+def test_what_is_packed_is_played_elsewhere(folder, archive, cache, capsys):
+    times = {path.name: path.stat().st_mtime_ns for path in (folder / "state").rglob("*")}
+    shutil.rmtree(folder)
+    with closing(WebArenaLite(application=str(archive), elements="label")) as env:
+        env.reset(options={"task": "add"})
+        expert, reward, over = Expert(env.tasks[0]), 0.0, False
+        while not over:
+            _, reward, over, *_ = env.step(expert.reply(env.page, env.observation))
+    assert reward == 1.0
+    (unpacked,) = (cache / "applications").iterdir()
+    assert (unpacked / "state" / "empty").is_dir()
+    assert {
+        path.name: path.stat().st_mtime_ns for path in (unpacked / "state").rglob("*") if path.is_file()
+    }.items() <= times.items()
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0
+    assert "equal to its report: 1 task solved in inprocess" in capsys.readouterr().out
+
+
+def test_equal_folders_give_equal_archives_without_caches_and_environments(folder, archive, tmp_path):
+    (folder / "__pycache__").mkdir(exist_ok=True)
+    (folder / "__pycache__" / "x.pyc").write_text("x")
+    (folder / "env").mkdir()
+    (folder / "env" / "pyvenv.cfg").write_text("home = /usr")
+    again = tmp_path / f"again{SUFFIX}"
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(again), *ONE_BROWSER]) == 0
+    with zipfile.ZipFile(archive) as one, zipfile.ZipFile(again) as other:
+        files = [json.loads(opened.read(MANIFEST))["files"] for opened in (one, other)]
+        assert files[0] == files[1]
+        assert f"pytest=={pytest.__version__}" in one.read("requirements.txt").decode().splitlines()
+        assert json.loads(one.read(MANIFEST))["python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+@pytest.mark.parametrize(("change", "extra", "message"), [
+    (lambda manifest: manifest.update(format=2), {}, "has the format 2; expected 1"),
+    (lambda manifest: manifest.pop("licence"), {}, f"no valid {MANIFEST}"),
+    (lambda manifest: manifest.update(files=[]), {}, f"no valid {MANIFEST}"),
+    (lambda manifest: manifest["files"].pop("tasks.json"), {}, "its files and its manifest differ in tasks.json"),
+    (lambda manifest: None, {"tasks.json": b"[]"}, "the file 'tasks.json' has another digest"),
+    (lambda manifest: None, {"more.py": b""}, "its files and its manifest differ in more.py"),
+    (lambda manifest: manifest["files"].update({"../more.py": ["", 0, False]}), {"../more.py": b""}, "expected paths below its folder"),
+    (lambda manifest: manifest["files"].update({"/more.py": ["", 0, False]}), {"/more.py": b""}, "expected paths below its folder"),
+])  # fmt: skip
+def test_a_damaged_or_foreign_archive_is_refused_and_nothing_is_played(archive, tmp_path, change, extra, message):
+    rewrite(archive, change, extra)
+    with pytest.raises(ApplicationError) as raised:
+        read_application(archive)
+    assert message in str(raised.value)
+    assert not (tmp_path / "more.py").exists()
+    assert list((tmp_path / "cache" / "applications").iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no archive"])
+def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
+    path = tmp_path / f"a{SUFFIX}"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ApplicationError, match="cannot be read"):
+        read_application(path)
+
+
+def test_files_outside_of_the_folder_are_refused(folder, tmp_path, capsys):
+    arguments = ["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"a{SUFFIX}"), *ONE_BROWSER]
+    (tmp_path / "other.txt").write_text("other")
+    (folder / "link").symlink_to("../other.txt")
+    assert main(arguments) == 2
+    assert "link to ../other.txt; expected links within the packed folder" in capsys.readouterr().err
+    (folder / "link").unlink()
+    shutil.move(folder / "state", tmp_path / "state")
+    (folder / FILE).write_text(TOML.replace('state = "state"', 'state = "../state"'))
+    assert main(arguments) == 2
+    assert "state is" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.zip*"))
+
+
+def test_an_application_with_problems_is_not_packed(folder, tmp_path, capsys):
+    (folder / "tasks.json").write_text(json.dumps([TASK | {"solution": TASK["solution"][1:]}]))
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"a{SUFFIX}"), *ONE_BROWSER]) == 1
+    assert "notes is not packed" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.zip*"))
+
+
+def test_a_report_that_differs_elsewhere_is_a_problem(archive, capsys):
+    rewrite(archive, lambda manifest: manifest["check"]["inprocess"].update(pages=77))
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 1
+    assert "expected 77" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_packages_of_an_archive_are_installed(folder, tmp_path):
+    (folder / FILE).write_text(TOML + 'python = ".venv/bin/python"\n')
+    (folder / "requirements.txt").write_text("")
+    install(folder)
+    archive = tmp_path / f"a{SUFFIX}"
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
+    with zipfile.ZipFile(archive) as opened:
+        assert not [name for name in opened.namelist() if ".venv" in name]
+    assert main(["app", "verify", str(archive), *ONE_BROWSER, "--install"]) == 0
+    assert main(["app", "unpack", str(archive), str(tmp_path / "bare")]) == 0
+    with pytest.raises(ApplicationError, match=r"\.venv/bin/python"):
+        WebArenaLite(application=str(tmp_path / "bare")).reset()
+    assert main(["app", "unpack", str(archive), str(tmp_path / "bare")]) == 2, "the folder is not empty"
+    assert main(["app", "unpack", str(archive), str(tmp_path / "whole"), "--install"]) == 0
+    with closing(WebArenaLite(application=str(tmp_path / "whole"))) as env:
+        env.reset()
+
+
+def test_a_matrix_has_a_row_for_each_application(folder, archive, tmp_path, capsys):
+    assert main(["app", "matrix", str(folder), str(archive), *ONE_BROWSER]) == 0
+    _, _, *rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 2
+    assert all(row.startswith("| notes | 1 | 100% |") for row in rows)
+    assert main(["app", "matrix", str(folder), str(tmp_path / "none"), *ONE_BROWSER, "--json"]) == 1
+    good, bad = json.loads(capsys.readouterr().out)["applications"]
+    assert (good["solved"], good["problems"]) == (1.0, [])
+    assert "cannot be read" in bad["problems"][0]

@@ -1,0 +1,262 @@
+"""Archives of applications: `pack` writes an application, its state, its tasks and its packages' versions to one file, `unpack` reads it.
+
+An archive is a ZIP file with the folder of `webarena-app.toml` and `manifest.json`, the fields of `Manifest`. Nothing in it is executed by
+these functions. An application that is unpacked is code that runs on this machine: unpack only what you would install.
+"""
+
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from webarena_gym.arguments import reason_of
+from webarena_gym.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from webarena_gym.applications.application import Application
+
+FILE = "webarena-app.toml"
+SUFFIX = ".webarena.zip"
+MANIFEST = "manifest.json"
+PACKAGES = "requirements.txt"
+_LEFT_OUT = {".git", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+_LIST_PACKAGES = """\
+import platform
+from importlib.metadata import distributions
+print(platform.python_version())
+found = {}
+for item in distributions():
+    found.setdefault(item.metadata["Name"], item.version)
+print("\\n".join(sorted(f"{name}=={version}" for name, version in found.items() if name not in ("pip", "setuptools", "wheel"))))
+"""
+
+
+class PackedFile(NamedTuple):
+    """The digest, time and mode of a file in an archive. The name of an empty folder ends with a slash."""
+
+    digest: str  # SHA-256, hexadecimal
+    mtime_ns: int  # which pages may show
+    is_executable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """The contents of an archive, and the report of its author."""
+
+    format: int
+    """version of this format, 1"""
+    name: str
+    """name of the application"""
+    version: str
+    """version of the archive, chosen by its author"""
+    licence: str
+    """licence of the application and its data"""
+    python: str
+    """version of the application's interpreter, such as "3.12.1"; empty for a command"""
+    files: Mapping[str, PackedFile]
+    """the files by path"""
+    check: Mapping[str, Any]
+    """report of `webarena-gym app check`, by which `app verify` compares"""
+
+
+def pack(
+    application: "Application", file: Path, out: Path, *, version: str, licence: str, check: Mapping[str, Any]
+) -> Manifest:
+    """Write the archive of an application.
+
+    The folder of its `webarena-app.toml` is packed without virtual environments, caches and `.git`. If the application has an interpreter
+    of its own, the versions of the packages in it are packed as `requirements.txt`.
+
+    Args:
+        application: the application.
+        file: its `webarena-app.toml`.
+        out: the archive, which is replaced.
+        version: version of the archive.
+        licence: licence of the application and its data, such as an SPDX identifier.
+        check: report of `app check`.
+
+    Raises:
+        ApplicationError: for an application that uses files outside of its folder.
+
+    """
+    folder = file.resolve().parent
+    _check_paths(application, folder)
+    contents = {_name(path, folder): path for path in _files(folder) if path != out.resolve()}
+    contents[FILE] = contents.pop(file.name)
+    python, packages = ("", "") if application.command else _interpreter(application.python)
+    stored = {name: b"" if path.is_dir() else path.read_bytes() for name, path in contents.items()}
+    infos = {name: path.stat() for name, path in contents.items()}
+    if packages and PACKAGES not in stored:
+        stored[PACKAGES], infos[PACKAGES] = packages.encode(), file.stat()
+    packed = {
+        name: PackedFile(hashlib.sha256(data).hexdigest(), infos[name].st_mtime_ns, bool(infos[name].st_mode & stat.S_IXUSR))
+        for name, data in sorted(stored.items())
+    }
+    manifest = Manifest(
+        format=1, name=application.name, version=version, licence=licence, python=python, files=packed, check=check
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(f"{out.name}.part")
+    with zipfile.ZipFile(partial, "w") as archive:
+        for name, data in ((MANIFEST, json.dumps(asdict(manifest), indent=1).encode()), *sorted(stored.items())):
+            archive.writestr(
+                zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED
+            )  # with a constant time: equal folders give equal archives
+    partial.replace(out)
+    return manifest
+
+
+def unpack(archive: Path, folder: Path) -> Manifest:
+    """Write the files of an archive to a folder, which must be empty or absent.
+
+    Raises:
+        ApplicationError: for a file that is no archive, has other files than its manifest lists, or damaged ones.
+
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ApplicationError(f"the folder {folder} is not empty; expected an empty or a new folder")
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            manifest = _read_manifest(archive, opened)
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, packed in manifest.files.items():
+                path = folder / _relative(name, archive)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                data = opened.read(name)
+                if hashlib.sha256(data).hexdigest() != packed.digest:
+                    raise ApplicationError(f"{archive}: the file {name!r} has another digest than its manifest lists")
+                if name.endswith("/"):
+                    path.mkdir()
+                    continue
+                path.write_bytes(data)
+                path.chmod(0o755 if packed.is_executable else 0o644)
+                os.utime(path, ns=(packed.mtime_ns, packed.mtime_ns))
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        raise ApplicationError(f"the archive {archive} cannot be read: {reason_of(error)}") from error
+    return manifest
+
+
+def cached_folder(archive: Path, cache: Path) -> Path:
+    """Return the folder of an archive in the cache, where it is unpacked once. Raises ApplicationError."""
+    try:
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise ApplicationError(f"the archive {archive} cannot be read: {reason_of(error)}") from error
+    folder = cache / "applications" / f"{archive.name.removesuffix(SUFFIX)}-{digest}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            unpack(archive, Path(temporary, "application"))
+            try:
+                Path(temporary, "application").rename(folder)
+            except OSError:  # another process was faster
+                if not folder.exists():
+                    raise
+    return folder
+
+
+def install(folder: Path) -> None:
+    """Create the virtual environment of an unpacked application and install its packages, which needs their index.
+
+    Raises:
+        ApplicationError: if an installation fails.
+
+    """
+    record = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
+    interpreter = folder / record.get("python", "")
+    if "/" not in record.get("python", "") or interpreter.exists():
+        return
+    environment = interpreter.parent.parent
+    for command in (
+        [sys.executable, "-m", "venv", str(environment)],
+        [str(interpreter), "-m", "pip", "install", "--quiet", "-r", str(folder / PACKAGES)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - of the archive's user
+        if done.returncode:
+            raise ApplicationError(f"{' '.join(command)} has failed: {(done.stderr or done.stdout).strip()[-500:]}")
+
+
+def _check_paths(application: "Application", folder: Path) -> None:
+    """Raise ApplicationError if a path of an application is outside of a folder."""
+    base = Path(application.folder)
+    paths = {
+        "folder": [application.folder], "state": [application.state], "tasks": [application.tasks], "templates": [application.templates],
+        "uploads": [application.uploads], "shared": application.shared, "hidden": application.hidden,
+    }  # fmt: skip
+    for key, values in paths.items():
+        for value in filter(None, values):
+            if not (base / value).resolve().is_relative_to(folder):
+                raise ApplicationError(f"{key} is {value!r}; expected a path in {folder}, which is packed")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files and empty folders of a folder, without those that are made again elsewhere.
+
+    Raises:
+        ApplicationError: for a symbolic link out of the folder.
+
+    """
+    return _files_below(folder, folder)
+
+
+def _files_below(top: Path, folder: Path) -> Iterator[Path]:
+    paths = sorted(folder.iterdir())
+    if not paths:
+        yield folder
+    for path in paths:
+        if path.name in _LEFT_OUT or (path / "pyvenv.cfg").is_file():
+            continue
+        if path.is_symlink() and not path.resolve().is_relative_to(top):
+            raise ApplicationError(f"{path} is a link to {os.readlink(path)}; expected links within the packed folder")
+        if path.is_dir():
+            yield from _files_below(top, path)
+        elif path.is_file():
+            yield path
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Return the name of a file or an empty folder in an archive."""
+    name = path.relative_to(folder).as_posix()
+    return f"{name}/" if path.is_dir() else name
+
+
+def _interpreter(python: str) -> tuple[str, str]:
+    """Return the version of an interpreter, and its packages with their versions as lines of a requirements file."""
+    try:
+        done = subprocess.run([python, "-c", _LIST_PACKAGES], capture_output=True, text=True, check=True)  # noqa: S603 - the user's
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ApplicationError(f"the packages of {python} cannot be listed: {reason_of(error)}") from error
+    version, _, packages = done.stdout.partition("\n")
+    return version, packages
+
+
+def _read_manifest(archive: Path, opened: zipfile.ZipFile) -> Manifest:
+    try:
+        record = json.loads(opened.read(MANIFEST))
+        manifest = Manifest(**record | {"files": {name: PackedFile(*packed) for name, packed in record["files"].items()}})
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        names = ", ".join(item.name for item in fields(Manifest))
+        raise ApplicationError(f"{archive} has no valid {MANIFEST} ({reason_of(error)}); expected {names}") from error
+    if manifest.format != 1:
+        raise ApplicationError(f"{archive} has the format {manifest.format!r}; expected 1, of this version of webarena-gym")
+    others = {*opened.namelist()} ^ {MANIFEST, *manifest.files}
+    if others:
+        raise ApplicationError(f"{archive}: its files and its manifest differ in {', '.join(sorted(others)[:3])}")
+    return manifest
+
+
+def _relative(name: str, archive: Path) -> PurePosixPath:
+    """Return the path of a file in an archive. Raises ApplicationError for one that leads out of the folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:
+        raise ApplicationError(f"{archive} contains the file {name!r}; expected paths below its folder")
+    return path

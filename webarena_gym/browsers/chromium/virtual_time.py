@@ -1,0 +1,90 @@
+"""Virtual time of pages with scripts: a page's clock passes only while the browser waits for the page, as fast as its scripts run.
+
+So equal actions give equal pages, whatever the load of the machine, and timers cost no real time. `virtual_time.js` implements the clock
+of a document. Servers and workers do not follow it: while a document has an event stream, a WebSocket or a worker, real time passes too.
+"""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from webarena_gym.browsers.chromium.driver import PlaywrightError
+
+_SCRIPT = (Path(__file__).parent / "virtual_time.js").read_text(encoding="utf-8")
+_CLOCK = 'window[Symbol.for("webarena_gym.clock")]'
+_LEAD_MS = (
+    5_000.0  # a new document begins so long after the last action, since the time of its predecessor may go on until it loads
+)
+IS_READY = f"""async (limit) => {{
+  let isReady = false;
+  window[Symbol.for("webarena_gym.time")].ready().then(() => {{ isReady = true; }});
+  await {_CLOCK}.until(() => isReady, limit);
+}}"""
+"""JavaScript function that lets time pass until the first timers of a document have run, at most `limit` ms."""
+HAS_ELEMENT = f"async (selector, limit) => {_CLOCK}.until(() => document.querySelector(selector) !== null, limit)"
+"""JavaScript function that lets time pass until a CSS selector matches, at most `limit` ms, and returns true if it does."""
+
+
+class VirtualTime:
+    """The virtual time of a browser context, which the documents of all its tabs share.
+
+    Args:
+        start_ms: time of the first document in milliseconds since 1970; None for the real time.
+
+    """
+
+    def __init__(self, start_ms: float | None) -> None:
+        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)});"
+        self.elapsed_ms = 0.0  # at the end of the last action
+        self.is_restoring = False  # new documents are those of a snapshot, whose time is set later
+        self._scripts: dict[Any, str] = {}  # identifier of the script that sets the time of new documents, by CDP session
+
+    async def attach(self, session: Any) -> None:
+        """Stop the animations of a tab, which `virtual_time.js` moves, and set the time of its new documents."""
+        await session.send("Animation.enable")
+        await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
+        if self.elapsed_ms:
+            await self._set_start(session)
+
+    async def synchronize(self, page: Any, session: Any) -> None:
+        """Set the clocks of a page's documents to the latest of them, without running timers."""
+        await self.move_to(self.elapsed_ms, page, session)
+
+    async def move_to(self, elapsed_ms: float, page: Any, session: Any) -> None:
+        """Set the clocks of a page's documents to a time or to the latest of them, without running timers."""
+        frames = list(page.frames)
+        elapsed = [await _evaluate(frame, f"() => {_CLOCK}?.elapsed() ?? 0") for frame in frames]
+        latest = max(elapsed_ms, *(value or 0.0 for value in elapsed))
+        for frame, value in zip(frames, elapsed, strict=True):
+            if value is not None and value < latest:
+                await _evaluate(frame, f"(elapsed) => {_CLOCK}?.moveTo(elapsed)", latest)
+        self.elapsed_ms = latest
+        await self._set_start(session)
+
+    async def advance(self, page: Any, duration_ms: float) -> None:
+        """Let time pass in a page. Real time passes too while it has streams or workers."""
+        for frame in page.frames:
+            await _evaluate(frame, f"(duration) => {_CLOCK}?.advance(duration, true)", duration_ms)
+
+    async def ignore_pending(self, page: Any) -> None:
+        """Stop waiting for the pending requests of a page's scripts, and for later ones with the same address."""
+        for frame in page.frames:
+            await _evaluate(frame, f"() => {_CLOCK}?.ignorePending()")
+
+    async def _set_start(self, session: Any) -> None:
+        elapsed = self.elapsed_ms + (0.0 if self.is_restoring else _LEAD_MS)
+        # its order with the context's scripts is undefined
+        source = f'{{const key = Symbol.for("webarena_gym.elapsed"); window[key] = {elapsed}; {_CLOCK}?.moveTo({elapsed})}}'
+        with suppress(PlaywrightError):  # the page may close
+            reply = await session.send("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+            previous, self._scripts[session] = self._scripts.get(session), reply["identifier"]
+            if previous is not None:
+                await session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": previous})
+
+
+async def _evaluate(frame: Any, script: str, argument: Any = None) -> Any:
+    """Return the value of a function in a frame; None if the frame has gone."""
+    with suppress(PlaywrightError):
+        return await frame.evaluate(script, argument)
+    return None
