@@ -340,6 +340,10 @@ WIDGETS = {
         "<style>b {cursor: pointer}</style><p id=box><b>Widget <i>of parts</i></b></p>",
         "box.addEventListener('click', ({target}) => target.closest('b') && (out.textContent = 'Used'))",
     ),
+    "a link without an address": (
+        "<style>a {cursor: pointer}</style><nav id=box><a data-route=w><i></i><span>Widget</span></a></nav>",
+        "box.addEventListener('click', ({target}) => target.closest('a') && (out.textContent = 'Used'))",
+    ),
     "the role of a slider": ("<div role=slider aria-label=Widget id=w style='height: 9px'></div>", "w.onclick = () => out.textContent = 'Used'"),
     "something to drag": ("<div draggable=true id=w>Widget</div>", "document.body.onclick = () => out.textContent = 'Used'"),
     "a row of a table": ("<table><tr id=w><td>Widget<td>2</table>", "w.onclick = () => out.textContent = 'Used'"),

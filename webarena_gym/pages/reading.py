@@ -118,7 +118,8 @@ def is_untyped_control(element: HtmlElement) -> bool:
 
     Such an element may contain a whole section of the page.
     """
-    if element.tag in _INTERACTIVE_TAGS or element.tag == "a" or _is_declared_control(element):
+    has_type = element.tag in _INTERACTIVE_TAGS or (element.tag == "a" and element.get("href") is not None)
+    if has_type or _is_declared_control(element):
         return False
     index = tab_index(element)
     return LISTENER_ATTRIBUTE in element.attrib or element.get("draggable") == "true" or (index is not None and index >= 0)
