@@ -475,6 +475,9 @@ class ChromiumBrowser:
         async def act(tab: Tab) -> None:
             if not (operation and await tab.act_by_script(frame, index, operation)):
                 async with tab.drawing(), tab.watch_validation(frame) if watches_validation else nullcontext():
+                    if operation == "click" and (point := await tab.click_at_once(frame, index)):
+                        tab.mouse = point if self._for_pictures else tab.mouse
+                        return
                     handle, at = await tab.click_point(frame, index)
                     if self._for_pictures:
                         await tab.record_mouse(handle, at)
@@ -516,7 +519,7 @@ class ChromiumBrowser:
 
     def _current_view(self) -> PageView:
         self._check_started()
-        if self._view is None or self._view.scripted:
+        if self._view is None or (self._view.scripted and not self._tab.is_stopped):
             self._view = self._run(PageView.of(self._context))
         return self._view
 

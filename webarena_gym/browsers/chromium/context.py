@@ -623,9 +623,9 @@ class Context:
         await self._context.add_cookies(list(session.cookies))
         self.active = session.active
         if self._time is not None:
-            self._time.is_restoring = False
+            self._time.is_restoring, self._time.elapsed_ms = False, max(self._time.elapsed_ms, session.elapsed_ms)
             for tab in self.tabs:
-                await self._time.move_to(session.elapsed_ms, tab.page, tab.session)
+                await self._time.synchronize(dict.fromkeys(tab.page.frames, 0.0), tab.session)
 
     async def close(self) -> None:
         """Close the context and its proxy."""

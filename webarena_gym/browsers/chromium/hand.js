@@ -3,10 +3,11 @@
 // and keyboard. It returns true, or false, with nothing done, if mouse and keyboard must be used to find the reason. A click that does
 // not send a form returns the field that is invalid, from `validation` (see validation.js).
 // The operation "clickPoint", for all pages, changes nothing. For a checkbox, radio button or file field that is hidden or covered, it
-// returns the index of the label to click and the point in it, {label, x, y}; otherwise null.
+// returns the index of the label to click and the point in it, {label, x, y}; otherwise null. The operation "mousePoint" returns the point
+// in the window where the mouse can click an element at once, {x, y}; null if it would have to be scrolled, or something covers it.
 async (index, operation, argument, validation) => {
   const element = window[Symbol.for("webarena_gym")]?.[index];
-  if (!element?.isConnected) return operation === "clickPoint" ? null : false;
+  if (!element?.isConnected) return operation.endsWith("Point") ? null : false;
   const CARET_TYPES = new Set(["text", "search", "password", "tel", "url"]); // types whose caret can be set
   const TEXT_TYPES = new Set(["text", "search", "email", "password", "tel", "url", "number"]);
   const LABEL_OPERABLE_TYPES = new Set(["checkbox", "radio", "file"]);
@@ -41,6 +42,12 @@ async (index, operation, argument, validation) => {
   };
   const clickTarget = () => hitIn(element) ?? labelPoint()?.hit ?? null;
 
+  if (operation === "mousePoint") {
+    const before = element.getBoundingClientRect(), hit = hitIn(element), after = element.getBoundingClientRect();
+    if (!hit || before.x !== after.x || before.y !== after.y) return null;
+    const {x, y, width, height} = [...element.getClientRects()].find((box) => box.width * box.height > 0.99);
+    return {x: x + width / 2, y: y + height / 2};
+  }
   if (operation === "clickPoint") {
     if (!labels.length || hitIn(element)) return null;
     const point = labelPoint();

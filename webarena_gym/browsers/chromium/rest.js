@@ -30,7 +30,7 @@
     time?.rest();
     observer.disconnect();
     stop();
-    done(!clock || clock.isReal());
+    done({isReal: !clock || clock.isReal(), elapsed: clock?.elapsed() ?? 0, hasChanged: changes.size > 0});
   };
   const finishRestless = () => {
     for (const [node, {first, newest, count}] of changes)

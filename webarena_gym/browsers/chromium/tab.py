@@ -81,6 +81,7 @@ WAIT_S = 3.0  # how long the action wait waits for the first change
 MAX_WAIT_S = 10.0  # limit for a wait of a given duration
 READY_MS = 3_000.0  # virtual time for the first timers of a document
 PATIENCE_S = 1.0  # after that, an action may wait for timers of the page
+MAX_PASSES = 5  # of a page with frames, whose messages to each other may change them
 ACTION_MS = 5_000.0  # limit for Playwright to reach an element
 _FOLDER = Path(__file__).parent
 _HAND, _REST, _SCROLL, _VALIDATION = (
@@ -106,6 +107,8 @@ _IMAGES = """async (waits) => {
 """JavaScript function that returns true if images in the window are missing and, if `waits`, waits for them.
 
 Lazy images are requested only when they are drawn."""
+_QUEUED = 'async () => new Promise((done) => (window[Symbol.for("webarena_gym.clock")]?.real ?? window).setTimeout(done))'
+"""JavaScript function that returns after tasks that an action has queued, such as the submission of a form."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
@@ -151,6 +154,9 @@ class Tab:
         self._reading_mode, self._ready_selector = list(reading_mode), ready_selector
         self.time = time  # None: real time
         self.used_real_time = False  # whether the scripts followed the real time, at least in part, when the page last settled
+        self._elapsed_ms: dict[Any, float] = {}  # virtual time of each frame when the page last settled
+        self._has_changed = False  # whether a frame changed while the page settled
+        self._is_ready = False  # the first timers of the document have run
         self.is_static = is_static  # the page is drawn only in `picture` and within `drawing`
         # Result of page.js for the main frame; None if anything may have changed the page since.
         self.reading: dict[str, Any] | None = None
@@ -191,6 +197,11 @@ class Tab:
             signals.awaited_types = LOADED_TYPES  # the clocks of documents wait for other requests
             await time.attach(session)
         return cls(page, session, signals, reading_mode, ready_selector, is_static=is_static, time=time)
+
+    @property
+    def is_stopped(self) -> bool:
+        """True if nothing changes the page between actions."""
+        return self.time is not None and not self.used_real_time
 
     @property
     def has_failed(self) -> bool:
@@ -287,9 +298,10 @@ class Tab:
     async def act(self, action: Callable[[], Awaitable[Any]]) -> None:
         """Await an action and wait until the page has settled. Raises ActionError if the action is impossible."""
         self.check()
-        if self.is_scripted:
+        if self.is_scripted and not self._is_ready:
             with suppress(PlaywrightError):  # the page may navigate
                 await (self.evaluate(_READY) if self.time is None else self.evaluate(IS_READY, READY_MS))
+                self._is_ready = True
         try:
             await self._with_passing_time(action())
         except PlaywrightError as error:
@@ -302,9 +314,16 @@ class Tab:
     async def settle(self) -> None:
         """Wait until all navigations have ended and scripts, if any, are at rest."""
         self.reading = None
+        keeps_document = self.time is not None and self.is_scripted and not self.signals.has_new_document
         for _ in range(10):  # a page may navigate to another one by itself
             is_patient = await self._wait(self.signals.document_event)
             with suppress(PlaywrightError, TimeoutError):  # the page may navigate during the call
+                if keeps_document:
+                    await asyncio.wait_for(self.evaluate(_QUEUED), QUIET_S)
+                    if self.signals.document_event.is_set() and not self.signals.has_new_document:
+                        break
+                    await self._wait(self.signals.document_event)
+                keeps_document = False
                 reading = await asyncio.wait_for(
                     self._read_main_frame(is_patient=is_patient), LOAD_S if is_patient else QUIET_S
                 )
@@ -319,9 +338,11 @@ class Tab:
                 break
         if self.signals.crash_event.is_set():
             self.check()
+        if self.signals.has_new_document:
+            self._is_ready = False
         if self.is_scripted and not self.page.is_closed():
             self.signals.listen()
-            self.used_real_time = False
+            self.used_real_time, self._elapsed_ms = False, {}
             await self._wait(self.signals.load_event)
             if self._ready_selector and self.signals.has_new_document and not self.has_failed:
                 try:
@@ -334,7 +355,7 @@ class Tab:
                         self.signals.notices.append(f"The page has no element {self._ready_selector}: {_reason(error)}")
             await self._wait_until_quiet()
             if self.time is not None:
-                await self.time.synchronize(self.page, self.session)
+                await self.time.synchronize(self._elapsed_ms, self.session)
             self.reading = None
 
     async def wait(self, for_ms: float | None) -> None:
@@ -408,6 +429,13 @@ class Tab:
         try:
             async with asyncio.timeout(QUIET_S):
                 await self._wait_for_rest()
+                for _ in range(MAX_PASSES if self.time is not None and len(self.page.frames) > 1 else 0):
+                    self._has_changed = (
+                        False  # frames have their own clocks, so one may have had a message after it was at rest
+                    )
+                    await self._wait_for_rest()
+                    if not self._has_changed:
+                        break
                 while self.signals.requests or not self.signals.load_event.is_set():
                     if self.time is not None:
                         await self.signals.progress()
@@ -422,10 +450,11 @@ class Tab:
 
         async def watch(frame: Any) -> None:
             with suppress(PlaywrightError):  # the page may navigate
-                used_real_time = await frame.evaluate(
-                    f"([patience, limit]) => ({_REST})(patience, limit)", [patience_s * 1000, RESTLESS_S * 1000]
-                )
-                self.used_real_time = self.used_real_time or used_real_time
+                arguments = [patience_s * 1000, RESTLESS_S * 1000]
+                rest = await frame.evaluate(f"([patience, limit]) => ({_REST})(patience, limit)", arguments)
+                self.used_real_time = self.used_real_time or rest["isReal"]
+                self._has_changed = self._has_changed or rest["hasChanged"]
+                self._elapsed_ms[frame] = rest["elapsed"]
 
         tasks = [asyncio.ensure_future(watch(frame)) for frame in self.page.frames]
         condition = asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED
@@ -534,6 +563,18 @@ class Tab:
             return handle, None
         label = await handle.evaluate_handle("(element, index) => element.labels[index]", point["label"])
         return label.as_element(), {"x": point["x"], "y": point["y"]}
+
+    async def click_at_once(self, frame: Any, index: int) -> tuple[int, int] | None:
+        """Click an element with the mouse, faster than by its handle. Return the point; None, with nothing done, if that is impossible.
+
+        It is possible if the element cannot move, since virtual time has stopped, and is in the window and not covered.
+        """
+        if not (self.is_scripted and self.is_stopped) or frame is not self.page.main_frame:
+            return None
+        point = await self.evaluate(_HAND, index, "mousePoint")
+        if point is not None:
+            await self.page.mouse.click(point["x"], point["y"])
+        return point and (round(point["x"]), round(point["y"]))
 
     async def record_mouse(self, handle: Any, position: Mapping[str, float] | None) -> None:
         """Record the mouse position of the next action: a position in an element, or its centre."""

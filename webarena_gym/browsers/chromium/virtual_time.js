@@ -1,8 +1,8 @@
 // Gives a document a virtual clock, for webarena_gym.browsers.chromium.virtual_time; it runs before time.js and the first script.
-// Timers, animation frames, idle callbacks, animations, `Date` (which begins at `start`, ms), `performance.now()` and `Event.timeStamp`
-// follow the clock (`start` null: the real time). It stands still, except that a timer without a delay runs at once, until `advance` or `every` is called. Then it
-// jumps from one timer to the next, and stops while scripts wait for responses. Servers and workers do not follow it: while the document
-// has an EventSource, a WebSocket or a worker, real time passes too after a message to or from one of them, and in paced calls.
+// Timers, animation frames, idle callbacks, animations, `Date` (which begins at `start`, ms; null: at the real time), `performance.now()`
+// and `Event.timeStamp` follow the clock. It stops, except that a timer without a delay runs at once, until `advance` or `every` is called.
+// Then it jumps from one timer to the next, and stops while scripts wait for responses. Servers and workers do not follow it: while the
+// document has an EventSource, a WebSocket or a worker, real time passes too after a message to or from one of them, and in paced calls.
 (start) => {
   const FRAME = 1000 / 60, DEEP = 5, MIN_DEEP = 4, STEP = 20;  // ms per frame, nesting of clamped timers, their ms, ms per step
   const MANY = 20, MANY_READS = 1000;  // equal requests in one call; a script that sends more is polling. Readings of the clock in a task
@@ -290,7 +290,7 @@
     isBusy,
     elapsed: () => offset + now,
     moveTo: (elapsed) => { offset = Math.max(offset, elapsed - now); },  // without running timers
-    isReal,
+    isReal: () => isReal() || endless.size > 0,  // what may change the page although the clock stops
     ignorePending: () => {
       call++;
       for (const key of pending.values()) endless.add(key);

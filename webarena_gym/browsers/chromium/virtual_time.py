@@ -5,6 +5,7 @@ of a document. Servers and workers do not follow it: while a document has an eve
 """
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,8 @@ from webarena_gym.browsers.chromium.driver import PlaywrightError
 
 _SCRIPT = (Path(__file__).parent / "virtual_time.js").read_text(encoding="utf-8")
 _CLOCK = 'window[Symbol.for("webarena_gym.clock")]'
-_LEAD_MS = (
-    5_000.0  # a new document begins so long after the last action, since the time of its predecessor may go on until it loads
-)
+_LEAD_MS = 10_000.0
+"""Limit of the time between an action and a new document, at least half of which passes, as that of the old document goes on."""
 IS_READY = f"""async (limit) => {{
   let isReady = false;
   window[Symbol.for("webarena_gym.time")].ready().then(() => {{ isReady = true; }});
@@ -38,28 +38,21 @@ class VirtualTime:
         self.init_script = f"({_SCRIPT})({json.dumps(start_ms)});"
         self.elapsed_ms = 0.0  # at the end of the last action
         self.is_restoring = False  # new documents are those of a snapshot, whose time is set later
+        self._starts: dict[Any, float] = {}  # elapsed time of new documents, by CDP session
         self._scripts: dict[Any, str] = {}  # identifier of the script that sets the time of new documents, by CDP session
 
     async def attach(self, session: Any) -> None:
         """Stop the animations of a tab, which `virtual_time.js` moves, and set the time of its new documents."""
         await session.send("Animation.enable")
         await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
-        if self.elapsed_ms:
-            await self._set_start(session)
+        await self._set_start(session)
 
-    async def synchronize(self, page: Any, session: Any) -> None:
-        """Set the clocks of a page's documents to the latest of them, without running timers."""
-        await self.move_to(self.elapsed_ms, page, session)
-
-    async def move_to(self, elapsed_ms: float, page: Any, session: Any) -> None:
-        """Set the clocks of a page's documents to a time or to the latest of them, without running timers."""
-        frames = list(page.frames)
-        elapsed = [await _evaluate(frame, f"() => {_CLOCK}?.elapsed() ?? 0") for frame in frames]
-        latest = max(elapsed_ms, *(value or 0.0 for value in elapsed))
-        for frame, value in zip(frames, elapsed, strict=True):
-            if value is not None and value < latest:
+    async def synchronize(self, elapsed_ms: Mapping[Any, float], session: Any) -> None:
+        """Set the clocks of a page's frames, given with their elapsed times, to the latest of them, without running timers."""
+        self.elapsed_ms = latest = max(self.elapsed_ms, *elapsed_ms.values(), 0.0)
+        for frame, elapsed in elapsed_ms.items():
+            if elapsed < latest:
                 await _evaluate(frame, f"(elapsed) => {_CLOCK}?.moveTo(elapsed)", latest)
-        self.elapsed_ms = latest
         await self._set_start(session)
 
     async def advance(self, page: Any, duration_ms: float) -> None:
@@ -73,7 +66,9 @@ class VirtualTime:
             await _evaluate(frame, f"() => {_CLOCK}?.ignorePending()")
 
     async def _set_start(self, session: Any) -> None:
-        elapsed = self.elapsed_ms + (0.0 if self.is_restoring else _LEAD_MS)
+        if self.is_restoring or not self.elapsed_ms or self._starts.get(session, 0.0) - self.elapsed_ms > _LEAD_MS / 2:
+            return
+        self._starts[session] = elapsed = self.elapsed_ms + _LEAD_MS
         # its order with the context's scripts is undefined
         source = f'{{const key = Symbol.for("webarena_gym.elapsed"); window[key] = {elapsed}; {_CLOCK}?.moveTo({elapsed})}}'
         with suppress(PlaywrightError):  # the page may close
