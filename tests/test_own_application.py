@@ -6,12 +6,15 @@ import math
 import os
 import pickle
 import re
+import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -371,6 +374,63 @@ def test_the_query_of_a_url_reaches_the_application(make, start):
     env.reset(options={"task": "add"})
     assert b"a=1+2&amp;b=%C3%A9&amp;b" in env.network.request("GET", "http://notes.test/about?a=1+2&b=%C3%A9&b").body
     assert b"a=" not in env.network.request("GET", "http://notes.test/about").body.partition(b"</a>")[2]
+
+
+CURIOUS = """
+import json, os, socket
+
+def can_read(path):
+    try:
+        return bool(os.listdir(path) if os.path.isdir(path) else open(path, "rb").read())
+    except OSError:
+        return False
+
+def can_reach(path):
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+        return True
+    except OSError:
+        return False
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/json")])
+    files = [os.path.expanduser("~/.ssh"), os.path.expanduser("~/.ssh/id"), os.path.expanduser("~/.netrc"), "/etc/shadow"]
+    found = {"environment": dict(os.environ), "files": list(filter(can_read, files)), "reached": can_reach(os.environ["SOCKET"])}
+    return [json.dumps(found).encode()]
+"""
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_an_application_sees_no_secrets_of_its_user(tmp_path, monkeypatch, network):
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    for name in (".ssh/id", ".netrc"):
+        (home / name).write_text("a secret")
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "curious.py").write_text(CURIOUS)
+    for name, value in {"HOME": str(home), "API_KEY": "a secret", "WANTED": "yes", "LANG": "C.UTF-8"}.items():
+        monkeypatch.setenv(name, value)
+    place = tempfile.mkdtemp(dir="/run" if os.access("/run", os.W_OK) else None)
+    with socket.socket(socket.AF_UNIX) as service, ExitStack() as stack:
+        stack.callback(shutil.rmtree, place)
+        service.bind(f"{place}/service")
+        service.listen()
+        application = Application(
+            name="curious", folder=str(tmp_path / "app"), wsgi="curious:application", network=network, inherits=("WANTED", "ABSENT"),
+            environment={"SOCKET": f"{place}/service"},
+        )  # fmt: skip
+        about = {"eval_types": ["url_match"], "reference_url": "__CURIOUS__/"}
+        tasks = [Task("one", ("curious",), "__CURIOUS__/", "Look.", about, require_login=False)]
+        env = stack.enter_context(closing(WebArenaLite(application=application, tasks=tasks)))
+        env.reset()
+        found = json.loads(env.network.request("GET", "http://curious.test/").body)
+        assert (found["environment"].get("WANTED"), found["environment"]["LANG"]) == ("yes", "C.UTF-8")
+        assert "a secret" not in found["environment"].values()
+        if launcher_of(application).is_isolated:
+            assert found["files"] == []
+            assert found["reached"] == (network or not place.startswith("/run"))
+    close_all()
 
 
 def test_a_body_that_an_application_does_not_read_is_answered_all_the_same(tmp_path):

@@ -65,6 +65,9 @@ class Application:
     """changes that are no side effects: a table ("session"), columns ("*.last_login"), added rows ("+log"), files ("/cache/*")"""
     environment: Mapping[str, str] = field(default_factory=dict)
     """additional environment variables"""
+    inherits: tuple[str, ...] = ()
+    """names of variables of this process that the application sees too. By default it sees the search paths, the locale and the home folder;
+    others may contain secrets"""
     ready: str = "/"
     """path whose response has a status below 500 once the application is ready"""
     shown: str = ""
@@ -227,7 +230,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
                 names = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
                 raise ApplicationError(f"{where}: {key} is {values[key]!r}; expected {', '.join(names)}") from None
     values["folder"] = str(base / values.get("folder", "."))
-    values |= {key: tuple(values.get(key, ())) for key in ("incidental", "warm", "shared", "hidden")}
+    values |= {key: tuple(values.get(key, ())) for key in ("incidental", "inherits", "warm", "shared", "hidden")}
     for key in ("state", "uploads", "tasks", "templates", "python"):
         if values.get(key) and (key != "python" or "/" in values[key]):
             values[key] = str(base / values[key])
@@ -238,7 +241,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

@@ -37,6 +37,18 @@ _HOP_HEADERS = frozenset(("connection", "keep-alive", "transfer-encoding", "cont
 _SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
 """Functions that return the spelling of a path in pages, in URLs, and in JSON."""
 _TEXTS = ("text/", "application/json", "application/javascript", "application/xml", "application/xhtml+xml", "image/svg+xml")
+_VARIABLES = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY",
+    "LC_NUMERIC", "LC_TIME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "JAVA_HOME", "NODE_PATH", "GEM_HOME",
+    "GEM_PATH", "RUBYLIB", "PERL5LIB", "PHPRC", "PHP_INI_SCAN_DIR", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS",
+)  # fmt: skip
+"""Environment variables that every application sees."""
+_SECRETS = (
+    "~/.ssh", "~/.gnupg", "~/.aws", "~/.azure", "~/.kube", "~/.docker", "~/.config/gcloud", "~/.config/gh", "~/.netrc", "~/.git-credentials",
+    "~/.pgpass", "~/.my.cnf", "~/.pypirc", "~/.npmrc", "~/.cache/huggingface/token", "~/.bash_history", "~/.zsh_history", "/etc/shadow", "/etc/gshadow",
+)  # fmt: skip
+"""Files and folders that no application may read, as far as the system supports mount namespaces."""
+_SOCKETS = "/run"  # of services, for example of a container engine, which an application without network must not reach
 _numbers = count(1)
 
 
@@ -69,13 +81,14 @@ class AppHost:
             "secret": [
                 *(str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()),
                 *(str(app_folder / path) for path in application.hidden),
+                *_secret_paths(application, [app_folder, folder, Path(python).absolute(), *map(Path, (sys.prefix, sys.base_prefix))]),
             ],
             "writable": [str(app_folder / path) for path in application.shared],
         }  # fmt: skip
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
         variables = _fill_placeholders(application.environment, {"state": state_path, "env": "0"})
-        environment = {**os.environ, "PYTHONHASHSEED": "0", **variables}
-        environment.pop("PYTHONPATH", None)
+        inherited = {name: os.environ[name] for name in (*_VARIABLES, *application.inherits) if name in os.environ}
+        environment = {**inherited, "PYTHONHASHSEED": "0", **variables}
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
@@ -524,6 +537,13 @@ def run_command(application: Application, command: str, values: Mapping[str, str
         raise ApplicationError(
             f"the command {command!r} of {application.name} has failed: {reason_of(error)} {str(output)[-_MAX_LOG:]}"
         ) from error
+
+
+def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]:
+    """Return the existing paths that an application must not read, without those above a path that it needs."""
+    paths = [Path(path).expanduser() for path in (*_SECRETS, *(() if application.network else (_SOCKETS,)))]
+    inside = [*(path.resolve() for path in needed), *((application.state_folder.resolve(),) if application.state else ())]
+    return [str(path) for path in paths if path.exists() and not any(other.is_relative_to(path.resolve()) for other in inside)]
 
 
 def _log_tail(log: Path) -> str:
