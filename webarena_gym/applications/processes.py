@@ -88,7 +88,7 @@ class AppHost:
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
         variables = _fill_placeholders(application.environment, {"state": state_path, "env": "0"})
         inherited = {name: os.environ[name] for name in (*_VARIABLES, *application.inherits) if name in os.environ}
-        environment = {**inherited, "PYTHONHASHSEED": "0", **variables}
+        environment = {**inherited, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **variables}  # so that logs are complete
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
