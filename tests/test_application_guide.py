@@ -18,6 +18,8 @@ FEW = "--worlds 1 --per-template 1"
 SMALL = {
     "webarena-gym app new": "--name other",
     "webarena-gym app check": "--resets 2",
+    "webarena-gym fuzz --application": "--steps 2",
+    "webarena-gym app matrix": "--resets 2 --browser inprocess",
     "webarena-gym app record": "",
     "webarena-gym app audit": "--resets 2 --jobs 1",
     "webarena-gym evaluate": "--jobs 1 --out scores",
