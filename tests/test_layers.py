@@ -50,10 +50,10 @@ vector: arguments env errors options processes spaces
 testing: backends browsers env errors observation pages tasks
 miniwob: arguments backends browsers env errors options pages tasks
 tools: actions applications answers arguments backends browsers changes console env errors evaluation evaluators observation options pages
-  processes recording server servers sites tasks texts
+  processes recording server servers sites tasks texts toolbox
 server: actions applications arguments browsers env errors evaluators observation options pages sites tasks texts
 candidates: actions arguments env observation pages
-integrations: actions applications browsers env errors observation options pages server sites tasks
+integrations: actions applications browsers env errors observation options pages server sites tasks toolbox
 evaluation: actions applications arguments console env errors evaluators observation options recording server servers sites tasks vector
 __main__: tools
 """.replace("\n  ", " ").splitlines()

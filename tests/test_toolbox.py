@@ -1,5 +1,6 @@
 """Tools beside the browser: what a function becomes, how calls are read, what they show, and that they fork, count and fail as actions do."""
 
+import inspect
 import json
 import pickle
 import subprocess
@@ -21,6 +22,10 @@ from webarena_gym.actions.computer import Computer
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.integrations import trl
+from webarena_gym.server.episodes import EpisodeStore
+from webarena_gym.server.mcp_tools import McpTools
+from webarena_gym.server.schema import NewEpisode
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 from webarena_gym.testing import check_env as check_contract
@@ -460,3 +465,24 @@ def test_a_call_has_no_meaning_in_a_dialect_without_tools():
     with pytest.raises(ActionError):
         DIALECTS["webrl"].parse("add(a=1)")
     assert Action(Kind.CALL, argument='{"name": "add", "arguments": {}}').element is None
+
+
+def test_trl_and_mcp_offer_tools_beside_the_actions():
+    notebook = Notebook()
+    made = trl.environment({"tasks": [TASK], "tools": [add, notebook.note], "tool_budget": 3})
+    assert list(inspect.signature(made.add).parameters.values())[1:] == [*inspect.signature(add).parameters.values()]
+    assert inspect.getdoc(made.add) == (
+        "Add two numbers.\n\nArgs:\n    a: the first number\n    b: the second number\n    sign: sign\n\nReturns:\n    The result, above the page."
+    )
+    environment = made()
+    environment.reset(task=TASK.task_id)
+    assert environment.add(1, sign="minus").startswith("<information>\n-1\n</information>\nURL: http://shop.test/")
+    assert environment.note(text='say "hi"\n[x]').startswith('<information>\nsay "hi"\n[x]\n')
+    assert environment.exit("done") == "The episode is over."
+    assert environment.get_reward() == 1.0
+
+    mcp = McpTools(EpisodeStore(), NewEpisode(tools=["lookup"], tool_budget=1), names_episodes=False)
+    assert "lookup" in [tool.name for tool in mcp.tools()]
+    mcp.call("reset", {})
+    assert mcp.call("lookup", {"query": "town", "k": 1}).text.startswith("<information>\n[1] ")
+    assert mcp.call("lookup", {"query": "town", "k": 1}).text.startswith("Action error: lookup() was not called")

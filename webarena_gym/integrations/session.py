@@ -1,9 +1,10 @@
 """Support for adapters: `Session`, episodes with tool calls or text replies, and rows of datasets. Imports none of the libraries."""
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from gymnasium.error import ResetNeeded
 
@@ -14,7 +15,9 @@ from webarena_gym.applications.application import Application, read_application
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, ServerError, TaskError, WorldError
 from webarena_gym.observation.history import Message
+from webarena_gym.options import EnvOptions
 from webarena_gym.tasks import Task, load, select, select_templates
+from webarena_gym.toolbox import ToolFunction
 
 TOOL_PROMPT = f"""\
 You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows.
@@ -30,6 +33,7 @@ NAME = "webarena_gym"
 INFRASTRUCTURE_ERRORS = (ResetNeeded, ApplicationError, BrowserError, EvaluationError, ServerError, WorldError)
 """Errors that are not the policy's fault, with which an episode has no reward. A TaskError is the caller's mistake and not one of them."""
 
+_POSITIONAL_OR_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "number": float}
 
 
@@ -174,33 +178,50 @@ class Session:
         self.env.close()
 
 
-def tool_methods(dialect: Dialect) -> dict[str, Callable[..., str]]:
-    """Return the actions of a dialect as methods, by name, with signatures and docstrings for libraries that derive tools from these.
+def tool_methods(options: EnvOptions) -> dict[str, Callable[..., str]]:
+    """Return the actions and tools of an env as methods, by name, with signatures and docstrings for libraries that derive tools from these.
 
     Each method returns the result of `self._call(name, arguments)`.
     """
-    return {form.name: _method(form, dialect) for form in dialect.forms}
+    dialect = options.build_dialect()
+    return {form.name: _action_method(form, dialect) for form in dialect.forms} | {
+        tool.name: _tool_method(tool) for tool in options.tool_functions
+    }
 
 
-def _method(form: Form, dialect: Dialect) -> Callable[..., str]:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+def _action_method(form: Form, dialect: Dialect) -> Callable[..., str]:
     parameters = []
     for item in form.parameters:
         annotation = _TYPES[item.type]
         default = inspect.Parameter.empty if item.default is None else annotation(item.default or annotation())
-        parameters.append(inspect.Parameter(item.name, kind, default=default, annotation=annotation))
-    signature = inspect.Signature([inspect.Parameter("self", kind), *parameters], return_annotation=str)
+        parameters.append(inspect.Parameter(item.name, _POSITIONAL_OR_KEYWORD, default=default, annotation=annotation))
+    element = f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
+    meanings = {item.name: element if item.type == "element" else item.meaning for item in form.parameters}
+    return _method(form.name, parameters, form.meaning, meanings, "The page that follows.")
+
+
+def _tool_method(tool: ToolFunction) -> Callable[..., str]:
+    hints = get_type_hints(tool.function)
+    parameters = [parameter.replace(annotation=hints[name]) for name, parameter in tool.signature.parameters.items()]
+    properties = json.loads(tool.form.schema)["properties"]
+    meanings = {name: properties[name].get("description", name) for name in tool.signature.parameters}
+    return _method(tool.name, parameters, tool.form.meaning, meanings, "The result, above the page.")
+
+
+def _method(
+    name: str, parameters: Sequence[inspect.Parameter], meaning: str, meanings: Mapping[str, str], result: str
+) -> Callable[..., str]:
+    """Return a method with a signature, and a docstring that describes its parameters and its result."""
+    signature = inspect.Signature([inspect.Parameter("self", _POSITIONAL_OR_KEYWORD), *parameters], return_annotation=str)
 
     def method(self: Any, *positional: Any, **keywords: Any) -> str:
         arguments = signature.bind(self, *positional, **keywords).arguments
-        page: str = self._call(form.name, {name: value for name, value in arguments.items() if name != "self"})
+        page: str = self._call(name, {key: value for key, value in arguments.items() if key != "self"})
         return page
 
-    method.__name__ = method.__qualname__ = form.name
+    method.__name__ = method.__qualname__ = name
     method.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
     method.__signature__ = signature  # type: ignore[attr-defined]
-    element = f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
-    meanings = {item.name: element if item.type == "element" else item.meaning for item in form.parameters}
-    lines = "".join(f"\n    {name}: {meaning}" for name, meaning in meanings.items())
-    method.__doc__ = form.meaning + (f"\n\nArgs:{lines}" if lines else "") + "\n\nReturns:\n    The page that follows."
+    lines = "".join(f"\n    {key}: {text}" for key, text in meanings.items())
+    method.__doc__ = meaning + (f"\n\nArgs:{lines}" if lines else "") + f"\n\nReturns:\n    {result}"
     return method

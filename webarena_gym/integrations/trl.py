@@ -44,7 +44,7 @@ def dataset_rows(
 
 
 def environment(env: Mapping[str, Any] | None = None, name: str = "WebArenaGym") -> type:
-    """Return a class for `environment_factory`, with one tool for each action.
+    """Return a class for `environment_factory`, with one tool for each action, and for each function of the env's option `tools`.
 
     If the model stops without the tool that ends the episode, it is evaluated with an empty answer. An env with pictures returns each page
     as a list of message parts: the picture as a Pillow image, and the text.
@@ -55,12 +55,12 @@ def environment(env: Mapping[str, Any] | None = None, name: str = "WebArenaGym")
 
     """
     arguments = dict(env or {})
-    dialect = EnvOptions.of(arguments).build_dialect()
+    methods = tool_methods(EnvOptions.of(arguments))
 
     def initialize(self: Any) -> None:
         self._session = Session(arguments)
 
-    return type(name, (_Environment,), {"__init__": initialize, "__doc__": "A task of webarena-gym.", **tool_methods(dialect)})
+    return type(name, (_Environment,), {"__init__": initialize, "__doc__": "A task of webarena-gym.", **methods})
 
 
 class _Environment:

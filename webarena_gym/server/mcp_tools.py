@@ -31,10 +31,11 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from webarena_gym import __version__
-from webarena_gym.actions import DIALECTS, reply_of, tools
+from webarena_gym.actions import reply_of, tools
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application
 from webarena_gym.errors import ArenaError
+from webarena_gym.options import EnvOptions
 from webarena_gym.server.episodes import Episode, EpisodeStore
 from webarena_gym.server.http import listen, serve
 from webarena_gym.server.schema import EpisodeResult, NewEpisode, Split
@@ -84,7 +85,7 @@ class McpTools:
         self._names_episodes = names_episodes
         self._current = ""  # id of the latest episode
         self._judged: OrderedDict[tuple[str, str], None] = OrderedDict()  # pairs of session and judged task
-        self._dialect = DIALECTS[settings.dialect].naming_by(settings.elements)
+        self._dialect = EnvOptions(**settings.env_options()).build_dialect()
         exits = {form.name for form in self._dialect.forms if form.kind == "Exit"}
         self._actions = [tool["function"] for tool in tools(self._dialect) if tool["function"]["name"] not in exits]
 

@@ -22,7 +22,7 @@ Status = Literal["open", "over", "lost"]
 BROKEN = "something broke down that is no fault of the player"
 """The failure that the player of a scored episode sees, because the real message may contain expected values."""
 
-_PLAYER_INFO = ("goal", "url", "page", "messages", "step", "steps_left", "action_error", "answer_form")
+_PLAYER_INFO = ("goal", "url", "page", "messages", "step", "steps_left", "action_error", "answer_form", "tools")
 _MAX_SEED = 2**63 - 1
 _MAX_STEPS = 10_000
 
@@ -87,6 +87,9 @@ class NewEpisode(_StrictModel):
     window: int = _option("window")
     max_steps: int | None = _option("max_steps")
     step_budget: float | None = _option("step_budget")
+    tools: list[Literal["lookup", "table_sql"]] = _option("tools", default_factory=list)
+    tool_budget: int | None = _option("tool_budget")
+    tool_window: int = _option("tool_window")
 
     def __post_init__(self) -> None:
         expect_between("seed", self.seed or 0, 0, _MAX_SEED)

@@ -28,6 +28,7 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.world import load_site, load_world
+from webarena_gym.toolbox import BUNDLED
 from webarena_gym.tools.play import settings_of
 
 _SESSION_STEPS = 100
@@ -173,6 +174,9 @@ def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-steps", type=integer(1), default=_SESSION_STEPS, metavar="N", help="end an episode after N steps"
+    )
+    parser.add_argument(
+        "--tools", nargs="*", choices=BUNDLED, default=[], help="offer search in the encyclopedia, or SQL over tables of pages"
     )
 
 
