@@ -344,6 +344,10 @@ WIDGETS = {
         "<style>a {cursor: pointer}</style><nav id=box><a data-route=w><i></i><span>Widget</span></a></nav>",
         "box.addEventListener('click', ({target}) => target.closest('a') && (out.textContent = 'Used'))",
     ),
+    "a link without an address in a row": (
+        "<style>tr {cursor: pointer}</style><table id=box><tr><td><a data-id=w>Widget</a><td>2</table>",
+        "box.addEventListener('click', ({target}) => target.closest('a') && (out.textContent = 'Used'))",
+    ),
     "the role of a slider": ("<div role=slider aria-label=Widget id=w style='height: 9px'></div>", "w.onclick = () => out.textContent = 'Used'"),
     "something to drag": ("<div draggable=true id=w>Widget</div>", "document.body.onclick = () => out.textContent = 'Used'"),
     "a row of a table": ("<table><tr id=w><td>Widget<td>2</table>", "w.onclick = () => out.textContent = 'Used'"),

@@ -163,7 +163,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (!scripted) return false;
     const listeners = listenersOf?.(element) ?? {};
     return MOUSE_EVENTS.some((event) => listeners[event] || element[`on${event}`])
-      || (isPointed(element) && !isPointed(element.parentElement));  // the cursor style is inherited
+      || (isPointed(element) && (element.localName === "a" || !isPointed(element.parentElement)));  // the cursor style is inherited
   };
 
   // Forms that own controls outside of them, which begin between table rows or were closed too early, with their numbers.
