@@ -35,7 +35,7 @@ KEYWORDS = {
     "env_observation": "observation history window max_text header thoughts viewport bbox elements dialect",
     "env_pictures": "window_size pictures picture_format cursor vendor coordinates",
     "env_sites": "browser render_mode sites accounts logins hosts",
-    "env_rewards": "max_steps step_budget side_effects judge on_failure",
+    "env_rewards": "max_steps step_budget side_effects reward judge on_failure",
     "env_tools": "tools tool_budget tool_window",
 }
 """The keywords of the env by table."""

@@ -32,6 +32,15 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.evaluators import check, evaluate, judge_injection
+from webarena_gym.evaluators.checklist import (
+    ChecklistInfo,
+    ChecklistItem,
+    Satisfied,
+    build_checklist,
+    completion,
+    describe,
+    update,
+)
 from webarena_gym.observation import Observation, header_lines, observe, pivotal_text, scrolled_top
 from webarena_gym.observation.history import Message, Turn, as_text, compress, keep_results, placeholder
 from webarena_gym.observation.pictures import (
@@ -87,6 +96,8 @@ class Info(TypedDict):
     """the id of the task"""
     tools: NotRequired[ToolInfo]
     """calls of tools in this episode, if the env has tools"""
+    checklist: NotRequired[list[ChecklistInfo]]
+    """items of the task with `reward="checklist"`, and the steps at which they were satisfied"""
     answer_form: NotRequired[str]
     """instructions on the format of the answer, if the task declares the type of its answer"""
     success: NotRequired[bool]
@@ -116,6 +127,7 @@ class Episode:
     max_steps: int | None = None  # step limit of `reset(options=...)`; the smaller one of this and the env's limit applies
     steps_left: int | None = None  # remaining steps of the step budget, if there is one; scrolling is free
     pictures: tuple[str, ...] = ()  # screenshots of the latest earlier pages, as data URLs, if the history includes pictures
+    satisfied: Satisfied | None = field(default=None, repr=False)  # items of the checklist, if the reward is one
     tools: ToolUse | None = field(
         default=None, repr=False
     )  # if the env has tools; old snapshots are sealed by their repr without it
@@ -194,7 +206,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     """A Gymnasium environment for web agents.
 
     Actions are replies of a model, as text. Observations are text, or a dictionary of text and a picture. The reward is 1.0 if the episode
-    passes all checks of its task, and 0.0 otherwise; it is given at the end of the episode.
+    passes all checks of its task, and 0.0 otherwise; it is given at the end of the episode. `reward="checklist"` divides it into items.
 
     - The episode terminates when the agent exits with an answer.
     - It is truncated after `max_steps`, and is then evaluated with an empty answer. A smaller limit of Gymnasium's TimeLimit
@@ -229,6 +241,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
         self._outer_limit = inf
         self._episode: Episode | None = None
+        self._checklist: tuple[ChecklistItem, ...] = ()  # of the task, if the reward is a checklist
         self._answer_form = ""  # instructions on the format of the answer, if the task declares the type of its answer
         self._rendered: RenderedPage | None = None  # cache of the current page; None after an action
         self._last_page: RenderedPage | None = None  # the last page of an episode whose browser failed
@@ -382,8 +395,13 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             self._is_consistent = True
             raise
         else:
+            reward = (
+                float(ending.get("success", False))
+                if episode.satisfied is None
+                else self._update_checklist(episode, last, ending)
+            )
             text, info = self._build_observation(episode, last)
-            result = text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
+            result = text, reward, terminated, truncated, {**info, **ending}
         self._is_consistent = True  # last, so that an interrupt cannot come between this and the return
         return result
 
@@ -415,7 +433,10 @@ class WebArenaLite(gymnasium.Env[Any, str]):
                 browser.restore(before)
                 self._is_consistent = True
                 raise
-            episode, self._rendered = Episode(episode.task, episode.goal, episode.turns, tools=episode.tools), None
+            episode, self._rendered = (
+                Episode(episode.task, episode.goal, episode.turns, satisfied=episode.satisfied, tools=episode.tools),
+                None,
+            )
         self._episode, episode.is_over = episode, True
         last = self._current_page(episode)
         self._is_consistent = True
@@ -423,8 +444,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             ending = self._evaluate(answer)
         except BrowserError as error:
             return self._abort(episode, last, error)
+        reward = float(ending["success"]) if episode.satisfied is None else self._update_checklist(episode, last, ending)
         text, info = self._build_observation(episode, last)
-        return text, float(ending["success"]), True, False, {**info, **ending}
+        return text, reward, True, False, {**info, **ending}
 
     def conclude(
         self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None
@@ -585,9 +607,31 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._episode, self._answer_form = episode, episode.task.answer_form
         if self._toolbox and isinstance(self._backend, EmbeddedBackend):
             self._toolbox.enter_world(self._backend.world.world_seed, self._backend.world.scale)
+        if self.options.reward == "checklist" and isinstance(self._backend, EmbeddedBackend):
+            changes = self._backend.reference_changes(episode.task)
+            pages = self._backend.reference_pages(episode.task)
+            self._checklist = build_checklist(pages, () if isinstance(changes, str) else changes)
+            episode.satisfied = episode.satisfied or (None,) * len(self._checklist)
+        else:
+            episode.satisfied = None
         result = self._build_observation(episode, self._current_page(episode))
         self._is_consistent = True
         return result
+
+    def _update_checklist(self, episode: Episode, current: RenderedPage, ending: Mapping[str, Any]) -> float:
+        """Update the checklist after a step, and return the weight of the newly satisfied items."""
+        assert episode.satisfied is not None
+        items, before = self._checklist, episode.satisfied
+        has_open_changes = any(item.change and step is None for item, step in zip(items, before, strict=True))
+        episode.satisfied = update(
+            items,
+            before,
+            step=len(episode.turns),
+            url=current.page.url,
+            changes=self._backend.changes() if has_open_changes else (),
+            is_solved=bool(ending.get("success")),
+        )
+        return completion(items, episode.satisfied) - completion(items, before)
 
     def _current_page(self, episode: Episode) -> RenderedPage:
         """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
@@ -648,6 +692,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             info["steps_left"] = episode.steps_left
         if self._toolbox and episode.tools:
             info["tools"] = self._toolbox.info(episode.tools)
+        if episode.satisfied is not None:
+            info["checklist"] = describe(self._checklist, episode.satisfied)
         if self._answer_form:
             info["answer_form"] = self._answer_form
         if self._backend.site_errors:

@@ -135,6 +135,9 @@ class EnvOptions:
     """treatment of changes beyond the task: "forbidden" (the task fails), "reported" (in the verdicts and in `info["side_effects"]`) or
     "ignored". By default "forbidden" on the embedded sites under the native rules, and "ignored" elsewhere, where they cannot be detected"""
 
+    reward: Literal["binary", "checklist"] = "binary"
+    """reward of an episode: 1.0 at the end if the task was solved ("binary"), or at each step the weight of the newly satisfied items of a
+    checklist, which the reference solution defines, with a sum of 1.0 if the task was solved ("checklist", on the embedded sites)"""
     tools: Sequence[str | Callable[..., Any]] = ()
     """functions that a reply can call instead of an action, which need the extra "tools": typed Python functions with docstrings, or the names
     "lookup" (search in the articles of the encyclopedia) and "table_sql" (SQL over the tables of visited pages). Their results are text above
@@ -165,6 +168,12 @@ class EnvOptions:
             raise ValueError(
                 f"side_effects is {self.side_effects!r}; expected 'ignored' or None: side effects are detected only on the embedded"
                 " sites under the native rules"
+            )
+        if self.reward == "checklist" and (
+            not self.can_compare_changes or self.application is not None or self.suite is not None
+        ):
+            raise ValueError(
+                "reward='checklist' needs the embedded sites and the native rules; omit sites=, application=, suite= and rules="
             )
         self._check_pictures()
         self._check_tools()
@@ -304,7 +313,7 @@ _ACTION_NAMES = {form.name for dialect in _DIALECTS for form in dialect.forms} |
 """The names of the actions of all dialects, and of the tools of the MCP server."""
 _ENUMERATED = (
     "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "vendor", "coordinates", "browser",
-    "side_effects", "render_mode",
+    "side_effects", "reward", "render_mode",
 )  # fmt: skip
 """The options whose type lists their values."""
 

@@ -147,8 +147,11 @@ def page_text(browser: Browser) -> str:
     return observe(replace(browser.page(), notices=()), window=sys.maxsize, elements="label").text
 
 
-def execute_solution(browser: Browser, solution: Iterable[Step]) -> None:
-    """Execute the steps of a solution before its exit action. Raises ActionError if a step is impossible."""
+def execute_solution(browser: Browser, solution: Iterable[Step], on_page: Callable[[str], None] = lambda _: None) -> None:
+    """Execute the steps of a solution before its exit action. Raises ActionError if a step is impossible.
+
+    `on_page` is called with the URL of the page after each step.
+    """
     for action in (step.action for step in solution):
         if action.kind is Kind.EXIT:
             break
@@ -156,6 +159,7 @@ def execute_solution(browser: Browser, solution: Iterable[Step]) -> None:
             continue
         element = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
         perform_action(browser, action, element)
+        on_page(browser.page().url)
 
 
 def replay_solution(

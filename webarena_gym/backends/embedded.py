@@ -6,14 +6,15 @@ reference solution, which is replayed in the same world on first use.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from webarena_gym.backends.base import Backend, replay_solution, start_page_errors, start_urls
+from webarena_gym.backends.base import Backend, execute_solution, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
-from webarena_gym.errors import SnapshotError, TaskError
+from webarena_gym.errors import ActionError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import SITES, URLS
 from webarena_gym.sites.country.dice import Scale
@@ -147,6 +148,11 @@ class EmbeddedBackend(Backend):
         sites = task.sites if task.require_login else ()
         return _solution_changes(task.solution, task.start_url, sites, *self.world, task.setup)
 
+    def reference_pages(self, task: Task) -> tuple[str, ...]:
+        """Return the URLs of the pages that a task's reference solution opens, without the start page; () if it cannot be replayed here."""
+        sites = task.sites if task.require_login else ()
+        return _solution_pages(task.solution, task.start_url, sites, *self.world, task.setup)
+
     def close(self) -> None:
         self.discard_browser()
         if self._open_world is not None:
@@ -184,3 +190,20 @@ def _solution_changes(
     """Return the net changes of a solution replayed with logins to `sites`, or the reason why it cannot be replayed."""
     backend = EmbeddedBackend(InProcessBrowser, variation=variation, scale=scale)
     return replay_solution(backend, partial(backend.start_episode, world_seed, start_url, sites, setup), solution, "a site")
+
+
+@lru_cache(maxsize=1024)
+def _solution_pages(
+    solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation,
+    scale: Scale = "standard", setup: tuple[PlantedRow, ...] = (),
+) -> tuple[str, ...]:  # fmt: skip
+    """Return the URLs of the pages that a solution opens, without the start page; () if it cannot be replayed."""
+    pages: list[str] = []
+    with closing(EmbeddedBackend(InProcessBrowser, variation=variation, scale=scale)) as backend:
+        backend.start_episode(world_seed, start_url, sites, setup)
+        start = backend.browser.page().url
+        try:
+            execute_solution(backend.browser, solution, pages.append)
+        except ActionError:
+            return ()
+    return tuple(page for page in pages if page != start)
