@@ -69,12 +69,13 @@ def background(code, environment, folder):
 
 
 def tiny_qwen(folder):
-    """Stand in for the model that a snippet names: Transformers takes a folder of that name before it asks the Hub."""
+    """Stand in for the models that snippets name: Transformers takes a folder of that name before it asks the Hub."""
     from tests.integrations.test_trl import make_tokenizer, tiny_model  # noqa: PLC0415
 
     tokenizer = make_tokenizer()
     for each in (tokenizer, tiny_model(tokenizer)):
-        each.save_pretrained(folder / "Qwen" / "Qwen3-1.7B")
+        for name in ("Qwen3-0.6B", "Qwen3-1.7B"):
+            each.save_pretrained(folder / "Qwen" / name)
 
 
 @pytest.mark.parametrize("section", LIBRARIES)
