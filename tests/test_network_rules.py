@@ -199,6 +199,7 @@ def test_referrer_policies_of_headers_metas_and_links(policy, same, other, origi
     [
         ("<a rel=noreferrer href=/end>x</a>", None),
         ("<a rel=noreferrer download=f href=/end>x</a>", f"{APP}/"),
+        ("<a rel=noreferrer referrerpolicy=no-referrer download=f href=/end>x</a>", f"{APP}/"),
         ("<a rel=noreferrer target=win href=/end>x</a>", None),
         ("<form action=/end rel=noreferrer><a><button>x</button></a></form>", f"{APP}/"),
         ("<form action=/end rel=noreferrer target=win><a><button>x</button></a></form>", None),

@@ -198,6 +198,28 @@ def test_an_action_that_is_refused_drops_the_notices_of_earlier_ones(browse):
         assert not any("Downloaded" in text for text in browser.page().notices)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"), [("text", "12"), ("search", "12"), ("email", "a@1"), ("url", "a:1"), ("number", "12")]
+)
+def test_keys_type_at_the_end_of_a_value_or_replace_it_if_it_is_selected(browse, kind, value):
+    browser = browse(f"<input id=first><input id=field type={kind} value={value}>")
+    browser.press("3", element(browser, "field"))
+    assert element(browser, "field").get("value") == f"{value}3"
+    browser.press("Backspace")
+    assert element(browser, "field").get("value") == value
+    browser.click(element(browser, "first"))
+    browser.press("Tab")
+    browser.press("7")
+    assert element(browser, "field").get("value") == "7"
+
+
+@pytest.mark.parametrize(("value", "rest"), [("1.5", "1"), (".5", ""), ("1e2", ""), ("15", "1")])
+def test_backspace_leaves_a_number_or_nothing(browse, value, rest):
+    browser = browse(f"<input id=field type=number value={value}>")
+    browser.press("Backspace", element(browser, "field"))
+    assert (element(browser, "field").get("value") or "") == rest
+
+
 @pytest.mark.parametrize("kind", sorted(DATE_TYPES))
 def test_keys_delete_no_part_of_a_date(browse, kind):
     value = {

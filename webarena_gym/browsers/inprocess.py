@@ -266,7 +266,10 @@ class InProcessBrowser:
         if addition := "\n" if key == "\n" else forms.key_text(key):
             self._fill(field, text + addition, prefix=len(text))
         elif key == "Backspace" or (key == "Delete" and self._document.is_selected):
-            self._fill(field, text[:-1], prefix=len(text[:-1]))
+            rest = text[:-1]
+            if forms.format_problem(dom.element_type(field), rest):  # as in "1." or "1e"
+                rest = rest[:-1] if rest.endswith(".") else ""
+            self._fill(field, rest, prefix=len(rest))
         elif key in {"Control+A", "ControlOrMeta+A"}:
             self._document.focus(field, selected=True)
 
@@ -367,10 +370,10 @@ class InProcessBrowser:
                 self._reject_scripted(link)
             return
         is_download = "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url)
-        is_private = (
-            "noreferrer" in link.get("rel", "").lower().split() and not is_download
-        )  # Chromium ignores it for downloads
-        link_policy = "no-referrer" if is_private else link.get("referrerpolicy", "").lower()
+        if "noreferrer" in link.get("rel", "").lower().split():
+            link_policy = "" if is_download else "no-referrer"  # as in Chromium, which then also ignores `referrerpolicy`
+        else:
+            link_policy = link.get("referrerpolicy", "").lower()
         policy = referrer_policy(link_policy) or self._document.policy
         request = Request(url).sent_by(self._tab.entry.url, policy)
         if is_download:

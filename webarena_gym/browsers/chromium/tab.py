@@ -94,6 +94,8 @@ _END_CARET = """async () => {
   const field = document.activeElement;
   if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
     field.setSelectionRange(field.value.length, field.value.length);
+  else if (field?.matches("input[type=email i], input[type=number i]") && getSelection().toString() === "")
+    getSelection().modify("move", "forward", "documentboundary");  // their `selectionStart` is null
 }"""
 _IMAGES = """async (waits) => {
   const absent = [...document.images].filter((image) => {
