@@ -156,6 +156,7 @@ def _wrong(tasks, count, seed):
         yield task, right, text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_wrong_answers_are_refused(seed):
     wrong = list(_wrong(_tasks(), 6_000, seed))

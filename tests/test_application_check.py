@@ -85,6 +85,7 @@ def ended():
     close_all()
 
 
+@pytest.mark.sampled(2)
 @needs.chromium
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_in_both_browsers(tmp_path, capsys, fault):

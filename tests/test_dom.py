@@ -152,7 +152,7 @@ def test_a_style_is_read_as_it_is_written():
 
 @needs.chromium
 @pytest.mark.parametrize("first", range(1000, 1120, 10))
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(browsers, first):
     for seed in range(first, first + 10):
         open_both(browsers, seed)

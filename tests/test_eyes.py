@@ -165,6 +165,7 @@ def test_reinforcement_makes_what_was_better_likelier(tmp_path):
     assert equal["trained_steps"] == 0, "equal rewards tell nothing"
 
 
+@pytest.mark.slow
 @needs.chromium
 @needs.miniwob
 def test_a_run_goes_on_from_its_last_save(tmp_path, capsys):

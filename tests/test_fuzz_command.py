@@ -55,6 +55,7 @@ def break_selects(monkeypatch):
     monkeypatch.setattr(InProcessBrowser, "select", select)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("broken", "walk", "most"), [
     (break_history, Walk("map", 1000, "content", 1000018000004), 3),
     (break_fragments, Walk("shopping", 77, "content", 1000035000036), 2),

@@ -168,6 +168,7 @@ def test_a_stream_has_a_row_and_a_curve_for_each_memory(tmp_path, capsys):
     assert rows[0]["success"] == pytest.approx((rows[0]["part_1"] + rows[0]["part_2"]) / 2)
 
 
+@pytest.mark.slow
 def test_agent_q_has_a_row_for_each_iteration_and_jobs_change_nothing(tmp_path, capsys):
     numbers = ["iterations=1", "tasks_per_iteration=1", "budget=12", "worlds=[14]", 'templates=["shopping.cart_add"]']
     arguments = ["agent_q", "--agents", CLONE, CLONE, "--limit", 1, "--set", *numbers]
@@ -187,6 +188,7 @@ def test_long_tasks_have_a_row_for_each_way(tmp_path, capsys):
     assert all(row["env_steps"] >= 40 for row in rows[2:])
 
 
+@pytest.mark.slow
 def test_carrying_has_rows_for_templates_a_site_and_layouts_of_no_training(tmp_path, capsys, monkeypatch):
     starter, made = "agents/checkpoints/starter", {}
 

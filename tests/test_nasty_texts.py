@@ -56,6 +56,7 @@ def look(page):
         observe(Page(page.url, document.tree.title, document.root, (Tab("", page.url),), 0), style=style, elements=elements)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("site", [pytest.param(name, marks=pytest.mark.slow) if name in MANY_FORMS else name for name in HOSTS])
 def test_no_text_makes_a_page_slow(opened, site, variation):

@@ -82,6 +82,7 @@ def make(opened, **options):
     return opened(gymnasium.make("WebArenaLite-v0", browser="chromium", tasks=[TASK], **options).unwrapped)
 
 
+@pytest.mark.sampled(3)
 @needs.chromium
 @chromium
 @pytest.mark.parametrize("style", ["pixels", "marks", "text+pixels"])

@@ -85,6 +85,7 @@ def some_addresses(page, words, rng, count):
         yield f"{here}?{urlencode([(key, value.upper() if rng.random() < 0.2 else value) for key, value in chosen])}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("site", PAGES)
 def test_pages_that_call_themselves_the_same_show_the_same_and_their_own_address_leads_to_them(site):
     rng, browser = Random(site), visit(site).browser

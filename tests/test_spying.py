@@ -64,6 +64,7 @@ def read(notes):
     return found, {name: [secret for secret in SECRETS if secret in "\n".join(texts)] for name, texts in found.items()}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["step", "browse"])
 @pytest.mark.parametrize("source", ["world", "file"])
 def test_a_spying_program_earns_nothing_in_an_evaluation(spy, capsys, mode, source):

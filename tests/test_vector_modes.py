@@ -167,6 +167,7 @@ WRAPPERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_wrappers_see_the_same_texts(opened, wrapper):
     inner, outer = WRAPPERS[wrapper]

@@ -176,7 +176,7 @@ RESTLESS = {
 
 @pytest.mark.parametrize("what", DUE)
 @pytest.mark.parametrize("restless", RESTLESS.values(), ids=RESTLESS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 def test_one_wait_is_enough_for_what_is_due(visit, what, restless):
     markup, script = DUE[what]
     browser = visit(f'{markup}{restless}<button onclick="setTimeout(() => {{{script}}}, 1500)">Go</button>', "<p>Arrived</p>")
