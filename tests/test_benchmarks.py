@@ -17,14 +17,27 @@ from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
-from benchmarks import allocation, compare, env_speed, learning, playing, plots, reference, scaling, soak, tables, unseen_states
+from benchmarks import (
+    allocation,
+    compare,
+    env_speed,
+    learning,
+    playing,
+    plots,
+    reference,
+    scaling,
+    soak,
+    tables,
+    unseen_states,
+    virtual_time,
+)
 from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 from benchmarks.env_speed import PARTS, Stopwatch, serving
 from benchmarks.machine import cores, family, resources_of, use_cores
 from benchmarks.peers.contender import Contender, play_round
 from benchmarks.recording import record, walk_only
 from benchmarks.unseen_states import count_sign_in_pages, imitate, shows_sign_in, signed_out
-from tests import tiny
+from tests import needs, tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import OPTION_NAMES
@@ -453,3 +466,18 @@ def test_the_recipe_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, ca
     assert [row["title"] for row in found[0]] == ["the clone", "filtered BC on the clone's rollouts", "M-GRPO"]
     assert (found[0][1]["rollouts"], found[0][0]["demonstrated_sign_in_pages"]) == (4, 0)
     assert found[0] == found[1]
+
+
+@needs.chromium
+def test_virtual_and_real_time_are_compared_on_an_application(tmp_path, monkeypatch, capsys):
+    page = "<!doctype html><title>T</title><input aria-label=Q><button onclick='setTimeout(() => o.textContent++, 300)'>Go</button><p id=o>0"
+    (tmp_path / "one.py").write_text(
+        f"def application(environ, start_response):\n    start_response('200 OK', [('Content-Type', 'text/html')])\n    return [{page.encode()!r}]\n"
+    )
+    (tmp_path / "webarena-app.toml").write_text('name = "one"\nwsgi = "one:application"\n')
+    monkeypatch.setattr(sys, "argv", ["virtual_time", str(tmp_path), "--steps", "3", "--rounds", "1", "--repeats", "2", "--load", "1", "--json"])  # fmt: skip
+    virtual_time.main()
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])["one"]
+    assert figures["real_pages_as_recorded"] == figures["virtual_pages_as_recorded"] == [3]
+    assert figures["equal_repeats"] == 2
+    assert figures["virtual_steps_per_s"] > 0

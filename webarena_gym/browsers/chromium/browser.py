@@ -519,7 +519,7 @@ class ChromiumBrowser:
 
     def _current_view(self) -> PageView:
         self._check_started()
-        if self._view is None or (self._view.scripted and not self._tab.is_stopped):
+        if self._view is None or (self._view.scripted and self._tab.time is None):
             self._view = self._run(PageView.of(self._context))
         return self._view
 

@@ -201,11 +201,6 @@ class Tab:
         return cls(page, session, signals, reading_mode, ready_selector, is_static=is_static, time=time)
 
     @property
-    def is_stopped(self) -> bool:
-        """True if nothing changes the page between actions."""
-        return self.time is not None and not self.used_real_time
-
-    @property
     def has_failed(self) -> bool:
         """True if the tab shows an error page for an unreachable address."""
         return bool(self.signals.unreachable_url) and str(self.page.url).startswith("chrome-error:")
@@ -569,9 +564,9 @@ class Tab:
     async def click_at_once(self, frame: Any, index: int) -> tuple[int, int] | None:
         """Click an element with the mouse, faster than by its handle. Return the point; None, with nothing done, if that is impossible.
 
-        It is possible if the element cannot move, since virtual time has stopped, and is in the window and not covered.
+        It is possible if nothing moves the element, since virtual time has stopped, and it is in the window and not covered.
         """
-        if not (self.is_scripted and self.is_stopped) or frame is not self.page.main_frame:
+        if self.time is None or not self.is_scripted or frame is not self.page.main_frame:
             return None
         point = await self.evaluate(_HAND, index, "mousePoint")
         if point is not None:

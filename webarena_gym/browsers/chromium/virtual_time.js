@@ -290,7 +290,7 @@
     isBusy,
     elapsed: () => offset + now,
     moveTo: (elapsed) => { offset = Math.max(offset, elapsed - now); },  // without running timers
-    isReal: () => isReal() || endless.size > 0,  // what may change the page although the clock stops
+    isReal,
     ignorePending: () => {
       call++;
       for (const key of pending.values()) endless.add(key);
