@@ -1,7 +1,9 @@
 """Suites of other projects: their file, their verifiers in a process of their own, and the tasks played by their ids."""
 
 import http.server
+import json
 import math
+import os
 import shutil
 import socketserver
 import threading
@@ -300,6 +302,40 @@ def test_tasks_that_are_rewarded_without_an_action_or_whose_verifier_fails_are_l
     assert dict(read_suite("errands").splits) == {"easy": 1, "served": 1}
     assert [task.task_id for task in load("easy", suite=read_suite("errands"))] == ["shelf.jam"]
     assert find("board.card", suite=read_suite("errands")).task_id == "board.card"
+
+
+def test_the_suite_of_webarena_infinity_is_derived_from_a_clone(errands, tmp_path):
+    folder = tmp_path / "clone" / "apps" / "call-sheet"
+    for name in ("function-tasks", "real-tasks"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "task_1.py").write_text("def verify(server_url):\n    return False, ''\n")
+        task = {"id": f"{name[0]}1", "instruction": "Do it.", "verify": f"{name}/task_1.py"}
+        tasks = [task if name.startswith("function") else task | {"difficulty": "hard"}]
+        (folder / f"{name}.json").write_text(json.dumps(tasks))
+    (folder / "sanity_check_real.py").write_text("")
+    suite, _ = add_suite("infinity", tmp_path / "clone")
+    assert dict(suite.splits) == {"function": 1, "real-hard": 1}
+    (application,) = suite.applications.values()
+    assert (application.name, application.client_state) == ("call_sheet", "/api/state")
+    assert set(application.hidden) == {path.name for path in folder.iterdir()}
+    (task,) = load("real-hard", suite=suite)
+    assert (task.task_id, task.start_url) == ("call-sheet.r1", "__CALL_SHEET__/")
+    assert task.eval["verifier"] == [{"file": "apps/call-sheet/real-tasks/task_1.py"}]
+
+
+@pytest.mark.skipif("WEBARENA_INFINITY" not in os.environ, reason="no clone of WebArena-Infinity: set WEBARENA_INFINITY to one")
+@needs.chromium
+def test_every_application_of_webarena_infinity_starts_and_rewards_nothing_for_nothing(errands):
+    suite, _ = add_suite("infinity", Path(os.environ["WEBARENA_INFINITY"]))
+    first = {record["sites"][0]: record["task_id"] for record in reversed(suite.records("real-hard"))}
+    assert first.keys() == suite.applications.keys()
+    env = WebArenaLite(suite=suite, split="real-hard")
+    for task_id in first.values():
+        page = env.reset(options={"task": task_id})[1]["page"]
+        assert len(page) > 500
+        assert env.step("exit()")[1] == 0.0
+        assert env.reset(options={"task": task_id})[1]["page"] == page
+    env.close()
 
 
 def test_a_folder_that_is_no_known_project_is_refused(errands, capsys):
