@@ -272,7 +272,7 @@ def somewhere(tmp_path, monkeypatch):
     """A folder with what the examples name."""
     for name in ("agents", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for name in ("clone", "content", "layout", "a", "b", "evaluate/expert-test", "reinforced"):
+    for name in ("bc", "content", "layout", "a", "b", "evaluate/expert-test", "reinforced"):
         (tmp_path / "runs" / name).mkdir(parents=True)
     (tmp_path / "runs" / "played.jsonl").touch()
     (tmp_path / "leaderboard").mkdir()
@@ -293,7 +293,7 @@ def test_the_help_of_a_parser_ends_with_examples_that_it_accepts(name, somewhere
     root = PARSERS[name] if name in PARSERS else make_parser()
     for parser in [root] if name in PARSERS else subparsers(root):
         commands = [line for line in examples_of(parser.format_help()) if line.startswith(parser.prog)]
-        assert 1 <= len(commands) <= (5 if name == "agents.report" else 2), parser.prog
+        assert 1 <= len(commands) <= (5 if name == "agents.report" else 3), parser.prog
         for line in commands:
             root.parse_args(shlex.split(line.removeprefix(root.prog)))
 
@@ -500,7 +500,7 @@ def command(*arguments, **options):
 
 @pytest.mark.parametrize(
     ("arguments", "unbuffered"),
-    [("tasks", ""), ("tasks", "1"), ("evaluate --help", ""), ("evaluate --help", "1"), ("doctor --browser inprocess", ""), ("play", "1")],
+    [("tasks", ""), ("tasks", "1"), ("leaderboard --help", ""), ("leaderboard --help", "1"), ("doctor --browser inprocess", ""), ("play", "1")],
 )  # fmt: skip
 def test_a_closed_pipe_ends_a_command_quietly(arguments, unbuffered):
     reader, writer = os.pipe()

@@ -20,23 +20,33 @@ def add_suite_commands(parser: argparse.ArgumentParser) -> None:
     add = commands.add_parser(
         "add",
         help="add a suite from its file, or from a clone of WebArena-Infinity",
-        description="Adds a suite under a name. Its applications and verifiers stay where they are; only their description is stored.",
+        description="Add a suite under a name. Its applications and verifiers stay where they are; only their description is stored.",
         examples=["webarena-infinity ~/webarena-infinity", "errands errands/suite.toml"],
     )
-    add.add_argument("name", metavar="NAME", help="the name, for --suite and suite=")
-    add.add_argument("path", type=Path, metavar="PATH", help="a .toml or .json file, or the folder of a clone")
+    add.add_argument("name", metavar="NAME", help="name of the suite, for --suite and suite=")
+    add.add_argument(
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="the .toml or .json file of the suite, or the folder of a clone of WebArena-Infinity",
+    )
     add.set_defaults(run=_add)
     check = commands.add_parser(
         "check",
         help="start each application, and call the verifiers of all tasks on their untouched start pages",
-        description="Starts each application of a suite and checks all its tasks without an action. Reports tasks that are rewarded for that, and "
+        description="Start each application of a suite, and check all its tasks without an action. Reports tasks that are rewarded for that, and "
         "those whose verifier fails. Exit status 1 if there are any.",
         examples=["webarena-infinity --leave-out"],
     )
     check.add_argument("name", metavar="NAME", help="the name of an added suite, or the path of its file")
     check.add_argument("--leave-out", action="store_true", help="remove these tasks from the splits of the added suite")
     check.set_defaults(run=_check)
-    listing = commands.add_parser("list", help="print the added suites", description="Prints the added suites.")
+    listing = commands.add_parser(
+        "list",
+        help="print the added suites",
+        description="Print the added suites.",
+        examples=[""],
+    )
     listing.set_defaults(run=_list)
 
 
