@@ -57,8 +57,8 @@ class CookieJar:
         parts = urlsplit(url)
         host = parts.hostname or ""
         cookies = [cookie for cookie in self._cookies.values() if _matches(cookie, host, parts.path)]
-        if cookies and initiator and not is_same_site(initiator, url):
-            withheld = {"strict"} if method == "GET" else {"strict", "lax"}  # Chromium sends new cookies without the attribute
+        withheld = {"strict"} if method == "GET" else {"strict", "lax"}  # Chromium sends new cookies without the attribute
+        if any(cookie.same_site in withheld for cookie in cookies) and initiator and not is_same_site(initiator, url):
             cookies = [cookie for cookie in cookies if cookie.same_site not in withheld]
         if any(cookie.secure for cookie in cookies) and not _is_trustworthy(parts.scheme, host):
             cookies = [cookie for cookie in cookies if not cookie.secure]

@@ -49,7 +49,6 @@ TOP_LAYER = "data-top-layer"
 """Attribute of live state: "popover" on each open popover, and "modal" on the modal dialog that makes the rest of the page inert."""
 _OPEN_POPOVERS = etree.XPath(f"//*[@{TOP_LAYER} = 'popover']")
 _OPEN_DIALOGS = etree.XPath("//dialog[@open]")
-_MODAL_DIALOG = etree.XPath(f"//dialog[@{TOP_LAYER} = 'modal']")
 _HIDDEN_TAGS = frozenset(("datalist", "noembed", "noframes", "noscript", "rp", "template"))
 _FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "object", "progress", "video"))
 """Elements whose content is shown only by a browser that does not support them. An `object` also shows it instead of a plug-in."""
@@ -420,7 +419,7 @@ def is_disabled(control: HtmlElement) -> bool:
 
 def modal_dialog(root: HtmlElement) -> HtmlElement | None:
     """Return the modal dialog that blocks the rest of the document; None if there is none."""
-    return next(iter(_MODAL_DIALOG(root)), None)
+    return next((dialog for dialog in root.iter("dialog") if dialog.get(TOP_LAYER) == "modal"), None)
 
 
 def is_inert(element: HtmlElement) -> bool:
