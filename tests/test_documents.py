@@ -122,7 +122,7 @@ def test_commands_are_there(document, capsys):
         if not words:
             continue
         if words[0] == "webarena-gym" and len(words) > 1 and not words[1].startswith("-"):
-            tool = words[1:3] if words[1] == "app" else words[1:2]
+            tool = words[1:3] if words[1] in ("app", "suite") else words[1:2]
             known = _known(("webarena-gym", *tool), lambda tool=tool: cli.main([*tool, "--help"]), capsys)
             assert known, f"no command {words[1]!r}: {command}"
             assert options(words) <= known, command
