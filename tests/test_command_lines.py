@@ -194,7 +194,7 @@ OF_WORLDS = [
 
 def test_the_held_out_worlds_are_those_of_the_splits_that_agents_are_evaluated_on():
     assert {world: {name for name, split in SPLITS.items() if world in split.worlds} for world in HELD_OUT} == {
-        1000: {"test"}, 1001: {"validation"}, 1002: {"hard"}, 1003: {"pictures"},
+        1000: {"test"}, 1001: {"validation"}, 1002: {"hard"}, 1003: {"pictures"}, 1004: {"tools"},
     }  # fmt: skip
     learning = "agent_q demonstrations remember train_bc train_eyes train_sb3"
     assert {name for name, _ in OF_WORLDS} >= {*(f"agents.{name}" for name in learning.split()), "agents.train_bc pointer"}

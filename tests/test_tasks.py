@@ -126,7 +126,7 @@ def test_blocks_merge():
 
 
 # Of train and test that is held by the test of a template more, of hard in test_hard.py.
-@pytest.mark.parametrize("split", ["validation", "pool", "pictures"])
+@pytest.mark.parametrize("split", ["validation", "pool", "pictures", "tools"])
 def test_the_shipped_files_are_byte_by_byte_what_the_generator_draws(split, tmp_path):
     _export(suite.generate(split), tmp_path / "drawn.json")
     assert (tmp_path / "drawn.json").read_bytes() == (suite.DATA / f"{split}.json").read_bytes()

@@ -48,7 +48,8 @@ class EnvOptions:
 
     split: str = "train"
     """the split of the bundled suite from which `reset` draws: "train", "validation" or "test"; "pool" for additional training tasks from
-    other templates; "hard" for tasks for strong agents; or "pictures" for tasks that require vision"""
+    other templates; "hard" for tasks for strong agents; "pictures" for tasks that require vision; or
+    "tools" for questions for agents with `tools`"""
     tasks: str | Path | Sequence[str | Task] | None = None
     """instead of a split, a list of task ids, or the path of a task file in WebArena's schema"""
     browser: BrowserKind = "inprocess"

@@ -15,7 +15,7 @@ from webarena_gym.sites.world import LARGEST_SEED
 from webarena_gym.texts import MAX_PAGE
 
 Mode = Literal["browse", "step"]
-Split = Literal["train", "validation", "test", "pool", "hard", "pictures"]
+Split = Literal["train", "validation", "test", "pool", "hard", "pictures", "tools"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 

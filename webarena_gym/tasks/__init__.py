@@ -56,9 +56,10 @@ SPLITS: Mapping[str, Split] = {
     "pool": Split((1, 2), 30),
     "hard": Split((1002,), 59, "large"),
     "pictures": Split((1003,), 20),
+    "tools": Split((1004,), 20),
 }
 """The splits of the standard suite; "pool", of all other standard templates, for additional training; "hard", of the templates with kinds of
-difficulty; and "pictures", of the tasks that require vision.
+difficulty; "pictures", of the tasks that require vision; and "tools", of questions for agents with tools.
 """
 
 VERSIONS = (1, 2)
@@ -69,7 +70,7 @@ HELD_OUT: Mapping[int, str] = {
 }
 """The evaluation splits by world. Training in one of these worlds makes the scores on its split meaningless."""
 
-_DRAWS = {"pool": 2, "hard": 3, "pictures": 3}  # number of tasks of each template in a split
+_DRAWS = {"pool": 2, "hard": 3, "pictures": 3, "tools": 3}  # number of tasks of each template in a split
 _RARITY = 10  # one of this many draws is unachievable, for templates with unachievable draws
 
 
@@ -120,7 +121,7 @@ def draw(
     """Draw different tasks from templates in one world.
 
     Args:
-        names: names of the templates; by default all that are not hard and need no vision.
+        names: names of the templates; by default all that are not hard and need neither vision nor tools.
         world_seed: seed of the world; with an application, seed of the draws.
         count: number of tasks of each template. A template with fewer different tasks returns all of them.
         variation: variation of the sites, for which the solutions are made.
@@ -150,7 +151,7 @@ def spread(
     If a template has fewer tasks than its share, the others contribute more.
 
     Args:
-        names: names of the templates; by default all that are not hard and need no vision.
+        names: names of the templates; by default all that are not hard and need neither vision nor tools.
         world_seed: seed of the world.
         total: number of tasks.
         variation: variation of the sites, for which the solutions are made.
@@ -180,9 +181,11 @@ def spread(
 
 
 def select_templates(names: Iterable[str] | None, application: Application | None = None) -> list[Template]:
-    """Return the templates of these names; for None all that are not hard and need no vision. Raises TaskError for an unknown name."""
+    """Return the templates of these names; for None all that are not hard and need neither vision nor tools. Raises TaskError for an unknown name."""
     known = templates_of(application) if application else templates()
-    default = (name for name, template in known.items() if not (template.difficulty or template.needs_eyes))
+    default = (
+        name for name, template in known.items() if not (template.difficulty or template.needs_eyes or template.needs_tools)
+    )
     selection = list(default if names is None else names)
     for name in selection:
         if name not in known:
@@ -241,7 +244,7 @@ def load(
 def load_version(split: str, version: int) -> tuple[Task, ...]:
     """Return the tasks of a split in a version of the suite. Raises TaskError for an unknown version or split.
 
-    Version 1 differs in all splits except "pictures". Some of its tasks have ids that version 2 uses for other tasks. They are stored as data,
+    Version 1 differs in all splits except "pictures" and "tools". Some of its tasks have ids that version 2 uses for other tasks. They are stored as data,
     and cannot be drawn again.
     """
     expect_split(split)
@@ -306,8 +309,17 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
         return [(part.names(split), part.total(split)) for part in PARTS.values()]
     names_by_split: dict[str, list[str]] = {name: [] for name in _DRAWS}
     for name, template in templates().items():
-        if template.difficulty or template.needs_eyes or name not in _standard_names() | EXCLUDED_TEMPLATES.keys():
-            key = "hard" if template.difficulty else "pictures" if template.needs_eyes else "pool"
+        is_special = template.difficulty or template.needs_eyes or template.needs_tools
+        if is_special or name not in _standard_names() | EXCLUDED_TEMPLATES.keys():
+            key = (
+                "hard"
+                if template.difficulty
+                else "pictures"
+                if template.needs_eyes
+                else "tools"
+                if template.needs_tools
+                else "pool"
+            )
             names_by_split[key].append(name)
     return [(tuple(names_by_split[split]), _DRAWS[split] * len(names_by_split[split]))]
 

@@ -172,6 +172,11 @@ class Template:
         return self.name.startswith("pictures.")
 
     @property
+    def needs_tools(self) -> bool:
+        """True if the template is for agents with tools."""
+        return self.name.startswith("tools.")
+
+    @property
     def phrasings(self) -> tuple[str, ...]:
         """All phrasings of the intent, of which each task has one."""
         return self.intent, *self.others
