@@ -41,12 +41,12 @@ KEYWORDS = {
 """The keywords of the env by table."""
 
 GRPO_OPTIONS = {
-    "model": "`model` of the trainer", "out": "`output_dir`", "updates": "`max_steps`", "max_steps": "`max_tool_calling_iterations`",
+    "model": "`model` of the trainer", "out": "`output_dir`", "updates": "`max_steps`", "max_steps": "`max_tool_calling_iterations`, if a reply has one call",
     "seed": "`seed`", "save_every": "`save_steps`", "group_size": "`num_generations`", "tasks_per_update": "`generation_batch_size` / `num_generations`",
     "epochs": "`num_iterations`", "minibatches": "`steps_per_generation` / `gradient_accumulation_steps`", "temperature": "`temperature`", "learning_rate": "`learning_rate`",
     "schedule": "`lr_scheduler_type`", "max_grad_norm": "`max_grad_norm`", "weight_decay": "`weight_decay`", "clip_low": "`epsilon`",
     "clip_high": "`epsilon_high`", "ratio": "`importance_sampling_level`", "kl_weight": "`beta`", "weighting": "`loss_type`",
-    "correction": "`vllm_importance_sampling_mode`", "max_new_tokens": "`max_completion_length`, of an episode", "dtype": "`bf16`",
+    "correction": "`vllm_importance_sampling_mode`", "max_new_tokens": "`max_completion_length`, which counts all replies and pages of an episode", "dtype": "`bf16`",
     "gradient_checkpointing": "`gradient_checkpointing`", "vllm": "`use_vllm`, `vllm_server_base_url`", "tokens_per_pass": "`per_device_train_batch_size`, in samples",
     "lora_rank": "`r` of the `peft_config`", "optimizer": "`optim`",
 }  # fmt: skip
@@ -57,7 +57,7 @@ SFT_OPTIONS = {
         "model", "out", "updates", "seed", "save_every", "learning_rate", "max_grad_norm", "weight_decay", "optimizer", "dtype",
         "gradient_checkpointing", "lora_rank", "tokens_per_pass",
     )
-} | {"max_prompt_tokens": "`max_length`", "demonstrations": "`train_dataset` of the trainer"}  # fmt: skip
+} | {"demonstrations": "`train_dataset` of the trainer"}  # fmt: skip
 """The name of an option in TRL's SFTConfig."""
 
 METRICS: Mapping[str, str] = {

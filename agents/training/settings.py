@@ -475,7 +475,9 @@ class BCSettings(PassSettings, CloningSettings):
     """
 
     model: str = SMALL
-    """a Hugging Face name or folder; "small" creates a new language model and tokenizer"""
+    """a Hugging Face name, or a model folder; "small" creates a language model with 1.7 million parameters and its tokenizer, "pointer" a
+    pointer network, with other options (`--model pointer --help`). For a pretrained model, set --copy-weight 0, --curriculum 0 and a learning
+    rate of 2e-5, or of 5e-4 with --lora-rank"""
     updates: MayChange[int] = 2000
     """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
     demonstrations: PresentFile | None = None
