@@ -73,7 +73,7 @@ def _depends_on_layout(case: Case, difference: Difference) -> bool:
     if target is None:
         return False
     attributes = dict(target.attributes)
-    is_empty = not target.children and target.tag not in _ALWAYS_SHOWN
+    is_empty = not any(map(str, target.children)) and target.tag not in _ALWAYS_SHOWN
     is_empty_image = attributes.get("type") == "image" and attributes.get("value") == ""
     contains_control = target.tag == "a" and "<button" in str(target)
     dialogs = [node for node in nodes(case.page) if node.tag == "dialog" and "open" in dict(node.attributes)]
