@@ -67,19 +67,22 @@ class Facts(NamedTuple):
     imports: list[str]  # modules, with a package's `__init__` where something is imported from it
     imports_at_the_top: list[str]
     calls: list[tuple[int, str]]  # the line, and `name` or `name.name`
+    classes: dict[str, int]  # with the number of their bases
     questions: list[str]  # docstrings that begin with a question word
 
 
 @cache
 def facts(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls, questions = [], []
+    calls, classes, questions = [], {}, []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             calls.append((node.lineno, ast.unparse(node.func) if isinstance(node.func, ast.Name | ast.Attribute) else ""))
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and _QUESTION.match(str(node.value.value)):
             questions.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.value.value[:40]!r}")
-    return Facts(list(imported(ast.walk(tree))), list(imported(tree.body)), calls, questions)
+        if isinstance(node, ast.ClassDef):
+            classes[node.name] = len(node.bases)
+    return Facts(list(imported(ast.walk(tree))), list(imported(tree.body)), calls, classes, questions)
 
 
 def imported(nodes):

@@ -88,13 +88,14 @@ class EnvOptions:
     cursor: bool = False
     """draw the mouse cursor on pictures"""
     dialect: Literal["webrl", "webarena", "browsergym", "computer"] = "webrl"
-    """format of actions: that of WebAgent-R1 ("webrl"), as in do(action="Click", element="6"); of WebArena ("webarena"), as in click [6]; or of BrowserGym ("browsergym"), as in click("6"). With Chromium also "computer": mouse and keyboard at coordinates of a picture"""
+    """format of actions: that of WebAgent-R1 ("webrl"), as in `do(action="Click", element="6")`; of WebArena ("webarena"), as in `click [6]`; or of BrowserGym ("browsergym"), as in `click("6")`. With Chromium also "computer": mouse and keyboard at coordinates of a picture"""
     vendor: Vendor = "openai"
     """the computer-use format of the instructions and examples; replies in the formats of all vendors are accepted"""
     coordinates: Coordinates = "pixels"
     """unit of coordinates in the dialect "computer": "pixels" of the picture, or "thousandths" of its width and height"""
     elements: Elements = "id"
-    """references to elements in actions: by their number in the page ("id"), or by their visible label ("label")"""
+    """references to elements in actions: by their number in the page ("id"), or by their visible label ("label"); of several elements with one
+    label, the page numbers the others: `Add to Cart [2]`"""
     max_steps: int | None = None
     """number of steps after which an episode is truncated; by default 15, and 60 for hard tasks"""
     step_budget: float | None = None

@@ -543,7 +543,11 @@ def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]
     """Return the existing paths that an application must not read, without those above a path that it needs."""
     paths = [Path(path).expanduser() for path in (*_SECRETS, *(() if application.network else (_SOCKETS,)))]
     inside = [*(path.resolve() for path in needed), *((application.state_folder.resolve(),) if application.state else ())]
-    return [str(path) for path in paths if path.exists() and not any(other.is_relative_to(path.resolve()) for other in inside)]
+    return [
+        str(path)
+        for path in paths
+        if os.path.exists(path) and not any(other.is_relative_to(path.resolve()) for other in inside)
+    ]
 
 
 def _log_tail(log: Path) -> str:
