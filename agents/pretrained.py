@@ -22,7 +22,7 @@ _AGENT = {"system": "act", "elements": "label", "window": 2000, "max_new_tokens"
 
 # Gemma has no role for a system prompt: it comes before the first message of the user.
 _GEMMA_TURNS = (
-    "{{ bos_token }}"
+    "{% set ns = namespace(system='') %}{{ bos_token }}"
     "{% for message in messages %}"
     "{% if message.role == 'system' %}{% set ns.system = message.content + '\n\n' %}"
     "{% else %}<start_of_turn>{{ 'model' if message.role == 'assistant' else 'user' }}\n"
@@ -62,7 +62,7 @@ BASES = {
         "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
         "Gemma Terms of Use, https://ai.google.dev/gemma/terms",
         1.1,
-        "{% set ns = namespace(system='') %}" + _GEMMA_TURNS,
+        _GEMMA_TURNS,
     ),
 }
 

@@ -95,7 +95,7 @@ def test_what_is_packed_is_played_elsewhere(folder, archive, cache, capsys):
     assert "equal to its report: 1 task solved in inprocess" in capsys.readouterr().out
 
 
-def test_equal_folders_give_equal_archives_without_caches_and_environments(folder, archive, tmp_path):
+def test_equal_folders_give_equal_manifests_without_caches_and_environments(folder, archive, tmp_path):
     (folder / "__pycache__").mkdir(exist_ok=True)
     (folder / "__pycache__" / "x.pyc").write_text("x")
     (folder / "env").mkdir()
@@ -162,6 +162,14 @@ def test_a_report_that_differs_elsewhere_is_a_problem(archive, capsys):
     rewrite(archive, lambda manifest: manifest["check"]["inprocess"].update(pages=77))
     assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 1
     assert "expected 77" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("python", ["../other/bin/python", "/nowhere/env/bin/python", "bin/python"])
+def test_an_archive_installs_nothing_outside_of_its_folder(folder, tmp_path, python):
+    (folder / FILE).write_text(f'{TOML}python = "{python}"\n')
+    with pytest.raises(ApplicationError, match="below the unpacked folder"):
+        install(folder)
+    assert {path.name for path in tmp_path.iterdir()} <= {"notes", "cache"}
 
 
 @pytest.mark.slow

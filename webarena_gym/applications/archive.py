@@ -13,6 +13,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
@@ -28,7 +29,7 @@ FILE = "webarena-app.toml"
 SUFFIX = ".webarena.zip"
 MANIFEST = "manifest.json"
 PACKAGES = "requirements.txt"
-_LEFT_OUT = {".git", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+_EXCLUDED = {".git", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 _LIST_PACKAGES = """\
 import platform
 from importlib.metadata import distributions
@@ -73,8 +74,8 @@ def pack(
 ) -> Manifest:
     """Write the archive of an application.
 
-    The folder of its `webarena-app.toml` is packed without virtual environments, caches and `.git`. If the application has an interpreter
-    of its own, the versions of the packages in it are packed as `requirements.txt`.
+    The folder of its `webarena-app.toml` is packed without virtual environments, caches and `.git`. Unless the folder has a
+    `requirements.txt`, the versions of the packages of a Python application's interpreter are packed under this name.
 
     Args:
         application: the application.
@@ -90,7 +91,7 @@ def pack(
     """
     folder = file.resolve().parent
     _check_paths(application, folder)
-    contents = {_name(path, folder): path for path in _files(folder) if path != out.resolve()}
+    contents = {_name(path, folder): path for path in _files(folder, folder) if path != out.resolve()}
     contents[FILE] = contents.pop(file.name)
     python, packages = ("", "") if application.command else _interpreter(application.python)
     stored = {name: b"" if path.is_dir() else path.read_bytes() for name, path in contents.items()}
@@ -108,9 +109,7 @@ def pack(
     partial = out.with_name(f"{out.name}.part")
     with zipfile.ZipFile(partial, "w") as archive:
         for name, data in ((MANIFEST, json.dumps(asdict(manifest), indent=1).encode()), *sorted(stored.items())):
-            archive.writestr(
-                zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED
-            )  # with a constant time: equal folders give equal archives
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)  # the times of files are in the manifest
     partial.replace(out)
     return manifest
 
@@ -140,7 +139,7 @@ def unpack(archive: Path, folder: Path) -> Manifest:
                 path.write_bytes(data)
                 path.chmod(0o755 if packed.is_executable else 0o644)
                 os.utime(path, ns=(packed.mtime_ns, packed.mtime_ns))
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, ValueError, OverflowError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         raise ApplicationError(f"the archive {archive} cannot be read: {reason_of(error)}") from error
     return manifest
 
@@ -168,7 +167,7 @@ def install(folder: Path) -> None:
     """Create the virtual environment of an unpacked application and install its packages, which needs their index.
 
     Raises:
-        ApplicationError: if an installation fails.
+        ApplicationError: if an installation fails, or the environment would be outside of the folder.
 
     """
     record = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
@@ -176,6 +175,10 @@ def install(folder: Path) -> None:
     if "/" not in record.get("python", "") or interpreter.exists():
         return
     environment = interpreter.parent.parent
+    if not environment.resolve().is_relative_to(folder.resolve()) or environment.resolve() == folder.resolve():
+        raise ApplicationError(
+            f"python is {record['python']!r}; expected a path such as .venv/bin/python, below the unpacked folder"
+        )
     for command in (
         [sys.executable, "-m", "venv", str(environment)],
         [str(interpreter), "-m", "pip", "install", "--quiet", "-r", str(folder / PACKAGES)],
@@ -198,27 +201,23 @@ def _check_paths(application: "Application", folder: Path) -> None:
                 raise ApplicationError(f"{key} is {value!r}; expected a path in {folder}, which is packed")
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, top: Path) -> Iterator[Path]:
     """Yield the files and empty folders of a folder, without those that are made again elsewhere.
 
     Raises:
-        ApplicationError: for a symbolic link out of the folder.
+        ApplicationError: for a symbolic link out of the folder `top`, which is packed.
 
     """
-    return _files_below(folder, folder)
-
-
-def _files_below(top: Path, folder: Path) -> Iterator[Path]:
     paths = sorted(folder.iterdir())
     if not paths:
         yield folder
     for path in paths:
-        if path.name in _LEFT_OUT or (path / "pyvenv.cfg").is_file():
+        if path.name in _EXCLUDED or (path / "pyvenv.cfg").is_file():
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(top):
             raise ApplicationError(f"{path} is a link to {os.readlink(path)}; expected links within the packed folder")
         if path.is_dir():
-            yield from _files_below(top, path)
+            yield from _files(path, top)
         elif path.is_file():
             yield path
 

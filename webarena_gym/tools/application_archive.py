@@ -46,6 +46,8 @@ def pack_application(options: argparse.Namespace) -> int:
         raise ApplicationError(f"the archive is {str(out)!r}; expected a name that ends with {SUFFIX}")
     reports = {str(browser): report for browser, report in certificate.reports.items()}
     manifest = pack(application, file, out, version=options.version, licence=options.licence, check=reports)
+    if certificate.unchecked:
+        print(certificate.unchecked)
     print(f"wrote {out}: {len(manifest.files)} files, {out.stat().st_size / 1e6:.1f} MB, {_tasks(certificate)}")
     return 0
 
@@ -89,6 +91,8 @@ def verify_archive(options: argparse.Namespace) -> int:
             if now[key] != then[key]
         ]
         faults = [*certificate.problems, *differences]
+        if missing := [browser for browser in manifest.check if browser not in certificate.reports]:
+            print(f"not compared, because it is not checked here: {', '.join(missing)}")
         print("\n".join(faults) if faults else f"equal to its report: {_tasks(certificate)}")
         return 1 if faults else 0
 
@@ -116,7 +120,7 @@ def report_matrix(options: argparse.Namespace) -> int:
 
 
 def _row(name: str, certificate: Certificate) -> dict[str, Any]:
-    """Return the row of an application; its costs are those of its slowest browser."""
+    """Return the row of an application: the longest start, and the times of a reset and a page in each browser."""
     reports = certificate.reports.values()
     results = [result for report in reports for result in report["tasks"].values()]
     return {
