@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -64,7 +65,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "prompt": (
         "Observation and prompt of the agent.",
-        "elements history thoughts window system max_prompt_tokens keywords contexts memory reads",
+        "elements history thoughts window system chat_template_kwargs max_prompt_tokens keywords contexts memory reads",
     ),
     "rollout": (
         "Episodes and their sampling.",
@@ -108,6 +109,35 @@ NewFile = Annotated[Path, writable_path("file")]
 NewFolder = Annotated[Path, writable_path("folder")]
 Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
 """Type of an option with the number of processes that play episodes. Its alias is the option --jobs of `webarena-gym`."""
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a command-line argument, or None for "None". Raises ArgumentTypeError for any other text.
+
+    >>> json_object('{"enable_thinking": false}')
+    {'enable_thinking': False}
+    """
+    try:
+        value = None if text == "None" else json.loads(text)
+    except ValueError:
+        value = text
+    if value is not None and not isinstance(value, dict):
+        raise ArgumentTypeError(f'is {quote_value(text)}; expected a JSON object, such as {{"enable_thinking": false}}')
+    return value
+
+
+ChatTemplateKwargs = Annotated[
+    Mapping[str, Any] | None,
+    tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="JSON",
+        instance_from_str=lambda words: json_object(words[0]),
+        is_instance=lambda value: value is None or isinstance(value, Mapping),
+        str_from_instance=lambda value: [json.dumps(value)],
+    ),
+    json_object,
+]
+"""Type of the option `chat_template_kwargs`: variables of the model's chat template, as a JSON object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,15 +232,20 @@ class RunSettings(RunFolderSettings):
     """Tasks, folder, length and checkpoints of a run."""
 
     minutes: MayChange[float] = 0.0
-    """length of the training in minutes, also for schedules; 0: use `updates`"""
+    """train for this many minutes instead of `updates`; 0: not used"""
     updates: MayChange[int] = 100
-    """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
+    """number of updates of the training; 0 saves the untrained model"""
     save_every: MayChange[int] = 10
     """updates between checkpoints"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_least(self, minutes=0, updates=0, save_every=1)
+
+    @property
+    def planned_updates(self) -> int:
+        """The number of updates of the training; 0 if its length is given in other units."""
+        return 0 if self.minutes else self.updates
 
     def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:  # noqa: ARG002 - see `TrainSettings`
         """Return the completed fraction of the training after `update` updates and `elapsed_s` seconds; 1 or more at the end.
@@ -253,6 +288,7 @@ def fixed_options(settings: "DataclassInstance") -> dict[str, Any]:
 def parse_settings(
     kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
     hidden: Collection[str] = (), note: str = "", other_defaults: Mapping[str, Any] | None = None,
+    other_models: str = "language models",
 ) -> S:  # fmt: skip
     """Parse the command line of `python -m PROGRAM` into settings.
 
@@ -263,7 +299,8 @@ def parse_settings(
         program: Name of the module, for help and errors.
         hidden: Names of options that the help does not show.
         note: Text of the help after the description of the settings.
-        other_defaults: Defaults of language models by name, which the help shows in addition to those of pointer networks.
+        other_defaults: Defaults of other models by name, which the help shows as well.
+        other_models: Name of these models in the help.
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
@@ -275,7 +312,7 @@ def parse_settings(
     box = io.StringIO()
     try:
         if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, values, program, hidden, note, other_defaults or {})
+            _show_help(kind, values, program, hidden, note, other_defaults or {}, other_models)
         else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
@@ -304,15 +341,20 @@ def _show_help(
     hidden: Collection[str],
     note: str,
     other_defaults: Mapping[str, Any],
+    other_models: str,
 ) -> NoReturn:
     """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
     title, groups = cleandoc(kind.__doc__ or "") + note, group_options(kind, hidden)
+
+    def make_help_type(text: str, names: Sequence[str]) -> Any:
+        return _help_type(kind, text, names, values, other_defaults, other_models)
+
     if sum(map(len, groups.values())) <= _MAX_UNGROUPED:
-        help_type = _help_type(kind, title, [name for names in groups.values() for name in names], values, other_defaults)
+        help_type = make_help_type(title, [name for names in groups.values() for name in names])
     else:
         parts: list[tuple[str, Any, Any]] = []
         for group, names in groups.items():
-            group_type = _help_type(kind, group_description(group), names, values, other_defaults)
+            group_type = make_help_type(group_description(group), names)
             parts.append((group, Annotated[group_type, tyro.conf.OmitArgPrefixes], field()))
         help_type = make_dataclass(kind.__name__, parts, frozen=True, kw_only=True, namespace={"__doc__": title})
     try:
@@ -362,20 +404,58 @@ def setting_descriptions(kind: Any) -> dict[str, str]:
 
 
 def _help_type(
-    kind: type[Any], title: str, names: Sequence[str], values: Mapping[str, Any], other_defaults: Mapping[str, Any]
+    kind: type[Any],
+    title: str,
+    names: Sequence[str],
+    values: Mapping[str, Any],
+    other_defaults: Mapping[str, Any],
+    other_models: str,
 ) -> Any:
     """Return a dataclass of the options `names` for the help, with their descriptions and defaults."""
     hints, descriptions = get_type_hints(kind, include_extras=True), setting_descriptions(kind)
     defaults: dict[str, Any] = {item.name: item.default for item in fields(kind)} | {**values}
     options = []
     for name in names:
-        hint, other = None, other_defaults.get(name, defaults[name])
-        if other != defaults[name]:
-            hint = "(default: {}; {} for language models)".format("{}", other).format
-        config: Any = tyro.conf.arg(help=descriptions.get(name), help_behavior_hint=hint)
-        default = MISSING if defaults[name] is tyro.MISSING else defaults[name]
+        default = defaults[name]
+        hint, other = _default_hint(default), other_defaults.get(name, default)
+        if other != default:
+            hint = f"(default: {_shown(default)}; {_shown(other)} for {other_models})"
+        config: Any = tyro.conf.arg(
+            help=descriptions.get(name), help_behavior_hint=hint, metavar=_optional_metavar(hints[name])
+        )
+        default = MISSING if default is tyro.MISSING else default
         options.append((name, Annotated[hints[name], config], field(default=default)))
     return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
+
+
+def _shown(value: Any) -> str:
+    """Return a default for the help. Of consecutive integers, only the first two and the last are shown."""
+    if isinstance(value, tuple):
+        if len(value) > 3 and all(isinstance(item, int) for item in value) and value == tuple(range(value[0], value[-1] + 1)):
+            return f"{value[0]} {value[1]} ... {value[-1]}"
+        return " ".join(map(str, value))
+    return str(value)
+
+
+def _default_hint(default: Any) -> str | None:
+    """Return the text of a default in the help: "" if nothing is set by default, and None for tyro's own text."""
+    if default is None or default in ((), ""):
+        return ""
+    return f"(default: {_shown(default)})" if isinstance(default, tuple) else None
+
+
+def _optional_metavar(hint: Any) -> str | None:
+    """Return the name of the value of an option that may be None, without tyro's {None}; None for other types."""
+    parts = [hint]
+    while get_origin(parts[0]) is Annotated:
+        parts = list(get_args(parts[0]))
+    types = get_args(parts[0]) if get_origin(parts[0]) in (Union, UnionType) else ()
+    if NoneType not in types or len(types) != 2:
+        return None
+    (kind,) = [item for item in types if item is not NoneType]
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return {Path: "PATH", str: "STR", int: "INT", float: "FLOAT"}.get(kind)
 
 
 def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:
@@ -452,7 +532,8 @@ def _in_one_line(box: str) -> str:
     has_frame = "╭" in box  # without Unicode, the title is a separate paragraph
     lines = [line.strip("│ ") for line in box.splitlines() if line[:1] not in ("╭", "╰")]
     parts = " ".join(line if line.strip("─-") else "\n" * bool(line) for line in lines).split("\n")[0 if has_frame else 1 :]
-    return "; ".join(part.strip() for number, part in enumerate(parts) if not number or "you meant" in part)
+    message = "; ".join(part.strip() for number, part in enumerate(parts) if not number or "you meant" in part)
+    return re.sub(r"^Error parsing \w+: ", "", message)  # of a ValueError that the dataclass raises
 
 
 def option_value(arguments: Sequence[str], option: str) -> str | None:

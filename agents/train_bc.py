@@ -6,26 +6,47 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from agents.data.demonstrations import recorded_agent
+from agents.models.checkpoints import is_pretrained, recorded_settings
 from agents.settings import collect_rarely, option_value, parse_settings
-from agents.training.settings import POINTER, BCSettings, PointerBCSettings
+from agents.training.settings import LORA_LEARNING_RATE, POINTER, PRETRAINED, SMALL, BCSettings, PointerBCSettings
 from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Train with the options of the command line. A file of demonstrations sets the defaults of the env and prompt options."""
-    if option_value(arguments, "--model") == POINTER:
+    model = option_value(arguments, "--model")
+    if model == POINTER:
         settings = parse_settings(PointerBCSettings, arguments, program="agents.train_bc")
         from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415 - options are refused without torch
 
         print(train_pointer(settings))
         return
     file = option_value(arguments, "--demonstrations")
-    bc_settings = parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None, program="agents.train_bc")
+    defaults = model_defaults(model, arguments) | (recorded_agent(Path(file)) if file else {})
+    others = {} if model else PRETRAINED
+    bc_settings = parse_settings(
+        BCSettings, arguments, defaults, program="agents.train_bc", other_defaults=others, other_models="pretrained models"
+    )
     from agents.training.cloning import train  # noqa: PLC0415 - options are refused without torch
 
     print(train(bc_settings))
+
+
+def model_defaults(model: str | None, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the defaults for a pretrained language model that differ from those of the dataclass.
+
+    A run that is resumed keeps the values that it was started with.
+    """
+    if model in (None, SMALL) or not is_pretrained(model):
+        return {}
+    has_adapters = (option_value(arguments, "--lora-rank") or option_value(arguments, "--lora_rank") or "0") != "0"
+    defaults = PRETRAINED | ({"learning_rate": LORA_LEARNING_RATE} if has_adapters else {})
+    out = option_value(arguments, "--out")
+    recorded = recorded_settings(Path(out)) if out else {}
+    return {name: recorded.get(name, value) for name, value in defaults.items()}
 
 
 if __name__ == "__main__":

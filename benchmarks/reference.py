@@ -234,7 +234,7 @@ def _type(hint: Any) -> str:
     if origin in (Sequence, Iterable):
         return f"sequence of {_type(parts[0])}"
     if origin is Mapping:
-        return f"mapping of {_type(parts[0])} to {_type(parts[1])}"
+        return "JSON object" if parts[1] is Any else f"mapping of {_type(parts[0])} to {_type(parts[1])}"
     return "function" if origin is Callable else f"`{hint.__name__}`"
 
 

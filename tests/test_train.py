@@ -11,7 +11,7 @@ from agents import grpo as trainer
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Sample, Step, Trajectory
-from agents.models.checkpoints import agent_record, checkpoints, load_model
+from agents.models.checkpoints import agent_record, checkpoints, load_model, save_agent
 from agents.models.parameters import create_optimizer
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.curriculum import Group
@@ -23,7 +23,14 @@ from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
 from agents.training import runs
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.settings import METHODS, STREAM_OPTIONS, BCSettings, ReplaySettings, hidden_from_pointing_networks
+from agents.training.settings import (
+    METHODS,
+    PRETRAINED,
+    STREAM_OPTIONS,
+    BCSettings,
+    ReplaySettings,
+    hidden_from_pointing_networks,
+)
 from tests import tiny
 from webarena_gym.errors import EvaluationError
 
@@ -134,6 +141,36 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
     assert agent_record(tmp_path / "one")["max_new_tokens"] == 64
     train_bc.train(bc(tmp_path / "all", updates=1), [step._replace(reply=step.reply * 40) for step in steps])
     assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
+
+
+def test_a_pretrained_model_has_other_defaults_and_a_resumed_run_keeps_its_own(tmp_path, clone, monkeypatch):
+    model, tokenizer = tiny.tiny_model()
+    save_agent(tmp_path / "small", model, tokenizer, {})
+    tokenizer.pad_token = tokenizer.eos_token  # as of another project's tokenizer
+    save_agent(tmp_path / "pretrained", model, tokenizer, {})
+    parsed = []
+    monkeypatch.setattr(train_bc, "train", parsed.append)
+
+    def defaults(*arguments):
+        clone_command(["--out", str(tmp_path / "run"), *map(str, arguments)])
+        return {name: getattr(parsed[-1], name) for name in PRETRAINED}
+
+    small = {name: getattr(BCSettings, name) for name in PRETRAINED}
+    for source in ("small", tmp_path / "small", clone, "agents/checkpoints/language-model-1.7m"):
+        assert defaults("--model", source) == small
+    assert defaults() == small
+    pretrained = tmp_path / "pretrained"
+    assert defaults("--model", pretrained) == PRETRAINED
+    assert defaults("--model", pretrained, "--lora-rank=16") == {**PRETRAINED, "learning_rate": 5e-4}
+    assert defaults("--model", pretrained, "--lora-rank", 0) == PRETRAINED
+    assert defaults("--model", pretrained, "--curriculum", 0.3, "--learning-rate", 1.0) == {
+        **PRETRAINED, "curriculum": 0.3, "learning_rate": 1.0
+    }  # fmt: skip
+    monkeypatch.undo()
+    train_bc.train(bc(tmp_path / "old", model=str(pretrained), learning_rate=1e-3), tiny.demonstrations(8))
+    monkeypatch.setattr(train_bc, "train", parsed.append)
+    recorded = {"copy_weight": 0.5, "curriculum": 0.0, "max_prompt_tokens": 1400, "learning_rate": 1e-3}
+    assert defaults("--model", pretrained, "--out", tmp_path / "old") == recorded
 
 
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from agents.data.trajectories import Ids
 from webarena_gym.actions import DIALECTS, instructions
 from webarena_gym.actions.dialect import Naming
+from webarena_gym.arguments import suggestion
 
 Style = Literal["none", "act", "think", "react", "plan", "env"]
 
@@ -70,6 +71,22 @@ def with_workflows(messages: Sequence[Mapping[str, Any]], workflows: str) -> lis
     return with_system_prompt(messages, f"{system}\n\n{prompt_texts()['workflows']}\n\n{workflows}".lstrip())
 
 
+def expect_template_variables(template: str | Mapping[str, str] | None, values: Mapping[str, Any]) -> None:
+    """Raise ValueError if a chat template, or a dict of several, does not contain the name of one of these variables.
+
+    A template ignores a misspelled variable, so a model would be trained and used with another prompt than intended.
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(f"chat_template_kwargs is {values!r}; expected a dict, such as {{'enable_thinking': False}}")  # noqa: TRY004 - as other options
+    words = set(re.findall(r"\w+", str(template or "")))
+    for name in values:
+        if name not in words:
+            hint = suggestion(name, words, list_all=False)
+            raise ValueError(
+                f"chat_template_kwargs is {dict(values)!r}, but the model's chat template has no variable {name!r}{hint and '; '}{hint}"
+            )
+
+
 Rendering = Callable[[Callable[[str], str]], str]
 """A function that renders a text of trusted and untrusted parts; it applies its argument to each untrusted part."""
 
@@ -85,18 +102,38 @@ class PromptEncoder:
         tokenizer: a tokenizer of transformers
         system: system prompt, which replaces the system message of the chats
         eos_ids: end tokens in addition to those of the tokenizer and its chat template
+        chat_template_kwargs: variables of the chat template, such as {"enable_thinking": False}
+
+    Raises:
+        ValueError: The chat template does not use one of the variables, or fails with them.
 
     """
 
     tokenizer: Any
     system: str = ""
     eos_ids: frozenset[int] = frozenset()
+    chat_template_kwargs: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.chat_template_kwargs:
+            return
+        expect_template_variables(self.tokenizer.chat_template, self.chat_template_kwargs)
+        chat = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
+        try:
+            for messages, prompt in ((chat[:1], True), (chat, True), (chat, False)):
+                self._render(with_system_prompt(messages, self.system), prompt, str)
+        except Exception as error:  # a template can raise any error
+            raise ValueError(
+                f"chat_template_kwargs is {dict(self.chat_template_kwargs)!r}, with which the chat template fails: {error}"
+            ) from error
 
     @classmethod
-    def of_model(cls, model: object, tokenizer: Any, system: str = "") -> "PromptEncoder":
+    def of_model(
+        cls, model: object, tokenizer: Any, system: str = "", chat_template_kwargs: Mapping[str, Any] | None = None
+    ) -> "PromptEncoder":
         """Create the encoder for a transformers model, with the end tokens of its generation config."""
         ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
-        return cls(tokenizer, system, frozenset([ids] if isinstance(ids, int) else ids or ()))
+        return cls(tokenizer, system, frozenset([ids] if isinstance(ids, int) else ids or ()), chat_template_kwargs)
 
     @cached_property
     def stop_ids(self) -> frozenset[int]:
@@ -151,7 +188,9 @@ class PromptEncoder:
     def _render(self, chat: Sequence[Mapping[str, Any]], prompt: bool, change: Callable[[str], str]) -> str:
         """Return the text of a chat, with a function applied to the text of each message."""
         rendered_chat = [{**message, "content": _map_texts(message["content"], change)} for message in chat]
-        text: str = self.tokenizer.apply_chat_template(rendered_chat, add_generation_prompt=prompt, tokenize=False)
+        text: str = self.tokenizer.apply_chat_template(
+            rendered_chat, add_generation_prompt=prompt, tokenize=False, **(self.chat_template_kwargs or {})
+        )
         return text
 
     def _encode(self, renderings: Sequence[Rendering]) -> list[Ids]:

@@ -107,20 +107,23 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if kind in ("pointer", "ensemble"):
         return _create_pointing(settings, memory)
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    template = settings.chat_template_kwargs
     if settings.system == "occam":
-        return OccamPolicy(ChatPolicy(policy.removeprefix(CHAT), memory=memory, **sampling), settings.max_steps)
+        chat = ChatPolicy(policy.removeprefix(CHAT), memory=memory, chat_template_kwargs=template, **sampling)
+        return OccamPolicy(chat, settings.max_steps)
     system = system_prompt(settings.system, elements=settings.elements)
     # The env's system message is kept if it is requested: it describes the dialect and the observation.
     prompt = None if settings.system == "env" else system
     if kind == "chat":
-        return ChatPolicy(policy.removeprefix(CHAT), system=prompt, memory=memory, **sampling)
+        return ChatPolicy(policy.removeprefix(CHAT), system=prompt, memory=memory, chat_template_kwargs=template, **sampling)
     if kind == "vision":
         model, processor = load_vision_model(policy, settings.dtype)
         sampling |= {"temperature": temperature, "max_prompt_tokens": settings.max_prompt_tokens}
-        return ScriptedPolicy(vision_replies(model.to(Ranks.current().device), processor, prompt, **sampling))
+        device = Ranks.current().device
+        return ScriptedPolicy(vision_replies(model.to(device), processor, prompt, chat_template_kwargs=template, **sampling))
     model, tokenizer = load_model(policy)
     model.to(Ranks.current().device)  # type: ignore[arg-type]
-    encoder = PromptEncoder.of_model(model, tokenizer, system)
+    encoder = PromptEncoder.of_model(model, tokenizer, system, template)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - slow import; invalid options are reported first
 
     engine = InProcessEngine(model, encoder.stop_ids, dtype=settings.dtype, **sampling)
@@ -135,6 +138,8 @@ def _check_options(settings: EvaluationSettings, kind: AgentKind) -> None:
         raise ValueError(
             f"constrained is set and policy is {policy!r}; expected a text-only language model, in a folder or on the Hub"
         )
+    if settings.chat_template_kwargs and kind in ("pointer", "scripted", "candidates"):
+        raise ValueError(f"chat_template_kwargs is set and policy is {policy!r}; expected a language or chat model")
     dialect = settings.env_arguments().get("dialect", "webrl")
     if dialect != "webrl" and settings.system not in ("env", "none", "occam"):
         raise ValueError(

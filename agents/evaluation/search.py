@@ -105,7 +105,8 @@ def load_critic(run: Path) -> Value:
             f"{run_checkpoints[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl"
         )
     record = agent_record(run)
-    encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
+    system = system_prompt(record["system"], elements=record["elements"])
+    encoder = PromptEncoder(tokenizer, system, chat_template_kwargs=record.get("chat_template_kwargs"))
     return critic_value(critic, encoder, critics.get("reward_model"))
 
 

@@ -10,7 +10,16 @@ import tyro
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import write_trajectories
 from agents.models.checkpoints import ModelKind, agent_record, model_kind
-from agents.settings import EnvSettings, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
+from agents.settings import (
+    ChatTemplateKwargs,
+    EnvSettings,
+    NewFile,
+    NewFolder,
+    PresentFile,
+    PresentFolder,
+    Processes,
+    Templates,
+)
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import quote_value, suggestion
@@ -60,6 +69,9 @@ class EvaluationSettings(EnvSettings):
     """maximum length of a reply in tokens"""
     max_prompt_tokens: int = 8192
     """maximum length of a prompt in tokens; a longer prompt ends the episode with reward 0"""
+    chat_template_kwargs: ChatTemplateKwargs = None
+    """language or chat model: variables of its chat template, as a JSON object, such as `{"enable_thinking": false}` for replies without
+    reasoning; a chat server receives them in the request, as vLLM and SGLang expect"""
     memory: PresentFile | None = None
     """chat model or pointer network: a file of workflows, written by agents.workflows"""
     reads: Literal["words", "meaning"] = "words"

@@ -41,16 +41,18 @@ class WebAgentLoop:
         tokenizer: tokenizer of the model
         system: style of the system prompt
         env: fields of `EnvSettings` that differ from their defaults
+        chat_template_kwargs: variables of the model's chat template
         **_: further arguments of verl, which are ignored
 
     """
 
     def __init__(
         self, trainer_config: Any, server_manager: Any, tokenizer: Any, *, system: Style = "act",
-        env: Mapping[str, Any] | None = None, **_: object,
+        env: Mapping[str, Any] | None = None, chat_template_kwargs: Mapping[str, Any] | None = None, **_: object,
     ) -> None:  # fmt: skip
         self._settings = EnvSettings(**(env or {}))
-        self._encoder = PromptEncoder(tokenizer, system_prompt(system, elements=self._settings.elements))
+        prompt = system_prompt(system, elements=self._settings.elements)
+        self._encoder = PromptEncoder(tokenizer, prompt, chat_template_kwargs=chat_template_kwargs)
         self._server = server_manager
         self._prompt_length: int = trainer_config.config.actor_rollout_ref.rollout.prompt_length
 

@@ -46,6 +46,7 @@ _POINTER_FILE = "pointer.json"
 _MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  # models, adapters, pointer networks, ensembles
 _HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
 _HUB_TIMEOUT_S = 5.0
+_SMALL_TOKENS = ("<|pad|>", "<|end|>")  # PAD and END of agents.models.small, which imports torch
 _SMALL_BYTES = 200_000_000  # about 50 million parameters; below this, the overhead of several threads exceeds their gain
 
 
@@ -293,6 +294,11 @@ def record_settings(folder: Path, settings: Mapping[str, Any], *, is_resumed: bo
         raise ValueError(f"{folder} was started with {name}={previous.get(name)!r}, not {current.get(name)!r}; {advice}")
 
 
+def recorded_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings that a run with a checkpoint was started with; empty if there is no such run."""
+    return _read_json(folder / _SETTINGS_FILE) if checkpoints(folder) else {}
+
+
 def expect_model(source: str | Path) -> None:
     """Check that a model can be loaded from a folder, the Hub or the local cache of the Hub, without loading it.
 
@@ -461,6 +467,12 @@ def is_small(source: str | Path) -> bool:
     if (folder / ENSEMBLE).is_file():
         return all(map(is_small, json.loads((folder / ENSEMBLE).read_text(encoding="utf-8"))["members"]))
     return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL_BYTES
+
+
+def is_pretrained(source: str | Path) -> bool:
+    """Return True if a language model is not one that `train_bc --model small` created, by the special tokens of its tokenizer."""
+    record = _read_json(Path(find_model(source)) / "tokenizer_config.json")
+    return (record.get("pad_token"), record.get("eos_token")) != _SMALL_TOKENS
 
 
 def agent_record(source: str | Path) -> dict[str, Any]:

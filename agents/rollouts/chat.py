@@ -53,6 +53,7 @@ class ChatPolicy:
         timeout_s: Time limit of one attempt at a request, in seconds.
         deadline_s: Time limit of one reply with all attempts, in seconds. The pauses between attempts increase.
         memory: Workflows. Those of the same site with the most similar goals are added to the system message.
+        chat_template_kwargs: Variables of the model's chat template, which vLLM and SGLang read from the request.
 
     """
 
@@ -60,12 +61,17 @@ class ChatPolicy:
         self, model: str, base_url: str | None = None, api_key: str | None = None, system: str | None = None, *,
         temperature: float | None = None, max_new_tokens: int | None = None, max_requests: int = 8,
         timeout_s: float = 120.0, deadline_s: float = 600.0, memory: WorkflowMemory | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self._model = ChatModel(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, deadline_s=deadline_s)
         self._system = system
         self._memory = memory
         self._reminders: dict[int, str] = {}  # workflows in the prompt of each slot's episode
-        options = {"temperature": temperature, "max_completion_tokens": max_new_tokens}
+        options = {
+            "temperature": temperature,
+            "max_completion_tokens": max_new_tokens,
+            "chat_template_kwargs": chat_template_kwargs or None,
+        }
         self._options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         self._pool: RequestPool[tuple[int, Reply]] = RequestPool(max_requests)
 

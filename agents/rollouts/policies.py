@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from agents.data.prompts import PromptEncoder, with_system_prompt
+from agents.data.prompts import PromptEncoder, expect_template_variables, with_system_prompt
 from agents.data.trajectories import Candidate, Ids, Step
 from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
@@ -187,8 +187,9 @@ class LanguageModelPolicy:
 
 
 def vision_replies(
-    model: Any, processor: Any, system: str | None, *, temperature: float, max_new_tokens: int, max_prompt_tokens: int
-) -> Callable[[Request], Reply]:
+    model: Any, processor: Any, system: str | None, *, temperature: float, max_new_tokens: int, max_prompt_tokens: int,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+) -> Callable[[Request], Reply]:  # fmt: skip
     """Return a function that replies to a request with a vision-language model of transformers.
 
     Args:
@@ -198,10 +199,13 @@ def vision_replies(
         temperature: Sampling temperature; 0 is greedy decoding.
         max_new_tokens: Maximum length of a reply in tokens.
         max_prompt_tokens: Maximum length of a prompt in tokens. Replies to longer prompts are empty and marked as too long.
+        chat_template_kwargs: Variables of the chat template.
 
     """
     import torch  # noqa: PLC0415 - its import takes seconds, which other policies do not need
 
+    template = chat_template_kwargs or {}
+    expect_template_variables(processor.chat_template, template)
     # Sample from the whole distribution; a model's generation config may set top_k or top_p.
     sampling: dict[str, Any] = {"temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {}
 
@@ -211,7 +215,7 @@ def vision_replies(
         for message in chat:  # some templates accept only lists of parts
             if isinstance(message["content"], str):
                 message["content"] = [{"type": "text", "text": message["content"]}]
-        options = {"tokenize": True, "sanitize_control_tokens": True, "return_dict": True, "return_tensors": "pt"}
+        options = {**template, "tokenize": True, "sanitize_control_tokens": True, "return_dict": True, "return_tensors": "pt"}
         prompt = processor.apply_chat_template(chat, add_generation_prompt=True, **options).to(model.device, model.dtype)
         prompt_ids = tuple(prompt["input_ids"][0].tolist())
         if len(prompt_ids) > max_prompt_tokens:

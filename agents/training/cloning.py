@@ -47,6 +47,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     checkpoint = run.checkpoint
     if checkpoint and run.progress >= 1:
         return checkpoint.path
+    loaded = _load_model(args, checkpoint.path if checkpoint else None)
     if demonstrations is None and args.demonstrations:
         demonstrations = read_demonstrations(args.demonstrations)
         worlds = (task_suite.world_of(item.task_id) for item in demonstrations)
@@ -60,10 +61,10 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
             "seed": args.seed,
         }
         demonstrations = demonstrate(tasks, **options, **args.env_arguments())
-    model, tokenizer = load_model(checkpoint.path) if checkpoint else _create_model(args, demonstrations)
+    model, tokenizer = loaded or _create_small_model(args, demonstrations)
     model.to(Ranks.current().device)  # type: ignore[arg-type]
     prepare_for_training(model, args, args.seed)
-    encoder = PromptEncoder.of_model(model, tokenizer, system_prompt(args.system, elements=args.elements))
+    encoder = _create_encoder(args, model, tokenizer)
     lengths = measure(encoder, demonstrations)
     short = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]
     if not short:
@@ -116,11 +117,28 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     return run.train("behaviour cloning", take_update, save, describe=describe)
 
 
-def _create_model(args: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[PreTrainedModel, Any]":
-    """Return the initial model and tokenizer: those of a folder, or a new small model."""
-    if args.model != SMALL:
-        model, tokenizer = load_model(args.model)
-        return small.insert_layers(model, args.inserted_layers, seed=args.seed) if args.inserted_layers else model, tokenizer
+def _load_model(args: BCSettings, checkpoint: Path | None) -> "tuple[PreTrainedModel, Any] | None":
+    """Return the model and tokenizer of a checkpoint or of `args.model`; None for a new small model.
+
+    Raises ValueError if its chat template does not support `args.chat_template_kwargs`, before the demonstrations are played, which takes
+    minutes.
+    """
+    if not checkpoint and args.model == SMALL:
+        return None
+    model, tokenizer = load_model(checkpoint or args.model)
+    _create_encoder(args, model, tokenizer)
+    if args.inserted_layers and not checkpoint:
+        model = small.insert_layers(model, args.inserted_layers, seed=args.seed)
+    return model, tokenizer
+
+
+def _create_encoder(args: BCSettings, model: object, tokenizer: Any) -> PromptEncoder:
+    system = system_prompt(args.system, elements=args.elements)
+    return PromptEncoder.of_model(model, tokenizer, system, args.chat_template_kwargs)
+
+
+def _create_small_model(args: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[PreTrainedModel, Any]":
+    """Return a new small model, and a tokenizer trained on the demonstrations."""
     sample = random.Random(args.seed).sample(demonstrations, min(len(demonstrations), 2500))
     texts = [text for item in sample for text in (*(message["content"] for message in item.messages), item.reply)]
     tokenizer = small.train_tokenizer(texts, args.vocabulary)

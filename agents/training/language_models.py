@@ -59,7 +59,7 @@ class LanguageModel:
         """Encoder of conversations into token ids."""
         settings = self._settings
         prompt = system_prompt(settings.system, elements=settings.elements)
-        return PromptEncoder.of_model(self.network, self.tokenizer, prompt)
+        return PromptEncoder.of_model(self.network, self.tokenizer, prompt, settings.chat_template_kwargs)
 
     @cached_property
     def constraints(self) -> Constraints | None:

@@ -54,7 +54,7 @@ class PointingNetwork:
         """Raise ValueError for options that only language models support."""
         if settings.elements != "id":
             raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointer network")
-        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "distilled"):
+        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "distilled", "chat_template_kwargs"):
             if value := getattr(settings, name):
                 raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
         if settings.contexts == "released":

@@ -9,6 +9,7 @@ from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
 from agents.settings import (
+    ChatTemplateKwargs,
     EnvSettings,
     MayChange,
     NewFolder,
@@ -44,6 +45,8 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """maximum length of a reply in tokens"""
     max_prompt_tokens: int = 4096
     """maximum length of a prompt in tokens; a longer prompt ends the episode with reward 0"""
+    chat_template_kwargs: ChatTemplateKwargs = None
+    """variables of the model's chat template, as a JSON object, such as `{"enable_thinking": false}` for replies without reasoning"""
     contexts: Literal["sampled", "released"] = "sampled"
     """train each action in the context it was sampled in, or, as an ablation, with its page replaced by the placeholder, as the released
     trainer of WebAgent-R1 does"""
@@ -64,8 +67,19 @@ class LanguageModelSettings(PassSettings, EnvSettings):
             "system": self.system,
             "max_new_tokens": self.max_new_tokens,
             "constrained": self.constrained,
+            **template_record(self.chat_template_kwargs),
         }
 
+
+def template_record(values: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the entry of the agent record for the variables of the chat template; empty without variables."""
+    return {"chat_template_kwargs": dict(values)} if values else {}
+
+
+PRETRAINED: Mapping[str, Any] = {"copy_weight": 0.0, "curriculum": 0.0, "max_prompt_tokens": 4096, "learning_rate": 2e-5}
+"""Defaults of behaviour cloning for pretrained language models. The others are for small models, which first learn to copy."""
+LORA_LEARNING_RATE = 5e-4
+"""Default learning rate of the adapters of pretrained language models."""
 
 OldLogprobs = Literal["sampled", "recomputed"]
 
@@ -159,9 +173,9 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     trainer: ClassVar[str]
     """the method's class, in the form of `pkgutil.resolve_name`"""
     cpu_minutes: MayChange[float] = 0.0
-    """length of the training in minutes of CPU time of all processes; 0: use `minutes` or `updates`"""
+    """train for this many minutes of CPU time of all processes instead of `updates`; 0: not used"""
     env_steps: MayChange[int] = 0
-    """length of the training in env steps, including searches and continuations; 0: use `cpu_minutes`, `minutes` or `updates`"""
+    """train for this many env steps, including searches and continuations, instead of `updates`; 0: not used"""
     save_samples: MayChange[bool] = False
     """write the training samples of each update to samples/<update>.parquet in the run's folder"""
     save_rollouts: MayChange[int] = 0
@@ -211,6 +225,10 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     def needs_local_envs(self) -> bool:
         """True if the method takes snapshots of the envs, which must be in the training process."""
         return False
+
+    @property
+    def planned_updates(self) -> int:
+        return 0 if self.env_steps or self.cpu_minutes else super().planned_updates
 
     def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
         """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates."""
@@ -476,10 +494,9 @@ class BCSettings(PassSettings, CloningSettings):
 
     model: str = SMALL
     """a Hugging Face name, or a model folder; "small" creates a language model with 1.7 million parameters and its tokenizer, "pointer" a
-    pointer network, with other options (`--model pointer --help`). For a pretrained model, set --copy-weight 0, --curriculum 0 and a learning
-    rate of 2e-5, or of 5e-4 with --lora-rank"""
+    pointer network, with other options (`--model pointer --help`). Pretrained models have other defaults"""
     updates: MayChange[int] = 2000
-    """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
+    """number of updates of the training; 0 saves the untrained model"""
     demonstrations: PresentFile | None = None
     """file of demonstrations, written by `python -m agents.demonstrations`; by default the expert plays them"""
     expert_thoughts: Thoughts = "none"
@@ -490,6 +507,8 @@ class BCSettings(PassSettings, CloningSettings):
     and the form of answers)"""
     max_prompt_tokens: int = 1400
     """steps with longer prompts are left out, since a few long pages would take much of the time"""
+    chat_template_kwargs: ChatTemplateKwargs = None
+    """variables of the model's chat template, as a JSON object, such as `{"enable_thinking": false}` for replies without reasoning"""
     vocabulary: int = 2048
     """tokens of the small model's tokenizer"""
     width: int = 128
@@ -505,11 +524,11 @@ class BCSettings(PassSettings, CloningSettings):
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers; with equal data, muon was better in long runs and worse in short runs"""
     learning_rate: float = 2e-3
-    """maximum learning rate of a language model"""
+    """maximum learning rate of a language model; by default 5e-4 for a pretrained model with --lora-rank"""
     tokens_per_update: int = 3072
     """tokens in one update, including padding, computed with whole pages; updates with shortened pages have fewer"""
     copy_weight: float = 0.5
-    """weight of the loss on repeated tokens within prompts, which teaches copying; 0 for pretrained models"""
+    """weight of the loss on repeated tokens within prompts, which teaches a new model to copy"""
     curriculum: float = 0.6
     """fraction of the training in which pages grow from a tenth of their lines to all lines; 0: whole pages from the start"""
     curriculum_power: float = 1.0
@@ -531,12 +550,17 @@ class BCSettings(PassSettings, CloningSettings):
             )
         if self.focus and not self.copy_weight:
             raise ValueError(f"focus is {self.focus}; expected 0 with copy_weight=0, which trains on whole episodes")
+        if self.chat_template_kwargs and self.model == SMALL:
+            raise ValueError(
+                f"chat_template_kwargs is {dict(self.chat_template_kwargs)!r}; expected none with model='small', whose chat template has no "
+                "variables"
+            )
         if self.inserted_layers and self.model == SMALL:
             raise ValueError(f"inserted_layers is {self.inserted_layers}; expected 0 with model='small', which is a new model")
 
     def agent(self) -> dict[str, Any]:
         """Return the agent record: the options with which the trained model must be used."""
-        return {**self.env_arguments(), "system": self.system}
+        return {**self.env_arguments(), "system": self.system, **template_record(self.chat_template_kwargs)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -551,7 +575,7 @@ class PointerBCSettings(CloningSettings):
     begin_with: MayChange[PresentFolder | None] = None
     """a run or folder of the initial network, which sets the size and the vocabulary; by default a new network"""
     updates: MayChange[int] = 600
-    """length of the training in updates, unless `minutes` is set; 0 saves the untrained model"""
+    """number of updates of the training; 0 saves the untrained model"""
     per_template: int = 1
     elements: Elements = "id"
     window: int = 20_000
