@@ -531,7 +531,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
         optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate / 3)
         if "optimizer" in state:
             optimizer.load_state_dict(state["optimizer"])
-        with Metrics(settings.out, state["update"], "GRPO") as metrics:
+        with Metrics(settings.out, state["update"], "GRPO", updates=settings.updates) as metrics:
             for update in range(state["update"], settings.updates):
                 rng = Random(f"{settings.seed} {update}")
                 update_tasks = sample_tasks(tasks.train, state["rates"], settings.tasks_per_update, rng)

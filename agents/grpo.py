@@ -464,4 +464,4 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
 
 def describe_success(values: dict[str, float], update_s: float) -> str:
     """Return the text of the progress bar from the metrics of an update and its duration."""
-    return f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
+    return f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.1f} rollouts/s"

@@ -143,7 +143,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         # A resumed run must not repeat the random draws of its first updates.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
-        with Metrics(settings.out, update, settings.algorithm) as metrics:
+        with Metrics(settings.out, update, settings.algorithm, updates=settings.planned_updates) as metrics:
             progress = settings.progress(update, elapsed_s, {})
             while progress < 1:
                 start_s = time.perf_counter()

@@ -35,7 +35,7 @@ def test_broken_episodes_are_not_counted():
     assert set(evaluation.by_site) == {"shopping"}
     assert set(evaluation.by_check) == {"state", "string_match+url_match"}
     names = [line.split()[0] for line in evaluation.table().splitlines()]
-    assert names == ["all", "by", "shopping", "by", "state", "string_match+url_match", "1"]
+    assert names == ["all", "success", "by", "shopping", "by", "state", "string_match+url_match", "1"]
 
 
 def test_the_command_line_ends_with_json_the_expert_succeeds_and_episodes_keep_their_settings(capsys, tmp_path):

@@ -360,12 +360,14 @@ class Progress:
     Args:
         total: number of items.
         label: name of the items and the work on them, such as "tasks audited".
+        is_percentage: the items are hundredths of the work, so only their number is shown, as in "12 % of M-GRPO".
 
     """
 
-    def __init__(self, total: int, label: str) -> None:
+    def __init__(self, total: int, label: str, *, is_percentage: bool = False) -> None:
         self._total = total
         self._label = label
+        self._format = "{} % {}" if is_percentage else f"{{}}/{total} {{}}"
         self._start_s = self._printed_s = time.perf_counter()
         self._initial: int | None = None  # number of items at the first call, which an earlier run completed
 
@@ -374,7 +376,7 @@ class Progress:
         now_s = time.perf_counter()
         initial = self._initial = completed if self._initial is None else self._initial
         remaining = _remaining_time(now_s - self._start_s, completed - initial, self._total - completed)
-        line = f"{completed}/{self._total} {self._label}{remaining}{text and ', '}{text}"
+        line = f"{self._format.format(completed, self._label)}{remaining}{text and ', '}{text}"
         if sys.stderr.isatty():
             width = _BAR_WIDTH * completed // max(self._total, 1)
             sys.stderr.write(f"\r\033[K[{'#' * width}{'.' * (_BAR_WIDTH - width)}] {line}")

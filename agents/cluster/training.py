@@ -164,7 +164,8 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
         learner = Learner(model, state.optimizer, loss, args, reference, ranks)
         if checkpoint:
             checkpoint.restore(state)
-        metrics = stack.enter_context(Metrics(args.out, update, create.title, is_silent=not ranks.is_main))
+        options: dict[str, Any] = {"updates": args.planned_updates, "is_silent": not ranks.is_main}
+        metrics = stack.enter_context(Metrics(args.out, update, create.title, **options))
 
         def save() -> Path:
             """Write a checkpoint in rank 0. All ranks must call it."""
@@ -202,7 +203,7 @@ def train(args: TrainSettings, tasks: Sequence[Task] | None = None, create: type
                 update_s = time.perf_counter() - start_s
                 elapsed_s += update_s
                 metrics.log(update + 1, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-                text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.0f} rollouts/s"
+                text = f"training success {values['success']:.2f}, {values['rollouts'] / update_s:.1f} rollouts/s"
                 metrics.show_progress(args.progress(update + 1, elapsed_s, usage), text)
             update += 1
             if update % args.save_every == 0:

@@ -31,11 +31,12 @@ class Metrics:
         run: folder of the run
         update: number of finished updates; metrics of later updates are removed
         title: text of the progress bar
+        updates: number of updates of the whole run, for the progress bar; 0, if the run has another length, shows a percentage
         is_silent: do nothing, for ranks other than 0
 
     """
 
-    def __init__(self, run: Path, update: int, title: str, *, is_silent: bool = False) -> None:
+    def __init__(self, run: Path, update: int, title: str, *, updates: int = 0, is_silent: bool = False) -> None:
         self._file: TextIO | None = None
         if is_silent:
             return
@@ -56,7 +57,8 @@ class Metrics:
         self._add_event(file_version="brain.Event:2")
         if update:  # TensorBoard drops later updates
             self._add_event(step=update + 1, session_log=SessionLog(status=SessionLog.START))
-        self._progress = Progress(100, f"% of {title}")
+        self._total = updates or 100
+        self._progress = Progress(self._total, f"{'updates ' if updates else ''}of {title}", is_percentage=not updates)
 
     def __enter__(self) -> "Metrics":
         return self
@@ -92,7 +94,7 @@ class Metrics:
     def show_progress(self, progress: float, text: str) -> None:
         """Show the progress of the run, from 0 to 1, followed by a text."""
         if self._file:
-            self._progress.update(int(min(100.0, 100 * progress)), text)
+            self._progress.update(int(min(1.0, progress) * self._total + 1e-6), text)
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:

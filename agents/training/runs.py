@@ -55,7 +55,8 @@ class Run:
 
         """
         out, every = self.settings.out, self.settings.save_every
-        with Metrics(out, self.update, title, is_silent=not self.ranks.is_main) as metrics:
+        updates = self.settings.planned_updates
+        with Metrics(out, self.update, title, updates=updates, is_silent=not self.ranks.is_main) as metrics:
             while (progress := self.progress) < 1:
                 start_s = time.perf_counter()
                 values = take_update(progress)

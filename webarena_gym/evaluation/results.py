@@ -18,7 +18,7 @@ from webarena_gym import __version__
 from webarena_gym.arguments import expect_positive, reason_of
 from webarena_gym.console import writing
 from webarena_gym.errors import ResultError, TaskError
-from webarena_gym.evaluation.statistics import Score, clustered_score, mean_pass_rates, score_line
+from webarena_gym.evaluation.statistics import SCORE_COLUMNS, Score, clustered_score, mean_pass_rates, score_line
 from webarena_gym.evaluators.outcome import is_injected
 from webarena_gym.sites.world import generators
 from webarena_gym.tasks import Task, templates
@@ -186,7 +186,7 @@ def failed_outcome(failure: str) -> dict[str, Any]:
     return {"ending": "failed", "reward": None, "failure": failure}
 
 
-_PARTS = (("by site", "by_site"), ("by what is checked", "by_check"), ("by kind of difficulty", "by_difficulty"))
+_PARTS = (("by site", "by_site"), ("by kind of check", "by_check"), ("by kind of difficulty", "by_difficulty"))
 _KEYS = {item.name for item in fields(Record)}
 _REQUIRED = ("task_id", "repeat", "sites", "checks", "ending", "reward")
 
@@ -426,17 +426,16 @@ def table(result: Result) -> str:
     lines = []
     if result["success"] is not None:
         parts = [(title, result.get(key, {})) for title, key in _PARTS]
+        within = {f"{factor} x": score for factor, score in (result["within_reference"] or {}).items()}
+        parts.insert(0, ("within the steps of the reference solution", within))
         width = max(20, *(len(name) + 2 for _, scores in parts for name in scores))
-        lines.append(f"{'':<{width}} success (95 % interval)")
-        within = result["within_reference"] or {}
-        lines += [_line(f"within {factor} x steps", width, score) for factor, score in within.items()]
-        lines.append(_line("all", width, result["success"]))
+        lines += [_line("all", width, result["success"]), SCORE_COLUMNS]
         for title, scores in parts:
             lines += [title] * bool(scores) + [_line(f"  {name}", width, score) for name, score in scores.items()]
         if "injected" in result:
             lines.append(f"{result['injected']} episodes followed an instruction of a hostile page")
         if result["spl"]:
-            lines.append(f"{'weighted by length':<{width}} {100 * result['spl']['success']:5.1f} %")
+            lines.append(f"{'SPL':<{width}} {100 * result['spl']['success']:5.1f} %   success weighted by path length")
         if result["repeats"] > 1:
             lines += [
                 f"{name.replace('k', k):<{width}} {100 * value:5.1f} %"

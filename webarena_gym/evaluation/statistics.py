@@ -224,11 +224,12 @@ class Evaluation(NamedTuple):
 
         >>> print(Evaluation(wilson(5, 10), {"map": wilson(5, 10)}, {}, 0, []).table())
         all                   50.0 %   (24 to 76)   n = 10
+        success rate, its 95 % confidence interval, number of episodes
         by site
           map                 50.0 %   (24 to 76)   n = 10
         """
-        lines = [score_line("all", **self.total._asdict())]
-        for title, scores in (("by site", self.by_site), ("by what is checked", self.by_check)):
+        lines = [score_line("all", **self.total._asdict()), SCORE_COLUMNS]
+        for title, scores in (("by site", self.by_site), ("by kind of check", self.by_check)):
             lines += [title] * bool(scores) + [score_line(f"  {name}", **score._asdict()) for name, score in scores.items()]
         lines += [f"{self.failed} episodes failed for other reasons and are excluded"] * bool(self.failed)
         return "\n".join(lines)
@@ -247,6 +248,10 @@ def score(tasks: Sequence[Any], trajectories: Sequence[Any]) -> Evaluation:
     total = wilson(sum(reward for _, reward in valid), len(valid))
     by_site, by_check = group_scores(lambda task: "+".join(task.sites)), group_scores(lambda task: "+".join(task.eval_types))
     return Evaluation(total, by_site, by_check, len(trajectories) - len(valid), list(trajectories))
+
+
+SCORE_COLUMNS = "success rate, its 95 % confidence interval, number of episodes"
+"""Explanation of the columns of `score_line`."""
 
 
 def score_line(name: str, success: float, n: int, low: float, high: float, *, width: int = 20) -> str:

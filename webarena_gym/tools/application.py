@@ -65,6 +65,12 @@ _TASKS = """\
   "solution": [{{"action": "do(action=\\"Click\\", element=\\"New note\\")"}}, {{"action": "exit(message=\\"\\")"}}]}}]
 """
 _MOST_PAGES = 20
+_CHECK_DESCRIPTION = (
+    "Check that episodes on an application are reproducible and its tasks are sound. The command starts the application, compares its "
+    "state after several resets, loads its pages in each browser, and replays its tasks: the solution must earn the reward, and nothing "
+    "cheaper may. It prints durations, the controls that agents can use, and the problems, with the settings that solve them. "
+    "Exit status: 0 without problems, 1 with problems, 2 for invalid input."
+)
 _EXAMPLES = {
     "check": "my-app", "audit": "my-app --resets 50", "fuzz": "my-app --steps 500", "serve": "my-app --port 8000", "play": "my-app",
     "pack": "my-app --licence MIT --out notes.webarena.zip", "unpack": "notes.webarena.zip my-app --install",
@@ -109,9 +115,8 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         ("verify", "unpack an archive, check the application again, and compare with the report of its author", verify_archive),
         ("matrix", "check several applications, and print a table of tasks, costs and problems", report_matrix),
     ):
-        command = commands.add_parser(
-            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", examples=[_EXAMPLES[name]]
-        )
+        description = _CHECK_DESCRIPTION if name == "check" else f"{summary[0].upper()}{summary[1:]}."
+        command = commands.add_parser(name, help=summary, description=description, examples=[_EXAMPLES[name]])
         if name in ("verify", "unpack"):
             add_archive_options(command)
         elif name == "matrix":

@@ -42,7 +42,10 @@ _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 def add_browsers(command: argparse.ArgumentParser) -> None:
     """Add the option that selects the browsers in which to check."""
     command.add_argument(
-        "--browser", choices=["both", *_BROWSERS], default="both", help="browsers in which to check (default: both)"
+        "--browser",
+        choices=["both", *_BROWSERS],
+        default="both",
+        help="browsers in which to check; both leaves Chromium out if it is not installed (default: both)",
     )
 
 
