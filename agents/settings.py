@@ -419,7 +419,7 @@ def _help_type(
         default = defaults[name]
         hint, other = _default_hint(default), other_defaults.get(name, default)
         if other != default:
-            hint = f"(default: {_shown(default)}; {_shown(other)} for {other_models})"
+            hint = f"(default: {_format_default(default)}; {_format_default(other)} for {other_models})"
         config: Any = tyro.conf.arg(
             help=descriptions.get(name), help_behavior_hint=hint, metavar=_optional_metavar(hints[name])
         )
@@ -428,7 +428,7 @@ def _help_type(
     return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
 
 
-def _shown(value: Any) -> str:
+def _format_default(value: Any) -> str:
     """Return a default for the help. Of consecutive integers, only the first two and the last are shown."""
     if isinstance(value, tuple):
         if len(value) > 3 and all(isinstance(item, int) for item in value) and value == tuple(range(value[0], value[-1] + 1)):
@@ -441,7 +441,7 @@ def _default_hint(default: Any) -> str | None:
     """Return the text of a default in the help: "" if nothing is set by default, and None for tyro's own text."""
     if default is None or default in ((), ""):
         return ""
-    return f"(default: {_shown(default)})" if isinstance(default, tuple) else None
+    return f"(default: {_format_default(default)})" if isinstance(default, tuple) else None
 
 
 def _optional_metavar(hint: Any) -> str | None:
