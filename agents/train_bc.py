@@ -43,7 +43,7 @@ def model_defaults(model: str | None, arguments: Sequence[str]) -> dict[str, Any
     if model in (None, SMALL) or not is_pretrained(model):
         return {}
     has_adapters = (option_value(arguments, "--lora-rank") or option_value(arguments, "--lora_rank") or "0") != "0"
-    defaults = PRETRAINED | ({"learning_rate": LORA_LEARNING_RATE} if has_adapters else {})
+    defaults = {**PRETRAINED, **({"learning_rate": LORA_LEARNING_RATE} if has_adapters else {})}
     out = option_value(arguments, "--out")
     recorded = recorded_settings(Path(out)) if out else {}
     return {name: recorded.get(name, value) for name, value in defaults.items()}
