@@ -49,7 +49,9 @@ def remember(args: RememberSettings) -> dict[str, float]:
 
         changes = {name: getattr(args, name) for name in ("max_steps", "temperature", "seed")}
         options = EvaluationSettings(**{**policy_defaults(str(args.model)), **changes, "policy": str(args.model), "threads": 1})
-        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, application=options.application)
+        tasks = draw_tasks(
+            args.worlds, args.per_template, templates=args.templates, application=options.application, suite=options.suite
+        )
         episodes = evaluate_policy(options, tasks, quiet=True).trajectories
     summary = {
         "episodes": len(episodes),

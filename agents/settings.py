@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar, Un
 import tyro
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import field_descriptions, quote_value, read_pairs, suggestion
 from webarena_gym.console import BAD_INPUT, decimal, existing_path, integer, print_error, writable_path
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
-from webarena_gym.options import MAX_STEPS, EnvOptions, option_descriptions
+from webarena_gym.options import MAX_STEPS, EnvOptions, option_descriptions, read_source
 from webarena_gym.sites.layout import Variation
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "start": ("Start with these.", "policy model members models episodes out worlds updates max_steps split limit"),
     "task": (
         "Tasks and their worlds.",
-        "application variation per_template templates layout_worlds one_world_each allow_held_out_worlds world_seed tasks test_world "
+        "application suite variation per_template templates layout_worlds one_world_each allow_held_out_worlds world_seed tasks test_world "
         "test_worlds shown evaluated worlds split limit",
     ),
     "prompt": (
@@ -149,6 +148,7 @@ class EnvSettings:
     history: History = EnvOptions.history
     thoughts: bool = False
     application: str | None = None
+    suite: str | None = None
     window: int = EnvOptions.window
     max_steps: int = MAX_STEPS
     keywords: Annotated[tuple[str, ...], tyro.conf.Suppress, _MAY_CHANGE] = ()
@@ -203,15 +203,19 @@ class TaskSettings(TrainingWorlds, EnvSettings):
     """number of tasks of each template in each world"""
     templates: Templates = ()
     """only these templates; by default those of the training split"""
+    split: str | None = None
+    """with --suite: train on the tasks of this split; by default on all tasks of the suite"""
 
     def __post_init__(self) -> None:
         expect_least(self, per_template=1)
         self.expect_training_worlds("worlds", self.worlds)
+        if self.split and not self.suite:
+            raise ValueError(f"split is {self.split!r}, but there is no suite; expected no split, or --suite")
         if self.templates:
-            task_suite.select_templates(self.templates, read_application(self.application) if self.application else None)
+            task_suite.select_templates(self.templates, **read_source(self.application, self.suite))
 
     def expect_training_worlds(self, name: str, worlds: Iterable[int | None], *, allowed_split: str = "") -> None:
-        if not self.application:  # an application has no held-out worlds; its seeds are not seeds of worlds
+        if not (self.application or self.suite):  # these have no held-out worlds; their seeds are not seeds of worlds
             super().expect_training_worlds(name, worlds, allowed_split=allowed_split)
 
 

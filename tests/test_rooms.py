@@ -82,7 +82,7 @@ def test_no_class_has_more_than_two_bases():
     assert {module: name for module, own in known.items() for name, bases in own.items() if bases > 2} == {}
 
 
-def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_than_41_before_those_of_its_method():
+def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_than_43_before_those_of_its_method():
     named = [(module, name) for module, path in MODULES.items() for name in facts(path).classes if name.endswith("Settings")]
     kinds = [getattr(importlib.import_module(module), name) for module, name in named]
     assert len(kinds) > 20
@@ -91,8 +91,8 @@ def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_
     assert not many, many
     hidden = hidden_from_pointing_networks() | STREAM_OPTIONS
     shown = {kind.__name__: len({item.name for item in dataclasses.fields(kind)} - hidden) for kind in trainers}
-    assert shown.pop("GRPOSettings") <= 41
-    assert max(shown.values()) <= 48, shown
+    assert shown.pop("GRPOSettings") <= 43
+    assert max(shown.values()) <= 50, shown
 
 
 def test_training_needs_the_packages_of_the_extra_train_alone(tmp_path):

@@ -262,19 +262,16 @@ class EnvOptions:
 
     def _read_application(self) -> None:
         """Replace the path of an application's or a suite's description by the description."""
-        if self.application is not None:
-            object.__setattr__(self, "application", read_application(self.application))
-        if self.suite is not None:
-            suite = read_suite(self.suite)
-            object.__setattr__(self, "suite", suite)
-            if suite.browser == "chromium":
+        for name, source in read_source(self.application, self.suite).items():
+            object.__setattr__(self, name, source)
+            if isinstance(source, Suite) and source.browser == "chromium":
                 object.__setattr__(self, "browser", "chromium")
         has_site_options = self.sites is not None or self.scale is not None or self.variation != "content"
         for name in ("application", "suite"):
             if getattr(self, name) is not None and has_site_options:
                 raise ValueError(f"sites=, scale= and variation= are options of the embedded sites; omit them with {name}=")
-        if self.suite is not None and (self.application is not None or self.world_seed is not None):
-            raise ValueError("suite= has its own applications and tasks; omit application= and world_seed=")
+        if self.suite is not None and self.world_seed is not None:
+            raise ValueError("suite= has its own applications and tasks; omit world_seed=")
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:
@@ -363,6 +360,31 @@ def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = Fal
 def add_application(parser: _ActionsContainer) -> None:
     """Add the option `--application`."""
     parser.add_argument("--application", metavar="FILE", help=option_descriptions()["application"])
+
+
+def add_source(parser: _ActionsContainer) -> None:
+    """Add the options `--application` and `--suite`, which `read_source` reads."""
+    add_application(parser)
+    parser.add_argument("--suite", metavar="NAME", help=option_descriptions()["suite"].partition(". ")[0])
+
+
+def read_source(application: str | Path | Application | None = None, suite: str | Path | Suite | None = None) -> dict[str, Any]:
+    """Return the application or suite that replaces the bundled tasks and sites.
+
+    Returns:
+        A keyword of `WebArenaLite` and of `load`, `find`, `select` and `select_templates`; empty for the embedded sites.
+
+    Raises:
+        ValueError: if there are both.
+        ApplicationError: for an invalid application.
+        TaskError: for an invalid suite.
+
+    """
+    if application is not None and suite is not None:
+        raise ValueError("suite= has its own applications and tasks; omit application=")
+    if suite is not None:
+        return {"suite": read_suite(suite)}
+    return {} if application is None else {"application": read_application(application)}
 
 
 def signature_of_env() -> inspect.Signature:

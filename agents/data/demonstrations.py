@@ -19,9 +19,9 @@ from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, wri
 from agents.settings import NewFile, TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.applications.application import read_application
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.history import Turn, compress
+from webarena_gym.options import read_source
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.expert import Choice
@@ -127,6 +127,8 @@ def draw_tasks(
     templates: Sequence[str] | None = None,
     variation: Variation = "content",
     application: str | None = None,
+    suite: str | None = None,
+    split: str | None = None,
 ) -> list[Task]:
     """Draw tasks in each world.
 
@@ -136,9 +138,15 @@ def draw_tasks(
         templates: template names; by default those of the training split, or of the application
         variation: what differs between worlds: their content, or also their layout
         application: name or path of a user application; one without templates returns the tasks of its file
+        suite: name or path of a suite of another project, whose tasks are returned
+        split: split of that suite; None for all tasks
 
     """
-    app = read_application(application) if application else None
+    source = read_source(application, suite)
+    if suite:
+        tasks = source["suite"].records(split)
+        return [task_suite.find(record["task_id"], **source) for record in tasks]
+    app = source.get("application")
     if app and not app.templates:
         return list(task_suite.load(application=app))
     names = templates or (None if app else [name for part in PARTS.values() for name in part.names("train")])
@@ -151,7 +159,7 @@ def training_tasks(settings: TaskSettings, tasks: Sequence[Task] | None = None) 
     if tasks is not None:
         settings.expect_training_worlds("tasks", (task_suite.world_of(task.task_id) for task in tasks))
         return list(tasks)
-    options = {name: getattr(settings, name) for name in ("templates", "variation", "application")}
+    options = {name: getattr(settings, name) for name in ("templates", "variation", "application", "suite", "split")}
     return draw_tasks(settings.worlds, settings.per_template, **options)
 
 

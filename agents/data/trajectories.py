@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple
 from agents.settings import ENV_FIELDS, EnvSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action
-from webarena_gym.applications.application import read_application
 from webarena_gym.console import writing
 from webarena_gym.errors import ActionError, WebArenaGymError
 from webarena_gym.evaluation.results import read_episodes
+from webarena_gym.options import read_source
 from webarena_gym.tasks import Task
 
 Ids = tuple[int, ...]
@@ -199,9 +199,8 @@ def _read_evaluation(path: Path) -> list[Trajectory]:
 
 
 def find_task(task_id: str, env: EnvSettings | None) -> Task:
-    """Return the task with this id, of the embedded sites or of the env's application. Raises TaskError and ApplicationError."""
-    application = env.application if env else None
-    return task_suite.find(task_id, application=read_application(application) if application else None)
+    """Return the task with this id, of the embedded sites or of the env's application or suite. Raises TaskError and ApplicationError."""
+    return task_suite.find(task_id, **(read_source(env.application, env.suite) if env else {}))
 
 
 def env_settings_of(arguments: Mapping[str, Any]) -> EnvSettings | None:

@@ -21,9 +21,9 @@ from agents.settings import (
     Templates,
 )
 from webarena_gym import tasks as task_suite
-from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.evaluation.statistics import Evaluation
+from webarena_gym.options import read_source
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_PAGE
@@ -45,8 +45,8 @@ class EvaluationSettings(EnvSettings):
     OpenAI-compatible server $OPENAI_BASE_URL"""
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
     """a further keyword of the env, as NAME=JSON (may be repeated), such as browser=chromium and observation=pixels"""
-    split: Literal["train", "validation", "test"] = "test"
-    """set of tasks to evaluate on"""
+    split: str = "test"
+    """set of tasks to evaluate on: train, validation, test, pool or hard; or a split of --suite"""
     world_seed: int | None = None
     """generate tasks of the split's templates in this world, instead of loading those of the split"""
     templates: Templates = ()
@@ -177,14 +177,15 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
 
     Raises ValueError if no task matches.
     """
-    application = read_application(settings.application) if settings.application else None
-    task_suite.select_templates(settings.templates, application)  # raises for unknown templates
-    suite = task_suite.load(settings.split, settings.world_seed, settings.variation, application=application)
-    tasks = [task for task in suite if not settings.templates or task.template in settings.templates]
+    source = read_source(settings.application, settings.suite)
+    task_suite.select_templates(settings.templates, **source)  # raises for unknown templates
+    all_tasks = task_suite.load(settings.split, settings.world_seed, settings.variation, **source)
+    tasks = [task for task in all_tasks if not settings.templates or task.template in settings.templates]
     if not tasks:
-        source = f"the application {application.name}" if application else f"the {settings.split} split"
+        application = source.get("application")
+        owner = f"the application {application.name}" if application else f"the {settings.split} split"
         raise ValueError(
-            f"templates is {settings.templates}, but {source} has no tasks of these templates; list templates with webarena-gym tasks"
+            f"templates is {settings.templates}, but {owner} has no tasks of these templates; list templates with webarena-gym tasks"
         )
     limit = settings.limit
     return tasks if limit is None or limit >= len(tasks) else random.Random(settings.seed).sample(tasks, limit)

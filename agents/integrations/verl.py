@@ -23,8 +23,8 @@ from agents.data.trajectories import Ids
 from agents.settings import ENV_ID, EnvSettings, NewFile, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
-from webarena_gym.applications.application import read_application
 from webarena_gym.errors import ServerError
+from webarena_gym.options import read_source
 from webarena_gym.tasks import Task
 
 T = TypeVar("T")
@@ -141,12 +141,14 @@ class RowSettings:
 
     out: NewFile
     """file to write; its name must end in .jsonl"""
-    split: Literal["train", "validation", "test"] = "train"
-    """part of the suite"""
+    split: str = "train"
+    """part of the bundled suite, or of `suite`"""
     variation: Literal["content", "layout"] = "content"
     """variation of the worlds; must equal the loop's env settings"""
     application: str | None = None
     """user application instead of the embedded sites; must equal the loop's env settings"""
+    suite: str | None = None
+    """suite of another project instead of the bundled one; must equal the loop's env settings"""
     seed: int = 0
     """random seed of the envs"""
 
@@ -154,8 +156,8 @@ class RowSettings:
 def main(arguments: Sequence[str]) -> None:
     """Write the dataset of the command line's options."""
     settings = parse_settings(RowSettings, arguments, program="agents.integrations.verl")
-    application = read_application(settings.application) if settings.application else None
-    tasks = task_suite.load(settings.split, variation=settings.variation, application=application)
+    source = read_source(settings.application, settings.suite)
+    tasks = task_suite.load(settings.split, variation=settings.variation, **source)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(tasks, seed=settings.seed)]
     settings.out.write_text("".join(lines), encoding="utf-8")
 

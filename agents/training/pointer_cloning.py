@@ -333,7 +333,7 @@ def draw(args: PointerBCSettings, worlds: Sequence[int] | None = None, variation
     if args.one_world_each:
         names = args.templates or tuple(name for part in PARTS.values() for name in part.names("train"))
         shares = [([world], names[index :: len(worlds)]) for index, world in enumerate(worlds) if index < len(names)]
-    options: dict[str, Any] = {"variation": variation, "application": args.application}
+    options = {"variation": variation, **{name: getattr(args, name) for name in ("application", "suite", "split")}}
     return [
         task
         for share_worlds, templates in shares

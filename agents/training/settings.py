@@ -151,7 +151,9 @@ STREAM_OPTIONS = frozenset(item.name for item in fields(StreamSettings))
 
 def hidden_from_pointing_networks() -> set[str]:
     """Return the names of options that only apply to language models."""
-    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application"} | {"distilled"}
+    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application", "suite"} | {
+        "distilled"
+    }
 
 
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
@@ -607,9 +609,11 @@ class PointerBCSettings(CloningSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.expect_training_worlds("layout_worlds", self.layout_worlds)
-        for name in ("layout_worlds", "one_world_each") if self.application else ():
+        for name in ("layout_worlds", "one_world_each") if self.application or self.suite else ():
             if getattr(self, name):
-                raise ValueError(f"{name}={getattr(self, name)}; expected no {name} with an application, which has no worlds")
+                raise ValueError(
+                    f"{name}={getattr(self, name)}; expected no {name} with an application or a suite, which have no worlds"
+                )
         for name in ("detours", "mistakes"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")

@@ -6,7 +6,7 @@ from typing import Any
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.console import decimal, existing_path, integer, validated_by, writable_path
-from webarena_gym.options import add_application, add_options, option_descriptions
+from webarena_gym.options import add_options, add_source
 from webarena_gym.sites.world import LARGEST_SEED
 
 world_seed = integer(-LARGEST_SEED, LARGEST_SEED)
@@ -112,8 +112,7 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="play the tasks of this file, in WebArena's JSON schema, instead of a split",
     )
-    add_application(evaluate)
-    add("--suite", metavar="NAME", help=option_descriptions()["suite"].partition(". ")[0])
+    add_source(evaluate)
     add(
         "--template",
         nargs="+",

@@ -24,9 +24,11 @@ from typing import Any
 from webarena_gym.applications import host
 from webarena_gym.applications.application import read_application
 from webarena_gym.applications.processes import copies_folder
+from webarena_gym.applications.suite import read_suite, suites_folder
 from webarena_gym.arguments import reason_of
 from webarena_gym.errors import AgentError, ServerError, WebArenaGymError
 from webarena_gym.evaluation.results import Record, Trial, failed_outcome, make_record
+from webarena_gym.options import read_source
 from webarena_gym.server.schema import ENV_SETTINGS
 from webarena_gym.servers.rest import request_json
 from webarena_gym.sites.world import cache_folder
@@ -53,10 +55,10 @@ class EpisodeClient:
 
     def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
         env = dict(env)
-        application = env.pop("application", None)
-        unknown = {
-            name: value for name, value in env.items() if name not in ENV_SETTINGS and (name, value) != ("browser", "inprocess")
-        }
+        source: dict[str, Any] = {name: env.pop(name) for name in ("application", "suite") if name in env}
+        if "suite" in source or env.get("browser") == "inprocess":
+            env.pop("browser", None)
+        unknown = {name: value for name, value in env.items() if name not in ENV_SETTINGS}
         if unknown:
             raise AgentError(
                 f"the episode server does not support the keyword {next(iter(unknown))}; expected some of {', '.join(ENV_SETTINGS)}"
@@ -69,7 +71,7 @@ class EpisodeClient:
         self._settings = {"mode": mode, "scored": True, **settings}
         self._token = token if url else secrets.token_urlsafe(16)
         self._cleanup = ExitStack()
-        self._url = (url or self._cleanup.enter_context(_start_server(application, self._token)).url).rstrip("/")
+        self._url = (url or self._cleanup.enter_context(_start_server(source, self._token)).url).rstrip("/")
 
     def open(self, trial: Trial) -> Mapping[str, str]:
         """Open an episode of a trial's task, and return the environment variables of its program.
@@ -190,8 +192,10 @@ def isolation_problem(hidden: Sequence[Path]) -> str:
     return "" if process.returncode == 0 else process.stderr.strip().rpartition("\n")[2][-_MAX_OUTPUT:]
 
 
-def secret_paths(results: Path, tasks: Path | None = None, application: str | None = None) -> list[Path]:
-    """Return the paths that contain the expected outcomes of a run: its results, tasks and worlds, and the copies of an application.
+def secret_paths(
+    results: Path, tasks: Path | None = None, application: str | None = None, suite: str | None = None
+) -> list[Path]:
+    """Return the paths that contain the expected outcomes of a run: its results, tasks and worlds, the copies of an application, and a suite.
 
     Raises AgentError if the current folder, in which programs run, is inside one of them.
     """
@@ -201,6 +205,8 @@ def secret_paths(results: Path, tasks: Path | None = None, application: str | No
         paths += [Path(path) for path in (settings.tasks, settings.templates) if path]
         paths += [settings.state_folder] if settings.state else []
         paths.append(copies_folder())
+    if suite:
+        paths += [Path(read_suite(suite).folder), suites_folder(), copies_folder()]
     for path in paths:
         if Path.cwd().resolve().is_relative_to(path.resolve()):
             raise AgentError(
@@ -209,11 +215,11 @@ def secret_paths(results: Path, tasks: Path | None = None, application: str | No
     return paths
 
 
-def _start_server(application: str | None, token: str) -> Any:
+def _start_server(source: Mapping[str, Any], token: str) -> Any:
     """Return a context manager that runs an episode server. Raises AgentError without the optional packages."""
     try:
         from webarena_gym.server.app import run_server  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
         from webarena_gym.server.service import ServerSettings  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
     except ImportError as error:
         raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
-    return run_server(ServerSettings(operator=token), application=read_application(application) if application else None)
+    return run_server(ServerSettings(operator=token), **read_source(**source))

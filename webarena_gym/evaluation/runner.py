@@ -19,8 +19,6 @@ from typing import Any
 import gymnasium
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.applications.application import read_application
-from webarena_gym.applications.suite import read_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
@@ -59,7 +57,7 @@ from webarena_gym.evaluation.results import (
     table,
     write_result,
 )
-from webarena_gym.options import HARD_STEPS
+from webarena_gym.options import HARD_STEPS, read_source
 from webarena_gym.recording import play
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
@@ -297,22 +295,19 @@ def _plan(options: argparse.Namespace) -> EvaluationPlan:
 def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     """Return the selected tasks, and their source for the header. Raises TaskError."""
     source: dict[str, Any] = {"variation": options.variation, "templates": options.template or None, "limit": options.limit}
-    application = read_application(options.application) if options.application else None
-    suite = read_suite(options.suite) if options.suite else None
-    source |= {"application": application.name} if application else {}
-    source |= {"suite": suite.name} if suite else {}
-    if suite and suite.browser == "chromium":
-        options.browser = suite.browser
+    other = read_source(options.application, options.suite)
+    source |= {name: item.name for name, item in other.items()}
+    if "suite" in other and other["suite"].browser == "chromium":
+        options.browser = "chromium"
     if options.tasks:
-        candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, application=application, suite=suite)
+        candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, **other)
         source |= {"file": options.tasks.name}
     else:
         worlds = [options.world_seed, *range(_FIRST_FRESH_WORLD, _FIRST_FRESH_WORLD + options.fresh_worlds)]
-        settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, "application": application}
-        settings |= {"suite": suite} if suite else {}
+        settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, **other}
         candidates = [task for world in worlds for task in task_suite.load(options.split, world, **settings)]
-        source |= {"worlds": worlds} if application else {"split": options.split, "worlds": worlds}
-    names = {template.name for template in task_suite.select_templates(options.template or (), application)}
+        source |= {"worlds": worlds} if "application" in other else {"split": options.split, "worlds": worlds}
+    names = {template.name for template in task_suite.select_templates(options.template or (), **other)}
     tasks = [task for task in {task.task_id: task for task in candidates}.values() if not names or task.template in names]
     absent = sorted(names - {task.template for task in tasks})
     for world in source.get("worlds", ()) if absent else ():  # draws from templates that are not in the split
@@ -360,7 +355,7 @@ def _agent(
             raise AgentError(
                 f"the program {program!r} is not there or cannot be executed; expected one on the PATH, or a path to one"
             )
-        hidden = secret_paths(options.out or _RUNS, options.tasks, options.application)
+        hidden = secret_paths(options.out or _RUNS, options.tasks, options.application, options.suite)
         if problem := isolation_problem(hidden):
             print(f"webarena-gym: the program can read the files and processes of this run: {problem}", file=sys.stderr)
         client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))

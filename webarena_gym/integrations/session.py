@@ -11,11 +11,12 @@ from gymnasium.error import ResetNeeded
 from webarena_gym.actions import Dialect, reply_of
 from webarena_gym.actions.action import Form
 from webarena_gym.actions.dialect import ANSWERS
-from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.application import Application
+from webarena_gym.applications.suite import Suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, ServerError, TaskError, WorldError
 from webarena_gym.observation.history import Message
-from webarena_gym.options import EnvOptions
+from webarena_gym.options import EnvOptions, read_source
 from webarena_gym.tasks import Task, load, select, select_templates
 from webarena_gym.toolbox import ToolFunction
 
@@ -42,6 +43,7 @@ def select_tasks(
     sites: str | Sequence[str] = (),
     templates: str | Sequence[str] = (),
     application: str | Path | Application | None = None,
+    suite: Any = None,
     **load_options: Any,
 ) -> tuple[Task, ...]:
     """Return the tasks of a split, or of an application.
@@ -51,6 +53,7 @@ def select_tasks(
         sites: names of sites; tasks that need other sites are omitted. Empty for all.
         templates: names of templates whose tasks are returned. Empty for all.
         application: your web application, instead of the embedded sites.
+        suite: suite of another project, of which `split` is a split: its name, the path of its file, or a `Suite`.
         load_options: further keywords of `webarena_gym.load`.
 
     Raises:
@@ -58,10 +61,10 @@ def select_tasks(
 
     """
     site_names = {sites} if isinstance(sites, str) else set(sites)
-    description = None if application is None else read_application(application)
+    source = read_source(application, suite)
     template_names = [templates] if isinstance(templates, str) else templates
-    names = {template.name for template in select_templates(template_names, description)} if templates else set()
-    tasks = load(split, application=description, **load_options)
+    names = {template.name for template in select_templates(template_names, **source)} if templates else set()
+    tasks = load(split, **source, **load_options)
     matches = tuple(
         task
         for task in tasks
@@ -81,6 +84,7 @@ def dataset_rows(
     sites: str | Sequence[str] = (),
     templates: str | Sequence[str] = (),
     application: str | Path | Application | None = None,
+    suite: str | Path | Suite | None = None,
 ) -> list[dict[str, Any]]:
     """Return the rows of a dataset.
 
@@ -92,15 +96,21 @@ def dataset_rows(
         sites: with a split, names of sites; tasks that need other sites are omitted. Empty for all.
         templates: with a split, names of templates. Empty for all.
         application: your web application, instead of the embedded sites.
+        suite: suite of another project, of which `tasks` is a split or a list of ids.
 
     """
-    description = None if application is None else read_application(application)
+    source = read_source(application, suite)
     if isinstance(tasks, str):
-        selection = select_tasks(tasks, sites, templates, description)
+        selection = select_tasks(tasks, sites, templates, **source)
     else:
-        selection = select(tasks, application=description)
+        selection = select(tasks, **source)
     prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
     return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in selection]
+
+
+def source_of(env: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those keywords of an env that select an application or a suite instead of the bundled tasks."""
+    return {name: env[name] for name in ("application", "suite") if env.get(name) is not None}
 
 
 class Session:

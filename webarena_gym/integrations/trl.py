@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.suite import Suite
 from webarena_gym.integrations import session as shared
 from webarena_gym.integrations.session import INFRASTRUCTURE_ERRORS, NAME, Session, tool_methods
 from webarena_gym.options import EnvOptions
@@ -35,12 +36,14 @@ def dataset_rows(
     templates: str | Sequence[str] = (),
     application: str | Path | Application | None = None,
     environment: str = NAME,
+    suite: str | Path | Suite | None = None,
 ) -> list[dict[str, Any]]:
     """Return the rows of a dataset, as `webarena_gym.integrations.session.dataset_rows` does.
 
     `environment` is the key of the rows' environment if `environment_factory` is a dictionary. Otherwise TRL ignores it.
     """
-    return [{**row, "environment": environment} for row in shared.dataset_rows(tasks, sites, templates, application)]
+    rows = shared.dataset_rows(tasks, sites, templates, application, suite)
+    return [{**row, "environment": environment} for row in rows]
 
 
 def environment(env: Mapping[str, Any] | None = None, name: str = "WebArenaGym") -> type:

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from webarena_gym import __version__
 from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.suite import Suite
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.page import Network
 from webarena_gym.server.episodes import Episode, EpisodeStore, candidate_tasks
@@ -121,7 +122,7 @@ class Operation(NamedTuple):
 
 async def _tasks(context: RequestContext, query: TaskQuery) -> list[TaskSummary]:
     settings = NewEpisode(split=query.split, world_seed=query.world_seed, variation=query.variation, scale=query.scale)
-    tasks = await asyncio.to_thread(candidate_tasks, settings, context.service.store.application)
+    tasks = await asyncio.to_thread(partial(candidate_tasks, settings, place="query", **context.service.store.source))
     return [TaskSummary(task.task_id, task.intent, list(task.sites)) for task in tasks]
 
 
@@ -309,9 +310,9 @@ def openapi() -> dict[str, Any]:
 
 async def _home(service: EpisodeService) -> Response:
     """Return the HTML home page: the sites, the tasks of the test split, and links to the interface."""
-    application = service.store.application
-    # Tasks of an application may be confidential, and this page needs no token.
-    tasks = [] if service.needs_token else await asyncio.to_thread(load, application=application)
+    source = service.store.source
+    # Tasks of an application or a suite may be confidential, and this page needs no token. A suite has more than a page can list.
+    tasks = [] if service.needs_token or "suite" in source else await asyncio.to_thread(load, **source)
     page = TEMPLATES.get_template("home.html").render(version=__version__, sites=service.site_urls, tasks=tasks)
     return Response(page, media_type="text/html")
 
@@ -341,6 +342,7 @@ async def open_server(
     limits: Limits | None = None,
     sites: Callable[[int], Network] | None = None,
     application: Application | None = None,
+    suite: Suite | None = None,
 ) -> AsyncIterator[EpisodeService]:
     """Run an episode server in the running event loop, as an async context manager.
 
@@ -348,7 +350,8 @@ async def open_server(
         settings: address and access rules.
         limits: limits on episodes.
         sites: function from the port to sites that are served at the same port under their own host names.
-        application: the application of all episodes; None uses the embedded sites.
+        application: the application of all episodes.
+        suite: the suite of all episodes. With neither, they use the embedded sites.
 
     Raises:
         ArenaError: for an address that is in use, and for one that other machines can reach without a token or a name.
@@ -362,7 +365,7 @@ async def open_server(
     if not is_loopback(settings.host) and not settings.token:
         raise ArenaError(f"an arena on {settings.host}, which other machines can reach, needs a token; pass --token", 400)
     _raise_file_limit()
-    service = EpisodeService(EpisodeStore(limits, application=application), settings)
+    service = EpisodeService(EpisodeStore(limits, application=application, suite=suite), settings)
     with ExitStack() as cleanup:
         sock = cleanup.enter_context(listen(settings.host, (settings.port,)))
         network = sites and sites(sock.getsockname()[1])

@@ -16,10 +16,13 @@ from webarena_gym import __version__
 from webarena_gym.actions import Action, Kind
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.suite import Suite
+from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.env import Snapshot, WebArenaLite
 from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
 from webarena_gym.evaluators.outcome import describe_result
+from webarena_gym.options import read_source
 from webarena_gym.pages.page import Response
 from webarena_gym.server.gateway import Gateway, Visit, is_target
 from webarena_gym.server.schema import (
@@ -57,14 +60,25 @@ Clock = Callable[[], float]
 """Returns monotonic seconds."""
 
 
-def candidate_tasks(settings: NewEpisode, application: Application | None = None) -> tuple[Task, ...]:
+def candidate_tasks(
+    settings: NewEpisode, application: Application | None = None, suite: Suite | None = None, place: str = "body"
+) -> tuple[Task, ...]:
     """Return the tasks from which the task of a new episode is drawn. Builds missing worlds, which takes a second or two for each.
 
-    May be called from another thread than the episodes'. Raises ArenaError for an unknown task.
+    May be called from another thread than the episodes'. Raises ArenaError for an unknown task or split; `place` is that of the settings in
+    the request.
     """
     if settings.task is None and application:
         return load(world_seed=settings.world_seed, application=application)
     if settings.task is None:
+        names = tuple(suite.splits if suite else SPLITS)
+        if settings.split not in names:
+            *others, last = map(repr, names)
+            expected = f"{', '.join(others)} or {last}" if others else last
+            message = f"{place}.split: there is no split {quote_value(settings.split)}; {suggestion(settings.split, names)}"
+            raise ArenaError(message, 422, f"{place}.split", settings.split, expected)
+        if suite:
+            return _load_suite(suite, settings)
         for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
             _build_world(seed, settings.scale or SPLITS[settings.split].scale)
         return _load(settings.split, settings.world_seed, settings.variation, settings.scale)
@@ -73,11 +87,19 @@ def candidate_tasks(settings: NewEpisode, application: Application | None = None
         if template in templates() and is_seed(int(rest[0])):
             _build_world(int(rest[0]), settings.scale or scale_of(template))
     try:
-        if application:
-            return (find(settings.task, application=application),)
+        if application or suite:
+            return (find(settings.task, application=application, suite=suite),)
         return (_find(settings.task, settings.variation, settings.scale),)
     except TaskError as error:
         raise ArenaError(str(error), 422, "body.task", settings.task, "the id of a task") from error
+
+
+def _load_suite(suite: Suite, settings: NewEpisode) -> tuple[Task, ...]:
+    """Return the tasks of a suite's split. Raises ArenaError for settings of worlds, which a suite does not have."""
+    try:
+        return load(settings.split, settings.world_seed, settings.variation, settings.scale, suite=suite)
+    except TaskError as error:
+        raise ArenaError(str(error), 422) from error
 
 
 def _build_world(world_seed: int, scale: Scale) -> None:
@@ -128,7 +150,8 @@ class Episode:
         self.owner = owner
         self.env = env
         application = env.options.application if isinstance(env.options.application, Application) else None
-        tasks = candidate_tasks(settings, application)
+        suite = env.options.suite if isinstance(env.options.suite, Suite) else None
+        tasks = candidate_tasks(settings, application, suite)
         random, _ = np_random(settings.seed)
         self.task = tasks[int(random.integers(len(tasks)))]  # the same draw as the env's
         self.result: EpisodeResult | None = None
@@ -146,7 +169,8 @@ class Episode:
         self._judgments = 0
         self._snapshots: dict[str, _SavedState] = {}
         self._snapshot_count = 0
-        self._hosts = {application.name: application.host} if application else HOSTS
+        applications = suite.applications.values() if suite else [application] if application else []
+        self._hosts = {item.name: item.host for item in applications} or HOSTS
         self.start()
 
     def start(self) -> None:
@@ -394,7 +418,8 @@ class EpisodeStore:
         limits: limits on episodes and memory.
         clock: monotonic clock.
         memory_mb: returns the memory of the process in megabytes.
-        application: the application of all episodes; None uses the embedded sites.
+        application: the application of all episodes.
+        suite: the suite of all episodes. With neither, they use the embedded sites.
 
     """
 
@@ -404,9 +429,10 @@ class EpisodeStore:
         clock: Clock = time.monotonic,
         memory_mb: Callable[[], float] = resident_mb,
         application: Application | None = None,
+        suite: Suite | None = None,
     ) -> None:
         self.limits = limits or Limits()
-        self.application = application
+        self.source = read_source(application, suite)
         self._clock = clock
         self._memory_mb = memory_mb
         # Envs of closed episodes, because an env with open worlds is much faster to reset than a new one.
@@ -431,10 +457,15 @@ class EpisodeStore:
     def create(self, settings: NewEpisode, owner: str = "") -> Episode:
         """Create an episode that only `owner` can find. Raises ArenaError at the limits, and for an unknown task or invalid options."""
         self.expect_room()
+        suite = self.source.get("suite")
+        if suite and suite.browser == "chromium" and settings.mode == "browse":
+            message = f"the suite {suite.name} needs Chromium, so its episodes cannot be played in another browser"
+            raise ArenaError(message, 422, "body.mode", settings.mode, "step")
         options = settings.env_options()
         index = next((index for index, (spare_options, _) in enumerate(self._spare) if spare_options == options), None)
         try:
-            env = WebArenaLite(**options, application=self.application) if index is None else self._spare.pop(index)[1]
+            tasks = [suite.tasks[0]["task_id"]] if suite else None  # the task of each episode is passed to `reset`
+            env = WebArenaLite(**options, **self.source, tasks=tasks) if index is None else self._spare.pop(index)[1]
         except ValueError as error:
             raise ArenaError(str(error), 422) from error
         # The id protects episodes from other clients, so it must not be predictable: the only use of the system's randomness.

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -34,11 +34,13 @@ from webarena_gym import __version__
 from webarena_gym.actions import reply_of, tools
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.suite import Suite
 from webarena_gym.errors import ArenaError
 from webarena_gym.options import EnvOptions
 from webarena_gym.server.episodes import Episode, EpisodeStore
 from webarena_gym.server.http import listen, serve
-from webarena_gym.server.schema import EpisodeResult, NewEpisode, Split
+from webarena_gym.server.schema import EpisodeResult, NewEpisode
+from webarena_gym.tasks import SPLITS
 
 INSTRUCTIONS = f"""\
 You use websites for a person who has given you a task. `reset` starts a task and returns the goal. Each action is a separate tool that
@@ -51,7 +53,7 @@ _MAX_JUDGED = 10_000  # stored pairs of session and judged task
 _TASK_FIELDS = ("task", "split", "seed", "world_seed")
 _FIELD_SCHEMAS: Mapping[str, dict[str, Any]] = {
     "task": {"type": "string", "description": "id of a task; without it, a task is drawn from the split"},
-    "split": {"type": "string", "enum": list(get_args(Split)), "description": "split from which the task is drawn"},
+    "split": {"type": "string", "description": "split from which the task is drawn"},
     "seed": {"type": "integer", "minimum": 0, "description": "random seed of the draw"},
     "world_seed": {"type": "integer", "description": "draw from the split's templates in this world instead"},
 }
@@ -81,6 +83,8 @@ class McpTools:
 
     def __init__(self, store: EpisodeStore, settings: NewEpisode, *, names_episodes: bool) -> None:
         self._store = store
+        splits: Mapping[str, object] = store.source["suite"].splits if "suite" in store.source else SPLITS
+        self._field_schemas = {**_FIELD_SCHEMAS, "split": {**_FIELD_SCHEMAS["split"], "enum": list(splits)}}
         self._settings = replace(settings, mode="step")
         self._names_episodes = names_episodes
         self._current = ""  # id of the latest episode
@@ -90,7 +94,7 @@ class McpTools:
         self._actions = [tool["function"] for tool in tools(self._dialect) if tool["function"]["name"] not in exits]
 
     def tools(self) -> list[Tool]:
-        task_fields = {} if self._settings.task else {name: _FIELD_SCHEMAS[name] for name in _TASK_FIELDS}
+        task_fields = {} if self._settings.task else {name: self._field_schemas[name] for name in _TASK_FIELDS}
         answer = {"answer": {"type": "string", "description": "the answer; empty if the task asks for none"}}
         return [
             Tool(
@@ -152,7 +156,7 @@ class McpTools:
         allowed = () if self._settings.task else _TASK_FIELDS
         for key, value in arguments.items():
             kind: type = int if key in ("seed", "world_seed") else str
-            choices = _FIELD_SCHEMAS[key].get("enum") if key in allowed else None
+            choices = self._field_schemas[key].get("enum") if key in allowed else None
             if key not in allowed or (value is not None and (type(value) is not kind or value not in (choices or (value,)))):
                 if choices:
                     expected = " or ".join(choices)
@@ -238,11 +242,11 @@ def create_server(episode_tools: McpTools) -> "Server[object]":
     )
 
 
-def serve_stdio(settings: NewEpisode, application: Application | None = None) -> None:
+def serve_stdio(settings: NewEpisode, application: Application | None = None, suite: Suite | None = None) -> None:
     """Serve one client on stdin and stdout, until it closes them."""
 
     async def run() -> None:
-        mcp_server = create_server(McpTools(EpisodeStore(application=application), settings, names_episodes=False))
+        mcp_server = create_server(McpTools(EpisodeStore(application=application, suite=suite), settings, names_episodes=False))
         async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
             messages_in, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
 
@@ -276,13 +280,19 @@ async def _require_session(ctx: ServerRequestContext[Any, Any], call_next: CallN
     return await call_next(ctx)
 
 
-def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None], application: Application | None = None) -> None:
+def serve_http(
+    settings: NewEpisode,
+    port: int,
+    on_open: Callable[[str], None],
+    application: Application | None = None,
+    suite: Suite | None = None,
+) -> None:
     """Serve clients on this machine over HTTP at /mcp, until interrupted. `on_open` is called with the URL.
 
     Raises ArenaError for a port in use.
     """
     names = ["127.0.0.1", "localhost", "[::1]"]
-    mcp_server = create_server(McpTools(EpisodeStore(application=application), settings, names_episodes=True))
+    mcp_server = create_server(McpTools(EpisodeStore(application=application, suite=suite), settings, names_episodes=True))
     mcp_server.middleware.append(_require_session)
     app = mcp_server.streamable_http_app(
         transport_security=TransportSecuritySettings(

@@ -12,10 +12,10 @@ from webarena_gym.options import EnvOptions, SideEffects, option_descriptions
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
+from webarena_gym.tasks import SPLITS
 from webarena_gym.texts import MAX_PAGE
 
 Mode = Literal["browse", "step"]
-Split = Literal["train", "validation", "test", "pool", "hard", "pictures", "tools"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 
@@ -58,7 +58,9 @@ class NewEpisode(_StrictModel):
     task: str | None = _field(
         'Id of a task, such as "shopping.wish_list_add/1000/0". By default, a task is drawn from the split.', default=None
     )
-    split: Split = _field("Split from which the task is drawn.", default="test")
+    split: str = _field(
+        f"Split from which the task is drawn: {', '.join(SPLITS)}; or one of the server's suite.", default="test"
+    )
     seed: int | None = _field(
         "Random seed of the draw, which gives the task of `gymnasium.make(...).reset(seed=...)`. By default, the draw is random.",
         default=None,
@@ -139,7 +141,7 @@ class RestoreRequest(_StrictModel):
 class TaskQuery(_StrictModel):
     """Query of a list of tasks."""
 
-    split: Split = _field("The split.", default="test")
+    split: str = _field(f"The split: {', '.join(SPLITS)}; or one of the server's suite.", default="test")
     world_seed: int | None = _field("The split's templates in this world, instead of the suite's worlds.", default=None)
     variation: Variation = _option("variation")
     scale: Scale | None = _option("scale")

@@ -130,7 +130,7 @@ class EpisodeService:
                 "false",
             )
         await self.run(self.store.expect_room)  # before worlds are built
-        await asyncio.to_thread(candidate_tasks, settings, self.store.application)
+        await asyncio.to_thread(partial(candidate_tasks, settings, **self.store.source))
         episode = await self.run(self.store.create, settings)
         if episode.gateway is not None:
             try:

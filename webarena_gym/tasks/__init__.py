@@ -180,8 +180,17 @@ def spread(
     return [task for tasks in tasks_by_template for task in tasks]
 
 
-def select_templates(names: Iterable[str] | None, application: Application | None = None) -> list[Template]:
-    """Return the templates of these names; for None all that are not hard and need neither vision nor tools. Raises TaskError for an unknown name."""
+def select_templates(
+    names: Iterable[str] | None, application: Application | None = None, suite: Suite | None = None
+) -> list[Template]:
+    """Return the templates of these names; for None all that are not hard and need neither vision nor tools.
+
+    A suite has no templates. Raises TaskError for an unknown name.
+    """
+    if suite:
+        if names := list(names or ()):
+            raise TaskError(f"the suite {suite.name} has no template {quote_value(names[0])}; select its tasks by their ids")
+        return []
     known = templates_of(application) if application else templates()
     default = (
         name for name, template in known.items() if not (template.difficulty or template.needs_eyes or template.needs_tools)
@@ -224,6 +233,8 @@ def load(
 
     """
     if suite:
+        if world_seed is not None or scale is not None or variation != "content":
+            raise TaskError(f"the suite {suite.name} has no worlds; omit world_seed, variation and scale")
         return parse_tasks(suite.records(split), f"the suite {suite.name}", on_unreadable)
     if application:
         if not (application.tasks or application.templates):

@@ -174,7 +174,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             command.add_argument("--without-login", action="store_true", help="start the episode signed out")
         if name in ("audit", "fuzz", "play", "record"):
             add_options(command, "browser")
-        unused = {"variation": "content", "scale": "standard", "sites": None, "side_effects": False}
+        unused = {"variation": "content", "scale": "standard", "sites": None, "suite": None, "side_effects": False}
         command.set_defaults(run=run, **(unused if name == "audit" else unused | {"world_seed": None}))
 
 

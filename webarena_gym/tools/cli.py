@@ -15,7 +15,7 @@ from webarena_gym.applications.application import read_application
 from webarena_gym.console import TRACEBACK, Parser, decimal, integer, print_error, status, validated_by, writable_path
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
-from webarena_gym.options import add_application, add_options
+from webarena_gym.options import add_application, add_options, add_source
 from webarena_gym.servers.addresses import parse_addresses
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.world import cache_folder, load_world
@@ -91,8 +91,10 @@ def _add_play(commands: Any) -> None:
         help="also end the episode after X times the steps of the reference solution, for example 1.5",
     )  # fmt: skip
     play.add_argument(
-        "--split", choices=tuple(task_suite.SPLITS), default="train", help="set of tasks from which a random task is chosen"
-    )
+        "--split", default="train", metavar="SPLIT",
+        help=f"set of tasks from which a random task is chosen: {', '.join(task_suite.SPLITS)}; or a split of --suite (default: train)",
+    )  # fmt: skip
+    add_source(play)
     play.add_argument("--seed", type=integer(0), metavar="N", help="random seed of that choice (default: a new one each time)")
     add_options(play, "elements", "observation", "dialect", "variation", "scale")
     play.set_defaults(run=lambda options: play_session(options) if options.session else play_command(options))
@@ -150,7 +152,7 @@ def _add_servers(commands: Any) -> None:
         "--port", type=integer(0, 65_535), default=8000, metavar="N", help="port of the server; 0: any free port"
     )
     add_serve_options(serve)
-    add_application(serve)
+    add_source(serve)
     add_options(serve, "variation", "scale", scale="standard")
     serve.set_defaults(run=serve_sites)
 

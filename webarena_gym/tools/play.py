@@ -57,7 +57,7 @@ _print = partial(print, flush=True)  # without buffering, also into a pipe
 
 
 def play_command(options: argparse.Namespace) -> int:
-    """Let a person do a task of the embedded sites. Return the exit status, 0."""
+    """Let a person do a task of the embedded sites, of an application or of a suite. Return the exit status, 0."""
     if len(options.words) > 1:
         raise TaskError(f"play got {' '.join(options.words)!r}; expected one task id, or --session FILE with a command")
     with closing(WebArenaLite(**{name: getattr(options, name) for name in OPTION_NAMES if hasattr(options, name)})) as env:
@@ -209,6 +209,8 @@ def play_session(options: argparse.Namespace) -> int:
     if command not in _MOST_WORDS or len(words) > _MOST_WORDS[command] or (command == "act" and not words):
         expected = "start [TASK], act ACTION, observe or submit [ANSWER]"
         raise ArenaError(f"play --session got {' '.join(options.words)!r}; expected {expected}", 400)
+    if options.application or options.suite:
+        raise ArenaError("play --session plays tasks of the embedded sites; omit --application and --suite", 400)
     if command == "start":
         if path.exists():
             raise ArenaError(f"{path} exists already; expected the name of a new file", 409)

@@ -12,17 +12,15 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
-from typing import get_args
 from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import quote_value
 from webarena_gym.console import decimal, integer
 from webarena_gym.errors import ArenaError
-from webarena_gym.options import add_application
+from webarena_gym.options import add_source, read_source
 from webarena_gym.pages.page import Network, Response
-from webarena_gym.server.schema import Limits, NewEpisode, Split
+from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.country.seeding import COOKIE
@@ -116,7 +114,7 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
 
 
 def serve_sites(options: argparse.Namespace) -> int:
-    """Serve the sites of one world, or an application, and the episode server, until interrupted."""
+    """Serve the sites of one world, an application or a suite, and the episode server, until interrupted."""
     if find_spec("pydantic") is None or find_spec("uvicorn") is None:
         raise ArenaError("serve needs more packages: pip install 'webarena-gym[serve]'", 500)
     asyncio.run(_serve(options))
@@ -137,11 +135,11 @@ async def _serve(options: argparse.Namespace) -> None:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
         raise ArenaError(str(error), 422) from error
-    application = read_application(options.application) if options.application else None
+    source = read_source(options.application, options.suite)
     layout = layout_of(options.world_seed, options.variation)
     sites = partial(WorldSites, world_seed=options.world_seed, layout=layout, scale=options.scale)
-    has_sites = is_local and application is None
-    async with open_server(address, limits, sites if has_sites else None, application) as service:
+    has_sites = is_local and not source
+    async with open_server(address, limits, sites if has_sites else None, **source) as service:
         if options.task is None:
             for name, url in addresses(urlsplit(service.url).port or 0).items() if has_sites else ():
                 print(f"{name:<15} {url}", flush=True)
@@ -160,14 +158,17 @@ async def _serve(options: argparse.Namespace) -> None:
 
 def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `mcp`."""
-    add_application(parser)
+    add_source(parser)
     parser.add_argument(
         "--task",
         metavar="ID",
         help="id of the task of every episode, such as shopping.cart_add/1000/0 (default: random tasks of --split)",
     )
     parser.add_argument(
-        "--split", choices=get_args(Split), default="test", help="set of tasks from which random tasks are chosen"
+        "--split",
+        metavar="SPLIT",
+        default="test",
+        help=f"set of tasks from which random tasks are chosen: {', '.join(task_suite.SPLITS)}; or a split of --suite (default: test)",
     )
     parser.add_argument(
         "--http", type=integer(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1:PORT instead of stdin and stdout"
@@ -187,15 +188,17 @@ def serve_mcp(options: argparse.Namespace) -> int:
     from webarena_gym.server.mcp_tools import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
 
     settings = settings_of(options)
-    application = read_application(options.application) if options.application else None
+    source = read_source(options.application, options.suite)
     if options.task is not None:
-        task_suite.find(
-            options.task, options.variation, application=application
-        )  # the error is for the user who starts the server, not for its first client
+        task_suite.find(options.task, options.variation, **source)  # the error is for the user who starts the server
+    elif "suite" in source:
+        task_suite.load(options.split, **source)
+    elif not source:
+        task_suite.expect_split(options.split)
     if options.http is None:
-        serve_stdio(settings, application)
+        serve_stdio(settings, **source)
     else:
-        serve_http(settings, options.http, lambda url: print(url, file=sys.stderr, flush=True), application)
+        serve_http(settings, options.http, lambda url: print(url, file=sys.stderr, flush=True), **source)
     return 0
 
 

@@ -148,7 +148,7 @@ class Replayer(ExitStack):
         """
         if not episode.steps:
             return Replay([], [], "It has no steps.")
-        if task.world_seed is None and not (episode.env and episode.env.application):
+        if task.world_seed is None and not (episode.env and (episode.env.application or episode.env.suite)):
             return Replay([], [], "Its task does not belong to a generated world.")
         if episode.env is None:
             return Replay([], [], "The settings of its env are unknown.")
@@ -161,7 +161,7 @@ class Replayer(ExitStack):
             observation, info = env.reset(seed=0, options={"task": task})
         except BrowserError as error:
             return Replay([], [], f"Its env cannot be created: {error}")
-        if task.world_seed is None or settings.application:
+        if task.world_seed is None or settings.application or settings.suite:
             network = env.network
         else:
             world = task.world_seed, settings.variation
