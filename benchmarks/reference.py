@@ -36,7 +36,7 @@ KEYWORDS = {
     "env_pictures": "window_size pictures picture_format cursor vendor coordinates",
     "env_sites": "browser render_mode sites accounts logins hosts",
     "env_rewards": "max_steps step_budget side_effects reward judge on_failure",
-    "env_tools": "tools tool_budget tool_window",
+    "env_tools": "tools tool_budget tool_window tool_tag",
 }
 """The keywords of the env by table."""
 

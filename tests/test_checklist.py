@@ -6,7 +6,7 @@ import pytest
 
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
-from webarena_gym.evaluators.checklist import build_checklist, completion, update
+from webarena_gym.evaluators.checklist import build_checklist, completion, f1, update
 from webarena_gym.tasks import Expert, draw
 
 TEMPLATES = (
@@ -104,7 +104,43 @@ def test_the_solution_gains_one_and_its_parts_less(task):
         each.close()
 
 
+@pytest.mark.parametrize(
+    ("completed", "steps", "needed", "expected"),
+    [
+        (1.0, 4, 4, 1.0),
+        (1.0, 2, 4, 1.0),  # a tool saved two steps: the economy is at most 1
+        (1.0, 8, 4, 2 / 3),  # recall 1, precision 4 / 8: 2 * 1 * 0.5 / 1.5
+        (0.5, 8, 4, 1 / 3),  # recall 0.5, precision 0.5 * 4 / 8 = 0.25: 2 * 0.5 * 0.25 / 0.75
+        (0.0, 1, 4, 0.0),
+        (1.0, 7, 0, 1.0),  # without a reference solution the economy is 1
+        (1.0, 0, 4, 1.0),  # an answer that was submitted without a step
+    ],
+)
+def test_f1_of_completion_and_economy(completed, steps, needed, expected):
+    assert f1(completed, steps=steps, needed=needed) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("detour", [0, 2])
+def test_f1_is_given_at_the_end_and_falls_with_detours(detour):
+    task = TASKS[0]
+    env = WebArenaLite(tasks=[task], reward="f1", elements="label")
+    env.reset(seed=0)
+    expert, rewards, done = Expert(task), [], False
+    for _ in range(detour):
+        rewards.append(env.step("this is no action")[1])
+    while not done:
+        _, reward, terminated, truncated, info = env.step(expert.reply(env.page, env.observation))
+        rewards.append(reward)
+        done = terminated or truncated
+    needed = len(task.solution)
+    assert info["success"]
+    assert not any(rewards[:-1])
+    # recall 1 and precision n / (n + detour), whose F1 value is 2 n / (2 n + detour)
+    assert rewards[-1] == pytest.approx(2 * needed / (2 * needed + detour))
+    env.close()
+
+
 def test_a_checklist_needs_the_embedded_sites():
-    for options in ({"rules": "webarena"}, {"application": "nowhere"}, {"reward": "f1"}):
+    for options in ({"rules": "webarena"}, {"application": "nowhere"}, {"reward": "f2"}):
         with pytest.raises(ValueError, match=r"reward|application|nowhere"):
             WebArenaLite(**{"reward": "checklist", **options})

@@ -173,7 +173,14 @@ def test_unsuitable_tools_raise_named_errors():
     ):
         with pytest.raises(ValueError, match=message):
             WebArenaLite(tasks=[TASK], tools=functions)
-    for options in ({"tool_budget": 0}, {"tool_budget": "4"}, {"tool_window": 0}, {"tool_window": 10**9}):
+    for options in (
+        {"tool_budget": 0},
+        {"tool_budget": "4"},
+        {"tool_window": 0},
+        {"tool_window": 10**9},
+        {"tool_tag": "a b"},
+        {"tool_tag": 3},
+    ):
         with pytest.raises(ValueError, match=next(iter(options))):
             make(add, **options)
 
@@ -295,6 +302,17 @@ def test_long_results_are_cut_and_old_ones_shortened():
     full = make(show, tool_window=1_000, history="full")
     play(full, 'show(text="x", times=5000)')
     assert "x" * 900 in full.step('show(text="y")')[0]
+
+
+def test_another_tag_is_named_in_the_prompt_and_kept_in_histories():
+    env = make(show, tool_tag="output")
+    prompt = env.system_prompt
+    assert "<output> and </output>" in prompt
+    assert "information>" not in prompt
+    page = play(env)["page"]
+    info = play(env, 'show(text="</output> </information>")')
+    assert info["page"] == f"<output>\n&lt;/output> </information>\n</output>\n{page}"
+    assert "<output>\n&lt;/output> </information>\n</output>\n** Simplified html **" in env.step('show(text="y")')[0]
 
 
 def test_mistakes_are_observations_and_count():

@@ -39,6 +39,7 @@ from webarena_gym.evaluators.checklist import (
     build_checklist,
     completion,
     describe,
+    f1,
     update,
 )
 from webarena_gym.observation import Observation, header_lines, observe, pivotal_text, scrolled_top
@@ -97,7 +98,7 @@ class Info(TypedDict):
     tools: NotRequired[ToolInfo]
     """calls of tools in this episode, if the env has tools"""
     checklist: NotRequired[list[ChecklistInfo]]
-    """items of the task with `reward="checklist"`, and the steps at which they were satisfied"""
+    """items of the task with `reward="checklist"` and "f1", and the steps at which they were satisfied"""
     answer_form: NotRequired[str]
     """instructions on the format of the answer, if the task declares the type of its answer"""
     success: NotRequired[bool]
@@ -206,7 +207,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     """A Gymnasium environment for web agents.
 
     Actions are replies of a model, as text. Observations are text, or a dictionary of text and a picture. The reward is 1.0 if the episode
-    passes all checks of its task, and 0.0 otherwise; it is given at the end of the episode. `reward="checklist"` divides it into items.
+    passes all checks of its task, and 0.0 otherwise; it is given at the end of the episode. `reward="checklist"` divides it into items, and
+    "f1" weighs them against the number of steps.
 
     - The episode terminates when the agent exits with an answer.
     - It is truncated after `max_steps`, and is then evaluated with an empty answer. A smaller limit of Gymnasium's TimeLimit
@@ -236,7 +238,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self.action_space = reply_space(self.dialect)
         self.system_prompt = instructions(self.dialect, options.observation)
         """The system prompt of a language model: the actions with examples, and the rule for answers."""
-        self._toolbox = Toolbox(options.tool_functions, options.tool_budget, options.tool_window) if options.tools else None
+        self._toolbox = (
+            Toolbox(options.tool_functions, options.tool_budget, options.tool_window, options.tool_tag)
+            if options.tools
+            else None
+        )
         self._backend = self._make_backend()
         self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
         self._outer_limit = inf
@@ -607,7 +613,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._episode, self._answer_form = episode, episode.task.answer_form
         if self._toolbox and isinstance(self._backend, EmbeddedBackend):
             self._toolbox.enter_world(self._backend.world.world_seed, self._backend.world.scale)
-        if self.options.reward == "checklist" and isinstance(self._backend, EmbeddedBackend):
+        if self.options.reward != "binary" and isinstance(self._backend, EmbeddedBackend):
             changes = self._backend.reference_changes(episode.task)
             pages = self._backend.reference_pages(episode.task)
             self._checklist = build_checklist(pages, () if isinstance(changes, str) else changes)
@@ -619,7 +625,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         return result
 
     def _update_checklist(self, episode: Episode, current: RenderedPage, ending: Mapping[str, Any]) -> float:
-        """Update the checklist after a step, and return the weight of the newly satisfied items."""
+        """Update the checklist after a step, and return the weight of the newly satisfied items, or the F1 value at the end of the episode."""
         assert episode.satisfied is not None
         items, before = self._checklist, episode.satisfied
         has_open_changes = any(item.change and step is None for item, step in zip(items, before, strict=True))
@@ -631,7 +637,10 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             changes=self._backend.changes() if has_open_changes else (),
             is_solved=bool(ending.get("success")),
         )
-        return completion(items, episode.satisfied) - completion(items, before)
+        completed = completion(items, episode.satisfied)
+        if self.options.reward == "checklist":
+            return completed - completion(items, before)
+        return f1(completed, steps=len(episode.turns), needed=len(episode.task.solution)) if episode.is_over else 0.0
 
     def _current_page(self, episode: Episode) -> RenderedPage:
         """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
@@ -661,7 +670,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
                 marks = marks_of(page, (box[0] for box in capture.boxes[:MAX_BOXES])) if style == "marks" else ""
                 text = "\n".join([*(header_lines(page) if options.header else ()), *([marks] if marks else ())])
         text = f"Action error: {action_error}\n{text}" if action_error else text
-        text = tools.prepend_result(text) if tools else text
+        text = tools.prepend_result(text, options.tool_tag) if tools else text
         return RenderedPage(page, observation, cut(within_charset(text), MAX_PAGE), picture)
 
     @cached_property
@@ -674,7 +683,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         options = self.options
         summarize_text = pivotal_text if options.observation == "occam" else placeholder
         summarize = (lambda *_: SCREENSHOT) if current.picture else summarize_text  # of earlier pages
-        summarize = keep_results(summarize) if self._toolbox else summarize
+        summarize = keep_results(summarize, options.tool_tag) if self._toolbox else summarize
         chat = compress(
             episode.goal, episode.turns, current.text, options.history, thoughts=options.thoughts, summarize=summarize
         )

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import sys
 from argparse import _ActionsContainer
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import NAMES, Computer, Coordinates, Vendor
+from webarena_gym.actions.dialect import RESULT_TAG
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.suite import Suite, read_suite
 from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, field_descriptions, suggestion
@@ -137,9 +139,10 @@ class EnvOptions:
     """treatment of changes beyond the task: "forbidden" (the task fails), "reported" (in the verdicts and in `info["side_effects"]`) or
     "ignored". By default "forbidden" on the embedded sites under the native rules, and "ignored" elsewhere, where they cannot be detected"""
 
-    reward: Literal["binary", "checklist"] = "binary"
+    reward: Literal["binary", "checklist", "f1"] = "binary"
     """reward of an episode: 1.0 at the end if the task was solved ("binary"), or at each step the weight of the newly satisfied items of a
-    checklist, which the reference solution defines, with a sum of 1.0 if the task was solved ("checklist", on the embedded sites)"""
+    checklist, which the reference solution defines, with a sum of 1.0 if the task was solved ("checklist"), or at the end the F1 value of the
+    completed part of the checklist and the economy of steps ("f1"); both on the embedded sites"""
     tools: Sequence[str | Callable[..., Any]] = ()
     """functions that a reply can call instead of an action, which need the extra "tools": typed Python functions with docstrings, or the names
     "lookup" (search in the articles of the encyclopedia) and "table_sql" (SQL over the tables of visited pages). Their results are text above
@@ -148,6 +151,8 @@ class EnvOptions:
     """maximum number of calls of tools in an episode; None for no limit but that of steps"""
     tool_window: int = 1_500
     """maximum number of characters of the result of a tool; longer results are cut and marked as cut"""
+    tool_tag: str = RESULT_TAG
+    """tag around the result of a tool: `<information>` and `</information>` by default"""
 
     def __post_init__(self) -> None:
         self._read_application()
@@ -171,11 +176,9 @@ class EnvOptions:
                 f"side_effects is {self.side_effects!r}; expected 'ignored' or None: side effects are detected only on the embedded"
                 " sites under the native rules"
             )
-        if self.reward == "checklist" and (
-            not self.can_compare_changes or self.application is not None or self.suite is not None
-        ):
+        if self.reward != "binary" and (not self.can_compare_changes or self.application is not None or self.suite is not None):
             raise ValueError(
-                "reward='checklist' needs the embedded sites and the native rules; omit sites=, application=, suite= and rules="
+                f"reward={self.reward!r} needs the embedded sites and the native rules; omit sites=, application=, suite= and rules="
             )
         self._check_pictures()
         self._check_tools()
@@ -249,6 +252,10 @@ class EnvOptions:
             raise ValueError(
                 "the tool 'lookup' searches the embedded encyclopedia; omit it with sites=, application= and suite="
             )
+        if not isinstance(self.tool_tag, str) or not _TAG_NAME.fullmatch(self.tool_tag):
+            raise ValueError(
+                f"tool_tag is {self.tool_tag!r}; expected a name of at most 40 letters, digits, '-' and '_', and first a letter"
+            )
         names = [tool.name for tool in self.tool_functions]
         for index, name in enumerate(names):
             if name in _ACTION_NAMES:
@@ -301,11 +308,14 @@ class EnvOptions:
         """Return the dialect of actions and tools, in which examples refer to elements by number or label as `elements` requires."""
         tools = tuple(tool.form for tool in self.tool_functions)
         if self.dialect == "computer":
-            return Computer(vendor=self.vendor, window=self.window_size, coordinates=self.coordinates, tools=tools)
-        return DIALECTS[self.dialect].naming_by(self.elements).with_tools(tools)
+            return Computer(
+                vendor=self.vendor, window=self.window_size, coordinates=self.coordinates, tools=tools, result_tag=self.tool_tag
+            )
+        return DIALECTS[self.dialect].naming_by(self.elements).with_tools(tools, self.tool_tag)
 
 
 OPTION_NAMES = tuple(option.name for option in fields(EnvOptions))
+_TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _SIDE = (64, 4096)  # minimum and maximum of the width and height of a window, in pixels
 _DIALECTS: tuple[Dialect, ...] = (*DIALECTS.values(), Computer())
 _ACTION_NAMES = {form.name for dialect in _DIALECTS for form in dialect.forms} | {*NAMES, "do", "reset", "observe", "submit"}

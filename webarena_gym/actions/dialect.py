@@ -16,7 +16,7 @@ Naming = Literal["id", "label"]
 """The references to elements in actions: by number in the observation ("id"), or by visible label ("label")."""
 
 RESULT_TAG = "information"
-"""The tag around the result of a tool in an observation, as in Search-R1 (Jin et al. 2025, section 3.2)."""
+"""The default tag around the result of a tool in an observation, as in Search-R1 (Jin et al. 2025, section 3.2)."""
 
 MAX_REASON = 300  # characters of an error message before the list of forms
 _NUMBER, _LABEL = "12", "Add to Cart"
@@ -31,11 +31,13 @@ class Dialect:
     Args:
         naming: references to elements in examples; the parser accepts both.
         tools: tools that a reply may call instead of an action.
+        result_tag: tag around the result of a tool in an observation.
 
     """
 
     naming: Naming = "id"
     tools: tuple[ToolForm, ...] = ()
+    result_tag: str = RESULT_TAG
     name: ClassVar[str]
     forms: ClassVar[tuple[Form, ...]]
 
@@ -71,9 +73,9 @@ class Dialect:
         """Return the dialect with another `naming`."""
         return replace(self, naming=naming)
 
-    def with_tools(self, tools: Sequence[ToolForm]) -> Self:
-        """Return the dialect with other tools."""
-        return replace(self, tools=tuple(tools))
+    def with_tools(self, tools: Sequence[ToolForm], result_tag: str = RESULT_TAG) -> Self:
+        """Return the dialect with other tools, and another tag around their results."""
+        return replace(self, tools=tuple(tools), result_tag=result_tag)
 
     @property
     def tool_names(self) -> tuple[str, ...]:
@@ -168,7 +170,7 @@ def instructions(
     tool_section = f"""\
 
 The tools. A reply may call one tool instead of an action, with lists and objects as JSON. The result stands above the page, between \
-<{RESULT_TAG}> and </{RESULT_TAG}>; the page does not change:
+<{dialect.result_tag}> and </{dialect.result_tag}>; the page does not change:
 {called}"""
     return f"""\
 You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \

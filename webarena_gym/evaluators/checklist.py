@@ -94,6 +94,27 @@ def completion(items: Sequence[ChecklistItem], satisfied: Satisfied) -> float:
     return fsum(item.weight for item, step in zip(items, satisfied, strict=True) if step is not None)
 
 
+def f1(completed: float, *, steps: int, needed: int) -> float:
+    """Return the F1 value of the completed part of a checklist (recall) and the economy of steps (precision), from 0 to 1.
+
+    The economy is the number of steps that the reference solution needs for the completed part, divided by the number of steps, and at most 1.
+    ASTRA (Tian et al., arXiv 2601.21558) rewards trajectories by such an F1 value of solved subtasks and calls of tools; its subtasks are
+    the steps of the reference solution here.
+
+    Args:
+        completed: completed part, from 0 to 1.
+        steps: number of steps of the episode.
+        needed: number of steps of the reference solution; 0 if there is none, in which case the economy is 1.
+
+    Example:
+        >>> f1(1.0, steps=4, needed=4), f1(1.0, steps=8, needed=4), f1(0.5, steps=2, needed=4), f1(0.0, steps=1, needed=4)
+        (1.0, 0.6666666666666666, 0.6666666666666666, 0.0)
+
+    """
+    economy = min(1.0, completed * needed / max(steps, 1)) if needed else 1.0
+    return 2 * completed * economy / (completed + economy) if completed else 0.0
+
+
 def describe(items: Sequence[ChecklistItem], satisfied: Satisfied) -> list[ChecklistInfo]:
     """Return the items as in `info["checklist"]`."""
     return [

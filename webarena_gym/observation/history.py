@@ -17,7 +17,6 @@ History = Literal["compressed", "none", "full"]
 PLACEHOLDER = "** Simplified html **"
 MAX_OLD_RESULT = 300
 """Characters of the result of a tool in the summary of an earlier page."""
-_RESULT_START, _RESULT_END = f"<{RESULT_TAG}>\n", f"\n</{RESULT_TAG}>\n"
 _BREAK = "\n\n"
 _ROUND = re.compile(r"(?:\n\n\[\d+ earlier rounds are left out\]\n\n|\n\n)?Round \d+\n\n")
 _MESSAGE_OVERHEAD = 100  # maximum number of characters of a message besides goal and page, including its separator
@@ -42,18 +41,19 @@ def placeholder(page: str, reply: str) -> str:  # noqa: ARG001 - the signature o
     return PLACEHOLDER
 
 
-def keep_results(summarize: Callable[[str, str], str]) -> Callable[[str, str], str]:
-    r"""Return a summary of earlier pages that keeps the beginning of the result of a tool above the page.
+def keep_results(summarize: Callable[[str, str], str], tag: str = RESULT_TAG) -> Callable[[str, str], str]:
+    r"""Return a summary of earlier pages that keeps the beginning of the result of a tool above the page, inside its tag.
 
     >>> keep_results(placeholder)("<information>\n{'mill': 3}\n</information>\n<h1>Shop</h1>", "")
     "<information>\n{'mill': 3}\n</information>\n** Simplified html **"
     """
+    start, end = f"<{tag}>\n", f"\n</{tag}>\n"
 
     def summary(page: str, reply: str) -> str:
-        if not page.startswith(_RESULT_START):
+        if not page.startswith(start):
             return summarize(page, reply)
-        result, _, page = page.removeprefix(_RESULT_START).partition(_RESULT_END)
-        return f"{_RESULT_START}{cut(result, MAX_OLD_RESULT)}{_RESULT_END}{summarize(page, reply)}"
+        result, _, page = page.removeprefix(start).partition(end)
+        return f"{start}{cut(result, MAX_OLD_RESULT)}{end}{summarize(page, reply)}"
 
     return summary
 

@@ -92,6 +92,7 @@ class NewEpisode(_StrictModel):
     tools: list[Literal["lookup", "table_sql"]] = _option("tools", default_factory=list)
     tool_budget: int | None = _option("tool_budget")
     tool_window: int = _option("tool_window")
+    tool_tag: str = _option("tool_tag")
 
     def __post_init__(self) -> None:
         expect_between("seed", self.seed or 0, 0, _MAX_SEED)

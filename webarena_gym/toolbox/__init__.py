@@ -26,7 +26,6 @@ from webarena_gym.texts import cut
 from webarena_gym.toolbox.functions import Function as Function
 from webarena_gym.toolbox.functions import ToolFunction as ToolFunction
 
-_TAG = re.compile(rf"<(?=/?{RESULT_TAG}>)")
 _MAX_ERROR = 300  # characters of the error of a tool
 
 
@@ -73,9 +72,9 @@ class ToolUse:
     result: str | None = None
     states: Mapping[str, bytes] = field(default_factory=dict)
 
-    def prepend_result(self, page: str) -> str:
-        """Return the text of a page below the result of the last call, if the last reply was one."""
-        return page if self.result is None else f"<{RESULT_TAG}>\n{self.result}\n</{RESULT_TAG}>\n{page}"
+    def prepend_result(self, page: str, tag: str = RESULT_TAG) -> str:
+        """Return the text of a page below the result of the last call, inside the tag, if the last reply was a call."""
+        return page if self.result is None else f"<{tag}>\n{self.result}\n</{tag}>\n{page}"
 
 
 class Toolbox:
@@ -85,11 +84,13 @@ class Toolbox:
         functions: the tools, with different names.
         budget: maximum number of calls in an episode; None for no limit.
         window: maximum number of characters of a result.
+        tag: the tag around results, which their text cannot contain.
 
     """
 
-    def __init__(self, functions: Sequence[ToolFunction], budget: int | None, window: int) -> None:
+    def __init__(self, functions: Sequence[ToolFunction], budget: int | None, window: int, tag: str = RESULT_TAG) -> None:
         self._budget, self._window = budget, window
+        self._tag = re.compile(rf"<(?=/?{re.escape(tag)}>)")
         copies: dict[int, Any] = {}  # of the objects with state, which several methods may share
         self._tools: dict[str, ToolFunction] = {}
         self._functions: dict[str, Function] = {}
@@ -154,7 +155,7 @@ class Toolbox:
         except Exception as error:  # noqa: BLE001 - any mistake of a tool is shown to the policy
             use.failed += 1
             text = cut(" ".join("".join(traceback.format_exception_only(error)).split()), _MAX_ERROR)
-        use.result = cut(_TAG.sub("&lt;", text), self._window)
+        use.result = cut(self._tag.sub("&lt;", text), self._window)
 
     def snapshot(self, use: ToolUse) -> ToolUse:
         """Return the use of tools with their current states. Raises SnapshotError."""
