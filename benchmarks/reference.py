@@ -66,7 +66,7 @@ METRICS: Mapping[str, str] = {
         "equal_groups lag trained_steps env_steps generated_tokens trained_tokens cpu_minutes rollout_s elapsed_s time_env time_generation "
         "time_queue time_idle"
     ),
-    "Loss of `grpo`, `starpo`, `structured` and `tsr`": (
+    "Loss of `grpo`, `starpo`, `structured`, `tsr` and `tool_use`": (
         "loss clipped kl grad_norm logprob_gap mismatch_mean mismatch_largest mismatch_kl replayed stale_groups"
     ),
     "Behaviour cloning": "tokens samples decisions copy_loss coverage learning_rate",
@@ -78,6 +78,7 @@ METRICS: Mapping[str, str] = {
         "format_right kind_right element_right argument_right format_of_failures structured_of_failures structured_of_successes progress "
         "known_steps searched importance_min importance_max"
     ),
+    "`tool_use`": "tool_reward tool_calls failed_calls",
     "Agent Q": "pairs accuracy margin dpo_loss solved",
     "Vision agent of `train_eyes`": "held_out",
     "Stable-Baselines3": (
@@ -215,7 +216,7 @@ def _value(value: Any) -> str:
     if value is MISSING:
         return "required"
     if isinstance(value, tuple):
-        is_range = bool(value) and value == (*range(value[0], value[-1] + 1),)
+        is_range = bool(value) and isinstance(value[0], int) and value == (*range(value[0], value[-1] + 1),)
         return f"`{value[0]}` to `{value[-1]}`" if is_range else f"`{value}`"
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agents.data.trajectories import Ids
-from webarena_gym.actions import DIALECTS, instructions
+from webarena_gym.actions import instructions
 from webarena_gym.actions.dialect import Naming
 from webarena_gym.arguments import suggestion
+from webarena_gym.options import EnvOptions
 
 Style = Literal["none", "act", "think", "react", "plan", "env"]
 
@@ -43,8 +44,10 @@ def prompt_texts() -> dict[str, str]:
     return tomllib.loads(_TEXTS.read_text(encoding="utf-8"))
 
 
-def system_prompt(style: Style, *, elements: Naming = "id") -> str:
-    """Return the system prompt of a style: "" for "none", and the env's own for "env".
+def system_prompt(style: Style, *, elements: Naming = "id", tools: Sequence[Any] = ()) -> str:
+    """Return the system prompt of a style: "" for "none", and the env's own for "env", which describes tools too.
+
+    `tools` has the values of the env's keyword.
 
     >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
     (True, False, '')
@@ -52,7 +55,7 @@ def system_prompt(style: Style, *, elements: Naming = "id") -> str:
     if style == "none":
         return ""
     if style == "env":
-        return instructions(DIALECTS["webrl"].naming_by(elements))
+        return instructions(EnvOptions(elements=elements, tools=tools).build_dialect())
     texts = prompt_texts()
     return texts["task"].format(grammar=texts["grammar"], naming=_NAMING[elements]) + texts[style]
 

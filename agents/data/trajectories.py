@@ -35,6 +35,19 @@ class Sample(NamedTuple):
     response_ids: Ids
 
 
+class EpisodeSample(NamedTuple):
+    """All steps of an episode as one sequence: the first prompt, and a response that contains later pages and results of tools.
+
+    `loss_mask` is True for the tokens that the policy sampled. Only they are trained on.
+    """
+
+    prompt_ids: Ids
+    response_ids: Ids
+    loss_mask: tuple[bool, ...]
+    logprobs: tuple[float, ...]
+    """the sampler's log-probability of each token of the response; 0 where the mask is False"""
+
+
 Ending = Literal["exited", "truncated", "too_long", "failed"]
 
 
@@ -61,6 +74,8 @@ class Step:
         logprobs: the sampler's log-probability of each response token
         continuations: rewards of episodes that were forked from the state before this step
         importance: importance weight that corrects for a search which selected this reply; 1 without a search
+        credit: reward of the step, if the env rewards items of a checklist
+        tool: "ok" or "failed" if the reply called a tool; "" otherwise
         gain: value of the state after this reply, minus the mean over all replies tried; 0 without a search
         tokens: texts of the response tokens, if the policy was traced
         candidates: most probable actions, the best first, if the policy was traced
@@ -78,6 +93,8 @@ class Step:
     continuations: tuple[float, ...] = ()
     importance: float = 1.0
     gain: float = 0.0
+    credit: float = 0.0
+    tool: Literal["", "ok", "failed"] = ""
     tokens: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     policy_s: float = field(default=0.0, compare=False)
@@ -123,6 +140,28 @@ class Trajectory:
     failure: str = ""
     env: EnvSettings | None = None
     advantages: tuple[float, ...] = ()
+
+
+def episode_sample(trajectory: Trajectory) -> EpisodeSample:
+    """Return the steps of an episode as one sequence, for trainers that take one sample per episode.
+
+    Each prompt must continue the previous prompt and its response, as with `history="full"` and thoughts that remain in the conversation.
+    Raises ValueError otherwise, and for an episode without steps.
+    """
+    if not trajectory.steps:
+        raise ValueError(f"the episode of {trajectory.task_id} has no steps; expected at least one")
+    first = trajectory.steps[0].prompt_ids
+    tokens, mask, logprobs = list(first), list[bool](), list[float]()
+    for number, step in enumerate(trajectory.steps):
+        if step.prompt_ids[: len(tokens)] != tuple(tokens):
+            raise ValueError(
+                f"the prompt of step {number} does not continue the previous step; expected an episode with history='full'"
+            )
+        inserted = step.prompt_ids[len(tokens) :]
+        tokens += [*inserted, *step.response_ids]
+        mask += [False] * len(inserted) + [True] * len(step.response_ids)
+        logprobs += [0.0] * len(inserted) + list(step.logprobs)
+    return EpisodeSample(first, tuple(tokens[len(first) :]), tuple(mask), tuple(logprobs))
 
 
 def action_of(reply: str) -> Action | None:

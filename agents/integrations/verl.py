@@ -51,7 +51,8 @@ class WebAgentLoop:
         env: Mapping[str, Any] | None = None, chat_template_kwargs: Mapping[str, Any] | None = None, **_: object,
     ) -> None:  # fmt: skip
         self._settings = EnvSettings(**(env or {}))
-        prompt = system_prompt(system, elements=self._settings.elements)
+        tools = self._settings.env_arguments().get("tools", ())
+        prompt = system_prompt(system, elements=self._settings.elements, tools=tools)
         self._encoder = PromptEncoder(tokenizer, prompt, chat_template_kwargs=chat_template_kwargs)
         self._server = server_manager
         self._prompt_length: int = trainer_config.config.actor_rollout_ref.rollout.prompt_length

@@ -4,7 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
@@ -182,7 +182,13 @@ class Collector:
                 continue
             if (reply := active.reply) is not None:
                 page, error, spent_s = str(active.info["page"]), str(result.info["action_error"]), active.spent_s
-                active.steps.append(reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"]))
+                step = reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"])
+                if "checklist" in result.info:
+                    step = replace(step, credit=result.reward)
+                if "tools" in result.info and result.info["tools"]["calls"] > active.info["tools"]["calls"]:
+                    has_failed = result.info["tools"]["failed"] > active.info["tools"]["failed"]
+                    step = replace(step, tool="failed" if has_failed else "ok")
+                active.steps.append(step)
             active.info, active.spent_s = result.info, _ZERO_SECONDS.copy()
             if result.terminated or result.truncated:
                 reward = final_reward(result, active.episode.task, active.episode.seed)

@@ -109,13 +109,16 @@ def step_env(env: gymnasium.Env[Any, str], action: str) -> Result:
 
 
 def final_reward(result: Result, task: Task, seed: int) -> float:
-    """Return the reward of a finished episode that did not fail. Raises EvaluationError, which names the episode, if it is not finite."""
+    """Return the reward of a finished episode that did not fail. Raises EvaluationError, which names the episode, if it is not finite.
+
+    If the env rewards items of a checklist, the reward of the episode is its success, and the rewards of items are credits of its steps.
+    """
     if not isfinite(result.reward):
         raise EvaluationError(
             f"task {task.task_id}, seed {seed}: the env returned the reward {result.reward} without a failure in info; "
             "expected a finite number"
         )
-    return result.reward
+    return float(result.info.get("success", False)) if "checklist" in result.info else result.reward
 
 
 def failed_result(reason: str) -> Result:

@@ -1,5 +1,6 @@
 """Settings of all training commands. This module does not import torch, so invalid options are reported at once."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -435,9 +436,58 @@ class TSRSettings(GRPOSettings):
         return True
 
 
+ToolReward = Literal["outcome", "search_r1", "artist", "webdancer", "checklist", "f1"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolUseSettings(GRPOSettings):
+    """Agents that call tools: M-GRPO with the rewards of Search-R1, ToRL, ARTIST, CM2, ASTRA and WebDancer."""
+
+    trainer: ClassVar = "agents.methods.tool_use:ToolUse"
+    tools: tuple[Literal["lookup", "table_sql"], ...] = ("lookup", "table_sql")
+    """tools that replies may call"""
+    tool_budget: int = 4
+    """maximum number of calls of tools in an episode"""
+    tool_reward: ToolReward = "outcome"
+    """reward of an episode: success (outcome), success and form (search_r1, webdancer), success, form and executed calls (artist), items of the
+    checklist, or the F1 value of completion and economy of steps (f1)"""
+    failed_call_cost: float = 0.0
+    """subtracted from the reward of an episode with a failed call of a tool"""
+    credit: Literal["episode", "turn"] = "episode"
+    """compare the rewards of whole episodes, or with tool_reward="checklist" those of the steps with the same number (turn)"""
+    standardized: bool = True
+    """divide advantages by the standard deviation of the group; otherwise as Dr. GRPO, with advantages="trajectory" """
+    advantages: Advantages = "trajectory"
+    """baseline of advantages: whole rollouts (trajectory), steps of the group with the same prompt (state), or the sum of both (gigpo)"""
+    replayed: int = 0
+    """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_least(self, tool_budget=1, failed_call_cost=0)
+        if self.advantages == "forks":
+            raise ValueError("advantages is 'forks'; expected another value with tools, whose rewards belong to whole episodes")
+        if self.credit == "turn" and self.tool_reward != "checklist":
+            raise ValueError(
+                f"credit is 'turn' and tool_reward {self.tool_reward!r}; expected 'checklist', which rewards steps"
+            )
+        if not self.standardized and self.advantages != "trajectory":
+            raise ValueError(f"advantages is {self.advantages!r}; expected 'trajectory' without standardized")
+
+    def env_arguments(self) -> dict[str, Any]:
+        rewards = {"reward": self.tool_reward} if self.tool_reward in ("checklist", "f1") else {}
+        return {**super().env_arguments(), "tools": list(self.tools), "tool_budget": self.tool_budget, **rewards}
+
+    def agent(self) -> dict[str, Any]:
+        """Return the agent record, with the tools as keywords of the env."""
+        record = {name: value for name, value in super().agent().items() if name not in ("tools", "tool_budget", "reward")}
+        return {**record, "keywords": [f"tools={json.dumps(self.tools)}", f"tool_budget={self.tool_budget}"]}
+
+
 METHODS: dict[str, type[TrainSettings]] = {
     "grpo": GRPOSettings, "filtered_bc": FilteredBCSettings, "awr": AWRSettings, "digirl": DigiRLSettings,
     "webrl": WebRLSettings, "starpo": StarPOSettings, "structured": StructuredSettings, "tsr": TSRSettings,
+    "tool_use": ToolUseSettings,
 }  # fmt: skip
 """Settings of the reinforcement learning methods, by their name for `--method`."""
 
