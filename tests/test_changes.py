@@ -12,7 +12,7 @@ import pytest
 
 from webarena_gym.backends.embedded import WorldSpec
 from webarena_gym.errors import TaskError
-from webarena_gym.sites import changes
+from webarena_gym.sites import changes, sqlite_pages
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import declared_by, incidental, net_changes, overlay_changes
 from webarena_gym.sites.kit.database import Database, Overlay
@@ -58,7 +58,7 @@ def key(table, row):
 @pytest.mark.parametrize("knows_owners", [True, False])
 def test_each_column_that_was_changed_is_seen(site, database, monkeypatch, knows_owners):
     if not knows_owners:  # as with a SQLite that has no dbstat
-        monkeypatch.setattr(changes, "_owners", lambda _: {})
+        monkeypatch.setattr(sqlite_pages, "page_uses", lambda _: {})
     tried = 0
     for table in tables(site):
         row = some_row(database, table, offset=1) or some_row(database, table)

@@ -126,7 +126,8 @@ SHARED = {
     "layout": {"country"},
     "kit": {"country", "layout"},
     "catalogue": set(),
-    "changes": {"catalogue"},
+    "changes": {"catalogue", "sqlite_pages"},
+    "sqlite_pages": set(),
     "planting": {"catalogue"},
     "world": {"catalogue", "changes", "planting", "country", "kit", "layout"},
 }

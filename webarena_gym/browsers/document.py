@@ -429,8 +429,9 @@ def _element_at(root: HtmlElement, path: NodePath) -> HtmlElement:
 
 def parse(html: bytes) -> HtmlElement:
     """Return the `html` element of a page in its state after loading; it always contains a `body`."""
+    plain = is_plain(html)
     root = None
-    if not is_plain(html):
+    if not plain:
         from webarena_gym.browsers.standard_tree import parse_standard  # noqa: PLC0415 - takes 0.15 s, and few pages need it
 
         root = parse_standard(html.decode("utf-8", "replace"))
@@ -440,9 +441,9 @@ def parse(html: bytes) -> HtmlElement:
         etree.SubElement(root, "body")
     _set_initial_state(root.iter("select", "input"))
     _close_details(root)
-    for part in _PARTS_OF_STRAY_OPTIONS(root):
+    for part in () if plain else _PARTS_OF_STRAY_OPTIONS(root):
         part.set("hidden", "")  # an option shows its text only
-    if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
+    if (not plain or b"<fieldset" in html) and any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
         for control in root.iter("input", "select", "textarea", "button"):
             if "disabled" not in control.attrib and dom.is_disabled(control):
                 control.set("disabled", "")

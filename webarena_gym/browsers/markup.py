@@ -72,14 +72,16 @@ MODELS = {
 }  # fmt: skip
 """The elements that an element of a plain page may contain."""
 _BLANK = frozenset(("html", "head", "table", "thead", "tbody", "tfoot", "tr", "colgroup"))  # contain no text but white space
-_OUTER, _OUTER_TAGS = frozenset((b"html", b"head", b"body")), [b"html", b"head", b"head", b"body", b"body", b"html"]
+_OUTER_TAGS = [b"html", b"head", b"/head", b"body", b"/body", b"/html"]
+_OUTER = frozenset(_OUTER_TAGS)
 _ROOT = frozenset((b"html",))
-_MODELS = {name.encode(): frozenset(map(str.encode, names)) for name, names in MODELS.items()}
-_ONCE_NAMES, _VOID_NAMES, _BLANK_NAMES, _TRANSPARENT_NAMES = (
-    frozenset(map(str.encode, names)) for names in (_ONCE, VOID, _BLANK, _TRANSPARENT)
-)
+_MODELS = {name.encode(): frozenset(map(str.encode, names)) for name, names in MODELS.items() if name not in _TRANSPARENT}
+_END_TAGS = {name.encode(): f"/{name}".encode() for name in MODELS}
+_ONCE_NAMES, _VOID_NAMES = (frozenset(map(str.encode, names)) for names in (_ONCE, VOID))
+_BLANK_ENDS = frozenset(f"/{name}".encode() for name in _BLANK)
 _START = re.compile(rb"\s*(?:<!doctype html>\s*)?(?=<html[\s>])", re.IGNORECASE)
-_PART = re.compile(rb"""<(/?)([a-z][a-z0-9]*+)([^<>"']*+(?:(?:"[^"<>]*+"|'[^'<>]*+')[^<>"']*+)*+)>\s*+([^<]?)""")
+_TAG = re.compile(rb"""<(/?[a-z][a-z0-9]*+)[^<>"']*+(?:(?:"[^"<>]*+"|'[^'<>]*+')[^<>"']*+)*+>\s*+([^<]?)""")
+_SELF_CLOSED = re.compile(rb"<([a-z][a-z0-9]*+)[^<>]*+(?<=/)>")
 
 
 def is_plain(html: bytes) -> bool:
@@ -90,30 +92,28 @@ def is_plain(html: bytes) -> bool:
     [True, False, False, False]
     """
     start = _START.match(html)
-    parts = _PART.findall(html)
-    if start is None or html.count(b"<", start.end()) != len(parts) or FORM_OWNER.encode() in html or b"\0" in html:
+    tags = _TAG.findall(html)
+    if start is None or html.count(b"<", start.end()) != len(tags) or FORM_OWNER.encode() in html or b"\0" in html:
         return False
-    names: list[bytes] = []
+    if b"/>" in html and not _VOID_NAMES.issuperset(_SELF_CLOSED.findall(html)):
+        return False
+    ends: list[bytes] = []  # of the open elements
     models: list[frozenset[bytes]] = []
     model = _ROOT
-    for end, name, rest, text in parts:
-        if end:
-            if not names or names.pop() != name:
-                return False
+    for tag, text in tags:
+        if tag in model:
+            if tag not in _VOID_NAMES:
+                end = _END_TAGS[tag]
+                if tag in _ONCE_NAMES and end in ends:
+                    return False
+                ends.append(end)
+                models.append(model)
+                model = _MODELS.get(tag, model)
+        elif ends and ends[-1] == tag:
+            ends.pop()
             model = models.pop()
         else:
-            if name not in model or (name in _ONCE_NAMES and name in names):
-                return False
-            if name in _VOID_NAMES:
-                if text and names[-1] in _BLANK_NAMES:
-                    return False
-                continue
-            if rest.endswith(b"/"):
-                return False
-            names.append(name)
-            models.append(model)
-            if name not in _TRANSPARENT_NAMES:
-                model = _MODELS[name]
-        if text and (not names or names[-1] in _BLANK_NAMES):
             return False
-    return not names and [part[1] for part in parts if part[1] in _OUTER] == _OUTER_TAGS
+        if text and (not ends or ends[-1] in _BLANK_ENDS):
+            return False
+    return not ends and [tag for tag, _ in tags if tag in _OUTER] == _OUTER_TAGS

@@ -10,8 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import Literal
+from itertools import accumulate
+from typing import Literal, NamedTuple
 
 from lxml.html import HtmlElement
 
@@ -118,10 +118,11 @@ def observe(
         max_text: number of characters after which a text is cut and ends with "..."; None shows all texts whole.
 
     """
-    rendering = lines, nodes, ends = _render(page, style, elements, bbox, max_text)
-    if any(end - start > window for start, end in pairwise((0, *ends))):
+    rendering = _render(page, style, elements, bbox, max_text)
+    if rendering.longest > window:
         key = ("window", style, elements, bbox, max_text, page.focused, window)
-        lines, nodes, ends = _split_lines(page, rendering, key, window)
+        rendering = _split_lines(page, rendering, key, window)
+    lines, nodes, ends, _ = rendering
     top = max(0, min(top, len(lines) - 1))
     above = ends[top - 1] if top else 0
     height = max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
@@ -144,20 +145,39 @@ def scrolled_top(observation: Observation, *, down: bool) -> int:
     return max(0, observation.top - distance)
 
 
-Rendering = tuple[list[str], dict[str, Node], list[int]]
-"""The lines of a page, its nodes, and the cumulative number of characters up to the end of each line."""
+class Rendering(NamedTuple):
+    """The text of a whole page.
+
+    Attributes:
+        lines: its lines.
+        nodes: element and line by address.
+        ends: the cumulative number of characters up to the end of each line, with a line break after each.
+        longest: the number of characters of the longest line with its line break.
+
+    """
+
+    lines: list[str]
+    nodes: dict[str, Node]
+    ends: list[int]
+    longest: int
+
+
+def _rendering(lines: list[str], nodes: dict[str, Node]) -> Rendering:
+    sizes = [len(line) + 1 for line in lines]
+    return Rendering(lines, nodes, list(accumulate(sizes)), max(sizes, default=0))
 
 
 def _split_lines(page: Page, rendering: Rendering, key: tuple[Hashable, ...], window: int) -> Rendering:
     """Return a rendering in which no line is longer than `window`, kept in the page's cache. A node is in its line's first part."""
     if key not in page.cache:
-        lines, nodes, _ = rendering
         parts, firsts = list[str](), list[int]()
-        for line in lines:
+        for line in rendering.lines:
             firsts.append(len(parts))
             parts += _split(line, max(1, window - 1))
-        moved = {address: node._replace(line=firsts[min(node.line, len(firsts) - 1)]) for address, node in nodes.items()}
-        page.cache[key] = parts, moved, list(accumulate(len(part) + 1 for part in parts))
+        moved = {
+            address: node._replace(line=firsts[min(node.line, len(firsts) - 1)]) for address, node in rendering.nodes.items()
+        }
+        page.cache[key] = _rendering(parts, moved)
     result: Rendering = page.cache[key]
     return result
 
@@ -194,7 +214,7 @@ def _render(page: Page, style: Style, elements: Elements, bbox: bool, max_text: 
             walker.visit(page.root)
             writer.flush()
             lines, nodes = writer.lines, walker.nodes
-        page.cache[key] = lines, nodes, list(accumulate(len(line) + 1 for line in lines))
+        page.cache[key] = _rendering(lines, nodes)
     result: Rendering = page.cache[key]
     return result
 

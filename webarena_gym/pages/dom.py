@@ -52,6 +52,7 @@ _OPEN_DIALOGS = etree.XPath("//dialog[@open]")
 _HIDDEN_TAGS = frozenset(("datalist", "noembed", "noframes", "noscript", "rp", "template"))
 _FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "object", "progress", "video"))
 """Elements whose content is shown only by a browser that does not support them. An `object` also shows it instead of a plug-in."""
+_CLOSABLE_TAGS = _FALLBACK_TAGS | {"details", "option"}
 _SHOWN_UNTIL_FOUND = frozenset(
     "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var"  # noqa: SIM905
     " button iframe img input select textarea".split()
@@ -299,19 +300,19 @@ def is_rendered(element: HtmlElement) -> bool:
     """Return True if the element has a box: neither it nor an ancestor removes it."""
     child = None
     for part in (element, *element.iterancestors()):
-        if _has_no_box(part) or (child is not None and _shows_no_content(part, child)):
+        if _has_no_box(part) or (child is not None and part.tag in _CLOSABLE_TAGS and _shows_no_content(part, child)):
             return False
         child = part
     return True
 
 
 def _shows_no_content(element: HtmlElement, child: HtmlElement) -> bool:
-    """Return True if an element with a box shows nothing of its child: it is closed, or shows something else instead."""
-    if is_closed_details(element):
-        return child is not summary_of(element)
+    """Return True if one of `_CLOSABLE_TAGS` with a box shows nothing of its child: it is closed, or shows something else instead."""
+    if element.tag == "details":
+        return is_closed_details(element) and child is not summary_of(element)
     if element.tag == "object":
         return "data" in element.attrib and element.get("type", "text/").startswith(("text/", "image/"))
-    return element.tag in _FALLBACK_TAGS or element.tag == "option"  # an option shows its text only
+    return True  # a fallback, or an option, which shows its text only
 
 
 def is_visible(element: HtmlElement) -> bool:

@@ -284,7 +284,8 @@ class Labels:
     def name_of(self, element: HtmlElement) -> str:
         """Return the accessible name of an element, at most MAX_LABEL characters; its tag if it has none."""
         tag = element.tag
-        name = element.get("aria-label") or self._labelledby_text(element)
+        is_named = not NAMING_ATTRIBUTES.isdisjoint(element.keys())
+        name = (element.get("aria-label") or self._labelledby_text(element)) if is_named else ""
         if not name and tag in FIELD_TAGS:
             type_name = element_type(element)
             if tag == "input" and type_name in BUTTON_TYPES:
@@ -293,7 +294,7 @@ class Labels:
                 name = self._label_element_text(element) or element.get("placeholder") or element.get("title") or ""
                 name = name or element.get("name", "")
         elif not name:
-            hint = element.get("aria-placeholder") or element.get("data-placeholder") if is_editor(element) else ""
+            hint = element.get("aria-placeholder") or element.get("data-placeholder") if is_named and is_editor(element) else ""
             name = (
                 hint
                 or visible_text(element, marks_struck=True)

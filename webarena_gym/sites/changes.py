@@ -12,20 +12,22 @@ which match a table, columns (* matches any name), and added rows of a table, al
 `is_replaced(before, after, next)` with three versions of a text.
 """
 
+import json
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from webarena_gym.changes import LABELS, Change
 from webarena_gym.sites.catalogue import schema
+from webarena_gym.sites.sqlite_pages import ChangedPages, changed_pages
 
 _LINE = re.compile(r"^-- incidental: (.+?)(?:  -- .*)?$", re.MULTILINE)
 _DECLARED = re.compile(r"(\+?)([\w*]+)(?:\.([\w*]+))?(?: WHERE (.+))?")
-_PAGE = 4096
+_ROWID = ("_rowid_",)
 
 Row = tuple[Any, ...]
 
@@ -75,6 +77,7 @@ class _Table(NamedTuple):
     columns: tuple[str, ...]
     key: tuple[str, ...]  # the columns that identify a row
     is_numbered: bool  # the key is a number assigned by the database
+    stored_key: tuple[str, ...]  # the columns by which its pages are ordered; () if a column hides the rowid
     compared: tuple[int, ...]  # indices of the compared columns
     parents: Mapping[str, str]  # the tables that columns point to
     uncounted: str  # SQL condition of added rows that are not reported
@@ -85,16 +88,29 @@ def net_changes(name: str, base: bytes, now: bytes, declared: tuple[str, ...], w
 
     The lines `declared` list incidental changes. Tables `without` are not compared.
     """
-    touched = _changed_tables(base, now)
+    touched = changed_pages(base, now)
     known = (table for table in _tables(declared, base) if table.name not in without)
-    tables = [table for table in known if touched is None or table.name in touched]
+    tables = [table for table in known if touched is None or table.name in touched.tables]
     if not tables:
         return []
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("ATTACH ':memory:' AS base")
         connection.deserialize(now)
         connection.deserialize(base, name="base")
-        return [change for table in tables for change in _compare(name, connection, table)]
+        return [change for table in tables for change in _compare(name, connection, table, _among(table, touched))]
+
+
+def _among(table: _Table, touched: ChangedPages | None) -> str:
+    """Return the SQL condition on the rows of a table or alias `{0}` that may have changed."""
+    if touched is None or not table.stored_key:
+        return "TRUE"
+    keys = touched.rows(table.name, 0 if table.stored_key == _ROWID else len(table.stored_key))
+    if keys is None:
+        return "TRUE"
+    columns = ", ".join(f"{{0}}.{_quote(column)}" for column in table.stored_key)
+    values = ", ".join(f"value ->> {place}" for place in range(len(table.stored_key)))
+    rows = json.dumps(sorted(keys, key=repr), separators=(",", ":")).replace("'", "''").replace("{", "{{").replace("}", "}}")
+    return f"({columns}) IN (SELECT {values} FROM json_each('{rows}'))"
 
 
 def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[str, str]) -> list[Change]:
@@ -108,28 +124,6 @@ def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[
         for table in sorted(set(touched) - declared.tables)
         for change in _compare(name, connection, _table(declared, connection, table), touched[table])
     ]
-
-
-def _changed_tables(base: bytes, now: bytes) -> frozenset[str] | None:
-    """Return the tables with a page of the base that has changed; None if pages cannot be assigned to tables.
-
-    Every write changes a page of the base, because new pages are linked from existing ones.
-    """
-    if int.from_bytes(base[16:18], "big") != _PAGE:
-        return None
-    owners, pages = _owners(base), range(0, len(base), _PAGE)
-    changed = [start // _PAGE for start in pages if now[start : start + _PAGE] != base[start : start + _PAGE]]
-    return frozenset(owners[number] for number in changed if number in owners) if owners else None
-
-
-@lru_cache(maxsize=64)
-def _owners(base: bytes) -> Mapping[int, str]:
-    """Return the table of each page, also of pages of its indexes; empty if SQLite was built without `dbstat`."""
-    with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.OperationalError):
-        connection.deserialize(base)
-        query = "SELECT s.pageno - 1, m.tbl_name FROM dbstat s LEFT JOIN sqlite_schema m USING (name)"
-        return {number: table or "sqlite_schema" for number, table in connection.execute(query)}
-    return {}
 
 
 @lru_cache(maxsize=64)
@@ -148,6 +142,10 @@ def _table(declared: Incidental, connection: sqlite3.Connection, name: str) -> _
     parents = dict(connection.execute('SELECT "from", "table" FROM pragma_foreign_key_list(?)', (name,)).fetchall())
     columns = [column for column, *_ in info]
     key = [column for _, column in sorted((place, column) for column, _, _, place in info if place)]
+    (has_rowid,) = connection.execute(
+        "SELECT NOT wr FROM pragma_table_list WHERE name = ? AND schema = 'main'", (name,)
+    ).fetchone()
+    stored_key = tuple(key) if not has_rowid else () if _ROWID[0] in columns else _ROWID
     is_numbered = not key or (len(key) == 1 and {row[0]: row[1] for row in info}[key[0]] == "INTEGER" and key[0] not in parents)
     if not key:
         columns, key = ["rowid", *columns], ["rowid"]
@@ -155,7 +153,9 @@ def _table(declared: Incidental, connection: sqlite3.Connection, name: str) -> _
     compared = [
         place for place, column in enumerate(columns) if column not in numbered_key and not declared.covers(name, column)
     ]
-    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(compared), parents, declared.added.get(name, "FALSE"))
+    return _Table(
+        name, tuple(columns), tuple(key), is_numbered, stored_key, tuple(compared), parents, declared.added.get(name, "FALSE")
+    )
 
 
 def is_replaced(before: str | None, after: str, following: str) -> bool:
@@ -219,6 +219,8 @@ def _differences(
             f" AND NOT EXISTS (SELECT 1 FROM main.{_quote(table.name)} now WHERE {same})"
         ).fetchall()
         removed = [tuple(row) for row in removed]
+    if now - len(added) != before - len(removed) and among != "TRUE":  # rows were removed with their pages
+        return _differences(connection, table, "TRUE")
     return added, removed, changed
 
 
