@@ -372,6 +372,8 @@ class Document:
 
     def value_before_edit(self, control: HtmlElement) -> str | None:
         """Return the value of a control after loading; None if the user has not changed it since, or since a reset."""
+        if not self._changes:
+            return None
         path = _path_to(control)
         if not any(changed == path for changed, _ in self._changes):
             return None
@@ -391,7 +393,9 @@ class Document:
         """Return the picklable state; the same object as long as nothing changes."""
         if self._saved is None:
             focus = None if self._focused is None else _path_to(self._focused)
-            tab_start = None if self._tab_start is None else _path_to(self._tab_start)
+            tab_start = (
+                focus if self._tab_start is self._focused else None if self._tab_start is None else _path_to(self._tab_start)
+            )
             changes = tuple((path, name, value) for (path, name), value in self._changes.items())
             self._saved = SavedDocument(
                 self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy,
@@ -416,9 +420,11 @@ def _write(element: HtmlElement, name: str, value: str | None) -> None:
 
 
 def _path_to(element: HtmlElement) -> NodePath:
-    parents = list(element.iterancestors())
-    children = [element, *parents]
-    return tuple(parent.index(child) for parent, child in zip(reversed(parents), reversed(children[:-1]), strict=True))
+    path = []
+    for parent in element.iterancestors():
+        path.append(parent.index(element))
+        element = parent
+    return tuple(reversed(path))
 
 
 def _element_at(root: HtmlElement, path: NodePath) -> HtmlElement:

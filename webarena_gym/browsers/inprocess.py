@@ -79,20 +79,21 @@ class InProcessBrowser:
 
     def page(self) -> Page:
         entry = self._tab.entry
-        notes, takes_files = entry.document.tree.notes
+        tree = entry.document.tree
+        notes, takes_files = tree.notes
         files = self._client.files if takes_files else ()
         file_notices: tuple[str, ...] = ()
         if files and forms.chooser_notice(files) not in self._client.notices:
             file_notices = (f"File fields take files by their names; {forms.available_files(files)}",)
         return Page(
             url=entry.url,
-            title=entry.document.tree.title,
-            root=entry.document.root,
+            title=tree.title,
+            root=tree.root,
             tabs=tuple(Tab(tab.entry.document.tree.title, tab.entry.url) for tab in self._tabs),
             active_tab=self._active,
             focused=entry.document.focused,
             notices=(*self._client.notices, *notes, *file_notices),
-            cache=entry.document.tree.cache,
+            cache=tree.cache,
         )
 
     @property
