@@ -21,7 +21,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name
-from webarena_gym.env import Info
+from webarena_gym.episode import Info
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import templates
 from webarena_gym.tools import cli

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import needs
-from webarena_gym.env import Snapshot, WebArenaLite
+from webarena_gym.env import WebArenaLite
+from webarena_gym.episode import Snapshot
 from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError, WorldError
 from webarena_gym.observation import visible_text
 from webarena_gym.options import EnvOptions

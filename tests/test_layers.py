@@ -44,14 +44,15 @@ backends: actions applications browsers changes errors evaluators observation pa
 spaces: actions observation texts
 toolbox: actions errors pages sites texts
 options: actions applications arguments errors evaluators observation servers sites tasks texts toolbox
-env: actions applications arguments backends browsers changes errors evaluators observation options pages servers spaces tasks texts toolbox
+episode: errors evaluators observation tasks toolbox
+env: actions applications arguments backends browsers changes episode errors evaluators observation options pages servers spaces tasks texts toolbox
 recording: errors
-vector: arguments env errors options processes spaces
-testing: backends browsers env errors observation pages tasks
+vector: arguments env episode errors options processes spaces
+testing: backends browsers env episode errors observation pages tasks
 miniwob: arguments backends browsers env errors options pages tasks
 tools: actions applications answers arguments backends browsers changes console env errors evaluation evaluators observation options pages
   processes recording server servers sites tasks texts toolbox
-server: actions applications arguments browsers env errors evaluators observation options pages sites tasks texts
+server: actions applications arguments browsers env episode errors evaluators observation options pages sites tasks texts
 candidates: actions arguments env observation pages
 integrations: actions applications browsers env errors observation options pages server sites tasks toolbox
 evaluation: actions applications arguments console env errors evaluators observation options recording server servers sites tasks vector

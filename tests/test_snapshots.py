@@ -9,7 +9,7 @@ from random import Random
 import gymnasium
 import pytest
 
-from webarena_gym.env import Snapshot
+from webarena_gym.episode import Snapshot
 from webarena_gym.errors import SnapshotError
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.world import load_world
@@ -98,10 +98,11 @@ def test_what_is_no_sealed_content_is_refused(env, taken, parts):
 @pytest.fixture
 def earlier(taken, monkeypatch):
     """The pickle of a snapshot as earlier versions wrote it: a named tuple of four parts, sealed by a digest of their `repr`."""
-    kind = namedtuple("Snapshot", "episode backend random_state seal", module=Snapshot.__module__)
+    kind = namedtuple("Snapshot", "episode backend random_state seal", module="webarena_gym.env")
     whole = kind(*taken.unseal(), b"")
     with monkeypatch.context() as patch:
         patch.setattr("webarena_gym.env.Snapshot", kind)
+        patch.setattr("webarena_gym.episode.Episode.__module__", "webarena_gym.env")
         return pickle.dumps(whole._replace(seal=hashlib.sha256(repr(whole).encode()).digest()))
 
 
@@ -134,7 +135,7 @@ def test_content_that_another_version_wrote_is_refused(env, taken):
     for parts in ((episode, backend, random_state), (None, backend, random_state)):
         with pytest.raises(SnapshotError, match="by another version"):
             env.restore(Snapshot.of(*parts))
-    content = taken.content.replace(b"webarena_gym.env", b"webarena_gym.eny")
+    content = taken.content.replace(b"webarena_gym.episode", b"webarena_gym.episodf")
     with pytest.raises(SnapshotError, match="by another version: ModuleNotFoundError"):
         env.restore(Snapshot(content, hashlib.sha256(content).digest()))
 

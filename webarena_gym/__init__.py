@@ -24,7 +24,8 @@ from webarena_gym.errors import (
 
 if TYPE_CHECKING:
     from webarena_gym.actions import reply_of
-    from webarena_gym.env import Info, Snapshot, WebArenaLite
+    from webarena_gym.env import WebArenaLite
+    from webarena_gym.episode import Info, Snapshot
     from webarena_gym.evaluators.judges import ChatJudge
     from webarena_gym.miniwob import MiniWobText
     from webarena_gym.recording import RecordGif
@@ -41,8 +42,8 @@ __all__ = [
 ]  # fmt: skip
 
 _LAZY = {
-    "Account": "servers.logins", "ChatJudge": "evaluators.judges", "Info": "env", "Login": "servers.logins", "MiniWobText": "miniwob",
-    "RecordGif": "recording", "Snapshot": "env", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "tasks",
+    "Account": "servers.logins", "ChatJudge": "evaluators.judges", "Info": "episode", "Login": "servers.logins", "MiniWobText": "miniwob",
+    "RecordGif": "recording", "Snapshot": "episode", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "tasks",
     "find": "tasks", "load": "tasks", "parse_task": "tasks", "read_tasks": "tasks", "reply_of": "actions",
 }  # fmt: skip
 """The module of each name that is imported on first use."""

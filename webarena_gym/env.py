@@ -1,17 +1,15 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent performs one web task per episode, on a private copy of the sites."""
 
-import hashlib
-import pickle
 import sqlite3
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from io import BytesIO
 from math import ceil, inf, nan
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy
@@ -30,12 +28,13 @@ from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
+from webarena_gym.episode import Episode as Episode  # snapshots of earlier versions look for these here
+from webarena_gym.episode import Info as Info
+from webarena_gym.episode import Snapshot as Snapshot
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.evaluators import check, evaluate, judge_injection
 from webarena_gym.evaluators.checklist import (
-    ChecklistInfo,
     ChecklistItem,
-    Satisfied,
     build_checklist,
     completion,
     describe,
@@ -60,7 +59,7 @@ from webarena_gym.servers.logins import read_logins
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
 from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut, first_difference
-from webarena_gym.toolbox import Toolbox, ToolInfo, ToolUse
+from webarena_gym.toolbox import Toolbox, ToolUse
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
@@ -74,124 +73,6 @@ ResetResult = tuple[Any, dict[str, Any]]
 """Observation and info. The observation is a str, or a dictionary with a picture (see `spaces.picture_space`)."""
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 """Observation, reward, terminated, truncated and info, as `gymnasium.Env.step` returns them."""
-
-
-class Info(TypedDict):
-    """The info dictionary of `reset` and `step`."""
-
-    goal: str
-    """the instruction of the task"""
-    url: str
-    """the URL of the current page"""
-    page: str
-    """the current page as text, without history"""
-    messages: list[Message] | list[dict[str, Any]]
-    """chat prompt of the next reply: the system prompt, then the content of the observation; with pictures, in OpenAI's multimodal format"""
-    step: int
-    """number of steps in this episode"""
-    steps_left: NotRequired[int]
-    """remaining steps of the step budget, if the task has one"""
-    action_error: str
-    """error message of the last action; "" if it succeeded"""
-    task_id: str
-    """the id of the task"""
-    tools: NotRequired[ToolInfo]
-    """calls of tools in this episode, if the env has tools"""
-    checklist: NotRequired[list[ChecklistInfo]]
-    """items of the task with `reward="checklist"` and "f1", and the steps at which they were satisfied"""
-    answer_form: NotRequired[str]
-    """instructions on the format of the answer, if the task declares the type of its answer"""
-    success: NotRequired[bool]
-    """at the end of an episode: True if the task was solved"""
-    verdicts: NotRequired[list[dict[str, Any]]]
-    """at the end: the fields of `evaluators.Verdict` of each check, and its reason"""
-    side_effects: NotRequired[list[str]]
-    """at the end, if all other checks passed: changes beyond the task"""
-    site_errors: NotRequired[list[str]]
-    """exceptions of the embedded sites in this episode, which returned status 500"""
-    replayed: NotRequired[int]
-    """after `restore`: number of actions that were repeated, because the page could not be restored from its state"""
-    failure: NotRequired[str]
-    """description of an infrastructure failure that ended the episode"""
-
-
-@dataclass
-class Episode:
-    """The state of a running episode, except that of its sites and browser."""
-
-    task: Task
-    goal: str
-    turns: list[Turn] = field(default_factory=list)
-    top: int = 0  # index of the first visible line of the page text
-    action_error: str = ""
-    is_over: bool = False
-    max_steps: int | None = None  # step limit of `reset(options=...)`; the smaller one of this and the env's limit applies
-    steps_left: int | None = None  # remaining steps of the step budget, if there is one; scrolling is free
-    pictures: tuple[str, ...] = ()  # screenshots of the latest earlier pages, as data URLs, if the history includes pictures
-    satisfied: Satisfied | None = field(default=None, repr=False)  # items of the checklist, if the reward is one
-    tools: ToolUse | None = field(
-        default=None, repr=False
-    )  # if the env has tools; old snapshots are sealed by their repr without it
-
-
-class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
-    """The complete state of an episode. It is small and picklable, and can be restored any number of times, in any env or process.
-
-    `content` is a pickle of the episode, the state of the sites and of the browser, and the state of the random number generator. `seal` is
-    the SHA-256 digest of `content`, which detects damage. It is not a signature and does not authenticate the snapshot, so restore only
-    snapshots from sources that you trust.
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, *parts: Any) -> Self:
-        """Return a snapshot from its content and seal, or from the four parts that earlier versions pickled."""
-        if len(parts) != 4:
-            return super().__new__(cls, *parts)
-        *values, seal = parts
-        try:
-            representation = "Snapshot(episode={!r}, backend={!r}, random_state={!r}, seal=b'')".format(*values)
-            is_intact = hashlib.sha256(representation.encode()).digest() == seal
-        except Exception:  # noqa: BLE001 - damaged values may raise anything
-            is_intact = False
-        return cls.of(*values) if is_intact else super().__new__(cls, b"", b"")  # `unseal` raises SnapshotError for it
-
-    @classmethod
-    def of(cls, episode: Episode, backend: Any, random_state: Mapping[str, Any]) -> Self:
-        """Return a snapshot that contains an episode, the state of a backend, and the state of a numpy bit generator."""
-        content = pickle.dumps((episode, backend, random_state), pickle.HIGHEST_PROTOCOL)
-        return cls(content, hashlib.sha256(content).digest())
-
-    def unseal(self) -> tuple[Episode, Any, Mapping[str, Any]]:
-        """Return a new copy of the episode, the state of the backend, and the state of the bit generator.
-
-        Raises:
-            SnapshotError: if the content is damaged or was written by an incompatible version.
-
-        """
-        if not isinstance(self.content, bytes) or self.seal != hashlib.sha256(self.content).digest():
-            raise SnapshotError(
-                "the snapshot is damaged, or was saved by another version: its content does not match its digest"
-            )
-        try:
-            episode, backend, random_state = pickle.loads(self.content)  # noqa: S301 - as trusted as the pickle that it came in
-            # `replace` reads every field, and fails if an earlier version lacked one
-            return replace(episode), backend, random_state
-        except Exception as error:
-            raise SnapshotError(f"the snapshot was saved by another version: {type(error).__name__}: {error}") from error
-
-    @property
-    def episode(self) -> Episode:
-        return self.unseal()[0]
-
-    @property
-    def backend(self) -> Any:
-        """The state of the sites and of the browser."""
-        return self.unseal()[1]
-
-    @property
-    def random_state(self) -> Mapping[str, Any]:
-        return self.unseal()[2]
 
 
 class RenderedPage(NamedTuple):

@@ -21,7 +21,7 @@ from gymnasium.error import ResetNeeded
 
 from webarena_gym.backends.base import Backend
 from webarena_gym.browsers.base import Browser
-from webarena_gym.env import Info
+from webarena_gym.episode import Info
 from webarena_gym.errors import ActionError, BrowserError, ConformanceError, SnapshotError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network

@@ -23,7 +23,8 @@ from agents.rollouts.envs import InProcessEnvs, final_reward, step_env
 from agents.rollouts.policies import Policy, Reply, Request, TrainedPolicy, resume_episode
 from agents.settings import EnvSettings
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.env import Snapshot, WebArenaLite
+from webarena_gym.env import WebArenaLite
+from webarena_gym.episode import Snapshot
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 

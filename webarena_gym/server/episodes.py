@@ -19,7 +19,8 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.browsers.cookies import Cookie, CookieJar
-from webarena_gym.env import Snapshot, WebArenaLite
+from webarena_gym.env import WebArenaLite
+from webarena_gym.episode import Snapshot
 from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
 from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.options import read_source

@@ -14,7 +14,8 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive
-from webarena_gym.env import FAILURE_REWARD, Snapshot, WebArenaLite
+from webarena_gym.env import FAILURE_REWARD, WebArenaLite
+from webarena_gym.episode import Snapshot
 from webarena_gym.errors import WorkerError
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, OnFailure
 from webarena_gym.spaces import batch_space
