@@ -424,9 +424,10 @@ def _help_type(
         hint, other = _default_hint(default), other_defaults.get(name, default)
         if other != default:
             hint = f"(default: {_format_default(default)}; {_format_default(other)} for {other_models})"
-        config: Any = tyro.conf.arg(
-            help=descriptions.get(name), help_behavior_hint=hint, metavar=_optional_metavar(hints[name])
-        )
+        text = descriptions.get(name)
+        if hint == "" and text:  # tyro adds a space and the hint
+            text, _, hint = text.rpartition(" ")
+        config: Any = tyro.conf.arg(help=text, help_behavior_hint=hint, metavar=_optional_metavar(hints[name]))
         default = MISSING if default is tyro.MISSING else default
         options.append((name, Annotated[hints[name], config], field(default=default)))
     return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})

@@ -71,8 +71,8 @@ class EnvOptions:
     """differences between worlds: in the content of the sites ("content"), or also in their layout ("layout"). A `Task` object, as opposed
     to a task id, keeps its solution, which is for the layout in which it was generated"""
     scale: Scale | None = None
-    """size of the worlds, by default that of the split or template: "standard", or "large" with about ten times the content and ranked
-    search, as in hard tasks. With another scale than the split's, its tasks are generated in the world of `world_seed`, or of the first
+    """size of the worlds: "standard", or "large" with about ten times the content and ranked search, as in hard tasks; by default that of
+    the split or template. With another scale than the split's, its tasks are generated in the world of `world_seed`, or of the first
     seed of the split. A `Task` object keeps its world"""
     history: History = "compressed"
     """treatment of earlier pages: a placeholder ("compressed"), omitted ("none") or complete ("full")"""
@@ -359,11 +359,15 @@ def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = Fal
     field_defaults = {option.name: None if option.default is MISSING else option.default for option in fields(EnvOptions)}
     for name in names:
         text = option_descriptions()[name]
+        if not (has_pictures and name in ("observation", "dialect")):
+            text = text.partition(". ")[0]
+        if name in defaults:
+            text = text.partition("; by default")[0]
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             choices=[value for value in option_choices(name) if value is not None and value not in unsupported],
             default=defaults.get(name, field_defaults[name]),
-            help=text if has_pictures else text.partition(". ")[0],
+            help=text,
         )
 
 

@@ -701,15 +701,15 @@ class RememberSettings(TrainingWorlds):
     temperature: float = 1.0
     """temperature of sampling in its episodes"""
     seed: int = 0
-    """random seed of the episodes and of the training of the read"""
+    """random seed of the episodes and of the training of the attention"""
     size: int = 4_096
     """capacity of the memory in steps; the newest are stored"""
     nearest: int = 8
-    """number of stored steps to read at each step"""
+    """number of stored steps that the attention reads at each step"""
     read_updates: int = 300
-    """updates of the read, with 64 decisions each"""
+    """updates of the training of this attention, with 64 decisions each"""
     read_learning_rate: float = 0.02
-    """Adam's learning rate of the read"""
+    """Adam's learning rate of the training of this attention"""
 
     def __post_init__(self) -> None:
         expect_least(self, size=1, nearest=1, read_updates=0)

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -84,6 +85,9 @@ def test_the_snippets_of_a_section_run(section, tmp_path):
         pytest.skip("make test-integrations")
     if section == "TRL":
         tiny_qwen(tmp_path)
+        (export,) = re.findall(r"^(python -m agents\.demonstrations .*)$", SECTIONS[section], re.MULTILINE)
+        words = shlex.split(export.replace("python", sys.executable, 1).replace(" demon", f" {tmp_path}/demon", 1))
+        subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # what is installed must do
     with serving_chat(give_up) as (_, address):
         environment |= {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "x"}

@@ -201,7 +201,7 @@ def add_commands(commands: Any) -> None:
         help="verify submitted results and print a table of them",
         description="Verify results and print them as a table. A result is a folder that `evaluate` wrote. Its figures must follow from its "
         "episodes, no episode may be missing, and replaying their actions must give the same rewards. Exit status 1 if a result is wrong.",
-        examples=["leaderboard", "runs/evaluate/expert-test --no-replay"],
+        examples=["runs/evaluate", "runs/evaluate/expert-test --no-replay"],
     )
     board.add_argument(
         "folder",
