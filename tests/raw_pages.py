@@ -1,7 +1,7 @@
 """What Chromium itself does with windows, focus, dialogs and navigation on plain pages, driven by Playwright without the product's rules.
 
 `python -m tests.raw_pages` records the expected states of `tests/data/pages.json` again, with Chromium's version. A case has the
-body of the page at `HOME` or pages by path, response headers of `HOME`, and steps: ["click", id] at the centre of an element with
+body of the page at `HOME` or pages by path, response headers of `HOME`, the `charset` of its pages unless UTF-8, and steps: ["click", id] at the centre of an element with
 the mouse, ["press", key] in the focused element, ["point", x, y, id of the element there] with the mouse, ["focus", id], ["tab", index], ["back"], ["wait", ms].
 """
 
@@ -40,6 +40,7 @@ class RawPages:
         from playwright.sync_api import Error  # noqa: PLC0415 - not everybody has it
 
         pages = case["html"] if isinstance(case["html"], dict) else {"/": case["html"]}
+        charset = case.get("charset", "utf-8")
         requests = []
         navigated = []  # tabs; Chromium brings a window to the front that a link or form navigates, but a headless shell does not
 
@@ -51,7 +52,8 @@ class RawPages:
             path = request.url.partition("#")[0].removeprefix(HOME[:-1])
             if path in pages and request.method == "GET":
                 headers = case.get("headers", {}) if path == "/" else {}
-                route.fulfill(body=page_of(pages[path]), headers={"content-type": "text/html; charset=utf-8", **headers})
+                body = page_of(pages[path], charset).encode(charset)
+                route.fulfill(body=body, headers={"content-type": f"text/html; charset={charset}", **headers})
             elif request.url.endswith(("/favicon.ico", "/img")):
                 route.fulfill(body="", content_type="text/plain")
             else:
@@ -106,7 +108,7 @@ def record(table, raw):
     """Return the table with Chromium's states."""
     cases = {}
     for name, case in table["cases"].items():
-        given = {key: case[key] for key in ("html", "headers", "steps") if key in case}
+        given = {key: case[key] for key in ("html", "headers", "charset", "steps") if key in case}
         cases[name] = given | {"state": raw.play(case)}
     return {"chromium": raw.version, "cases": cases}
 

@@ -11,10 +11,10 @@ from tests import needs
 HOME = "http://app.test/"
 
 
-def page_of(body):
+def page_of(body, charset="utf-8"):
     if body.startswith("<!doctype"):
         return body
-    return f"<!doctype html><html><head><meta charset=utf-8><title>T</title></head><body>{body}</body></html>"
+    return f"<!doctype html><html><head><meta charset={charset}><title>T</title></head><body>{body}</body></html>"
 
 
 def _path(name):

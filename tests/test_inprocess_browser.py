@@ -15,6 +15,7 @@ from webarena_gym.browsers.forms import find_option
 from webarena_gym.browsers.http import resolve_url
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
+from webarena_gym.pages.page import Network
 
 
 @pytest.fixture
@@ -62,15 +63,26 @@ class TestParsing:
         assert pickle.loads(pickle.dumps(browser.snapshot())) == browser.snapshot()
 
     @pytest.mark.parametrize(("content_type", "body", "text"), [
-        ("text/html", "%C3%83%C2%A9", "é"), ("text/html; charset=ISO-8859-1", "%C3%A9%C2%80", "é€"),
-        ("text/html; charset=hex", "%C3%83%C2%A9", "é"), ("text/html", "<meta charset=latin1>%C3%A9", "é"),
+        ("text/html", "%C3%83%C2%A9", "Ã©"), ("application/json", "%C3%83%C2%A9", "é"), ("text/html; charset=ISO-8859-1", "%C3%A9%C2%80", "é€"),
+        ("text/html; charset=hex", "%C3%83%C2%A9", "Ã©"), ("text/html", "<meta charset=latin1>%C3%A9", "é"),
         ("text/html; charset=utf-8", "<meta charset=latin1>%C3%83%C2%A9", "é"),
         ("text/html; charset=latin1", "%C3%AF%C2%BB%C2%BF%C3%83%C2%A9", "é"),
-        ("text/html", "%C3%BF", "\N{REPLACEMENT CHARACTER}"), ("", "<b>x</b>", "x"), ("text/css", "a>b{}", "a>b{}"),
+        ("text/html; charset=utf8", "%C3%BF", "\N{REPLACEMENT CHARACTER}"), ("", "<b>x</b>", "x"), ("text/css", "a>b{}", "a>b{}"),
         ("image/svg%2Bxml", "<svg/>", ""), ("image/png", "xyz", "NoteThis file cannot be shown: image/png, 3 bytes"),
     ])  # fmt: skip
     def test_encodings_and_types(self, browser, content_type, body, text):
         assert raw(browser, body, content_type).find("body").text_content() == text
+
+
+def test_a_location_header_is_read_as_utf_8():
+    def site(environ, start_response):
+        location = [("Location", " /é ".encode().decode("latin-1"))] if environ["PATH_INFO"] == "/" else []
+        start_response("302 Found" if location else "200 OK", location)
+        return []
+
+    browser = InProcessBrowser(Network({"app.test": site}))
+    browser.start(["http://app.test/"], {})
+    assert browser.page().url == "http://app.test/%C3%A9"
 
 
 def test_messages_say_what_is_wrong_and_what_there_is(browser):

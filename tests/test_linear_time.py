@@ -258,7 +258,7 @@ def exists(title):
 
 def browse(text):
     response = Response(200, [("Content-Type", "text/html; charset=utf-8")], text.encode("utf-8", "replace"))
-    document = Document(SavedDocument(render_response(response)))
+    document = Document(SavedDocument(render_response(response)[0]))
     for style, elements in (("html", "id"), ("axtree", "label"), ("occam", "id")):
         observe(Page("", document.tree.title, document.root, (Tab("", ""),), 0), style=style, elements=elements)
 

@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+from werkzeug.urls import iri_to_uri
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
@@ -26,19 +27,22 @@ class Site:
         html = case["html"]
         self.pages = html if isinstance(html, dict) else {"/": html}
         self.headers, self.responses, self.requests = case.get("headers", {}), case.get("responses", ()), []
+        self.charset = case.get("charset", "utf-8")
 
     def __call__(self, environ, start_response):
         request = Request(environ)
         address = request.url.removeprefix(HOME[:-1])
         if request.method == "GET" and address in self.pages:
             headers = self.headers if address == "/" else {}
-            response = Response(page_of(self.pages[address]), headers=headers, content_type="text/html; charset=utf-8")
+            body = page_of(self.pages[address], self.charset).encode(self.charset)
+            response = Response(body, headers=headers, content_type=f"text/html; charset={self.charset}")
         elif address in self.responses:
             status, headers, body = self.responses[address]
             response = Response(body, status, headers)
         else:
             query = environ["QUERY_STRING"]
-            self.requests.append([request.method, request.base_url + (query and f"?{query}"), request.get_data().decode()])
+            url = iri_to_uri(request.base_url) + (query and f"?{query}")
+            self.requests.append([request.method, url, request.get_data().decode()])
             response = Response(SENT, content_type="text/html")
         return response(environ, start_response)
 
@@ -173,6 +177,37 @@ def test_errors_without_a_body_and_feeds_are_shown_as_text_also_after_going_back
         browser.goto(HOME)
         browser.go_back()
         assert dom.normalize_space(" ".join(browser.page().root.find("body").itertext())) == text
+
+
+@pytest.mark.parametrize(
+    ("content_type", "notice"),
+    [
+        ("text/csv", "Downloaded file.csv"),
+        ("text/calendar", "Downloaded file.ics"),
+        ("text/rtf", "Downloaded file"),
+        ("application/pdf", "Downloaded file.pdf"),
+        ("application/octet-stream", "Downloaded file"),
+        ("application/x-ndjson", "Downloaded file"),
+        ("application/ld+json", ""),
+        ("text/x-python", ""),
+        ("", ""),
+    ],
+)
+def test_files_of_types_that_are_not_shown_are_downloaded(browse, content_type, notice):
+    browser = browse("<a id=file href=/file>File</a>", responses={"/file": (200, {"Content-Type": content_type}, "a,b")})
+    browser.click(element(browser, "file"))
+    page = browser.page()
+    if notice:
+        assert (page.url, page.notices[0]) == (HOME, f"{notice}, 3 bytes: a,b")
+    else:
+        assert (page.url, page.root.text_content().strip()) == (f"{HOME}file", "a,b")
+
+
+def test_a_typed_text_is_refused_below_the_least_length(browse):
+    browser = browse("<form action=/e><input id=name name=name minlength=3 value=a><button id=go>Go</button></form>")
+    browser.type(element(browser, "name"), "ab")
+    with pytest.raises(ActionError, match=r"not sent: .*name"):
+        browser.click(element(browser, "go"))
 
 
 @pytest.mark.parametrize(("files", "notice"), [((), "opened and closed"), (("a.txt",), "open: select a file by its name")])

@@ -64,6 +64,8 @@ class SavedDocument(NamedTuple):
     waited_ms: float = 0.0
     """Time that has passed since the document was opened; only the action wait takes time."""
     top_layer: tuple[TopLayerEntry, ...] = ()
+    encoding: str = "UTF-8"
+    """Name of the encoding in which forms and the queries of links are sent."""
 
 
 class DocumentTree:
@@ -227,7 +229,7 @@ class Document:
         self._tab_start: HtmlElement | None = None
         self._is_revisited = saved.is_revisited
         self._header_policy = saved.policy
-        self.refresh = saved.refresh
+        self.refresh, self.encoding = saved.refresh, saved.encoding
         self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
     @cached_property
@@ -399,7 +401,7 @@ class Document:
             changes = tuple((path, name, value) for (path, name), value in self._changes.items())
             self._saved = SavedDocument(
                 self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy,
-                self.refresh, self._waited_ms, self._top_layer,
+                self.refresh, self._waited_ms, self._top_layer, self.encoding,
             )  # fmt: skip
         return self._saved
 

@@ -33,16 +33,41 @@ def click_target(element: HtmlElement) -> HtmlElement | None:
     A control without an effect of its own, such as a text field, leaves the click to a link around it.
     https://dom.spec.whatwg.org/#eventtarget-activation-behavior
     """
+    operates_label = True
     for target in (element, *element.iterancestors()):
         if target.tag in dom.CONTROL_TAGS and not _handles_clicks(target):
             return next(filter(dom.is_link, target.iterancestors("a")), target)
-        if target.tag in (*dom.CONTROL_TAGS, "option") or dom.is_link(target) or dom.is_summary(target):
+        if target.tag in dom.CONTROL_TAGS or dom.is_link(target) or dom.is_summary(target):
             return target
-        if target.tag == "label":
+        if target.tag == "option" and next(target.iterancestors("select"), None) is not None:
+            return target
+        if target.tag == "label" and operates_label:
             control = dom.labelled_control(target)
             if control is not None and control is not element:
                 return click_target(control)
+        # A label around interactive content leaves clicks to it: https://html.spec.whatwg.org/multipage/dom.html#interactive-content.
+        is_media = target.tag in ("audio", "video") and "controls" in target.attrib
+        is_map = target.tag == "img" and "usemap" in target.attrib
+        if target.tag in ("details", "embed", "iframe", "label") or is_media or is_map:
+            operates_label = False
     return None
+
+
+def details_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
+    """Return the `details` that a key opens or closes besides what the key does in the focused element; None if there is none.
+
+    That is one whose summary contains the element, which lets the key pass, or one without a summary that has the focus itself.
+    """
+    if focused is None or key not in ("Enter", *_SPACE_KEYS):
+        return None
+    if focused.tag == "details":
+        return focused if dom.summary_of(focused) is None else None
+    if focused.tag in dom.CONTROL_TAGS and (key == "Enter" or dom.element_type(focused) not in dom.TYPEABLE_TYPES):
+        return None
+    if key == "Enter" and (dom.is_link(focused) or dom.editing_host(focused) is not None):
+        return None
+    summary = next(filter(dom.is_summary, focused.iterancestors("summary")), None)
+    return None if summary is None else summary.getparent()
 
 
 def _handles_clicks(control: HtmlElement) -> bool:
@@ -79,10 +104,11 @@ def usable_click_target(element: HtmlElement) -> HtmlElement | None:
 
 def focusable_ancestor(element: HtmlElement) -> HtmlElement | None:
     """Return the element that a click on `element` focuses: itself or its nearest focusable ancestor; None if there is none."""
-    parts = (part for part in (element, *element.iterancestors()) if part.tag != "details" or dom.tab_index(part) is not None)
-    return next(
-        filter(dom.is_focusable, parts), None
-    )  # of a `details` without a summary, Chromium's own summary takes the focus
+    host = dom.editing_host(element)
+    inner = element if host is None else host
+    # Of an open `details` without a summary, Chromium's own summary takes the focus.
+    parts = (inner, *(part for part in inner.iterancestors() if part.tag != "details" or dom.tab_index(part) is not None))
+    return next(filter(dom.is_focusable, parts), None)
 
 
 def selection_after(select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> list[HtmlElement]:
@@ -205,6 +231,8 @@ def text_after_typing(element: HtmlElement, text: str, *, prefix: int = 0) -> st
         raise ActionError(f"{describe(element)} is disabled")
     if "readonly" in element.attrib:
         raise ActionError(f"{describe(element)} is read-only")
+    if element.get("hidden", "").lower() == "until-found":  # it takes the focus, but no text
+        raise ActionError(f"{describe(element)} is hidden")
     text = INVALID_XML.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if type_name != "textarea":
         text = text.replace("\n", "")
@@ -226,6 +254,7 @@ def form_request(
     page_url: str,
     resolve: Callable[[str], str],
     files: Mapping[str, bytes] = MappingProxyType({}),
+    document_encoding: str = "UTF-8",
 ) -> Request | None:
     """Return the request that submits a form; None if its action is not a web address.
 
@@ -237,6 +266,7 @@ def form_request(
         page_url: address of the page.
         resolve: returns the absolute URL of a reference on the page.
         files: content of the available files by name.
+        document_encoding: encoding of the page, in which the form is sent unless it has another.
 
     """
     overrides = {} if button is None else button.attrib
@@ -246,7 +276,7 @@ def form_request(
     url = resolve(action) if action else page_url
     if method == "dialog" or not is_web(url):
         return None
-    charset = form_data.pick_encoding(form)
+    charset = form_data.pick_encoding(form, document_encoding)
     entries = form_data.construct_entry_list(form, button, files, charset)
     if method == "post":
         content_type, body = form_data.encode_entries(entries, enctype, charset)
@@ -323,7 +353,7 @@ def check_key_effect(key: str, focused: HtmlElement | None, root: HtmlElement) -
     """Raise ActionError for a key that has no effect on the focused element or the page, or none that the page text shows."""
     if key in ("Tab", "Shift+Tab") or choice_by_key(key, focused) is not None:
         return
-    if key == "Escape" and dom.takes_close_request(root):
+    if (key == "Escape" and dom.takes_close_request(root)) or details_by_key(key, focused) is not None:
         return
     if focused is None:
         raise ActionError(f'the key "{key}" does nothing here: no element has the focus')

@@ -19,6 +19,7 @@ from lxml.html import HTMLParser, document_fromstring
 
 from webarena_gym.browsers.cookies import NOW, CookieJar, parse_cookie_date
 from webarena_gym.errors import ActionError
+from webarena_gym.pages.form_data import CODECS, ENCODINGS
 from webarena_gym.pages.page import HostUnknownError, Network, Response
 from webarena_gym.pages.reading import single_line
 
@@ -42,8 +43,8 @@ def _punctuation_except(forbidden: str) -> str:
 _IN_PATH, _IN_QUERY, _IN_FRAGMENT = _punctuation_except('"#<>?^`{}'), _punctuation_except("\"#<>'"), _punctuation_except('"<>`')
 
 
-def canonical_url(url: str) -> str:
-    """Return the normalized form of an absolute URL. Raises ValueError for an invalid URL.
+def canonical_url(url: str, encoding: str = "UTF-8") -> str:
+    """Return the normalized form of an absolute URL in a document with an encoding. Raises ValueError for an invalid URL.
 
     https://url.spec.whatwg.org/#url-parsing, of which URLs of other schemes than http and https return unchanged.
 
@@ -63,10 +64,22 @@ def canonical_url(url: str) -> str:
         (
             f"{scheme}://{_host(parts.hostname or '')}{port.removesuffix(_DEFAULT_PORTS[scheme])}",
             quote(_path_state(slash + path), safe=_IN_PATH, errors="replace"),
-            query_mark + quote(query, safe=_IN_QUERY, errors="replace"),
+            query_mark + (quote(query, safe=_IN_QUERY) if query.isascii() else _encoded_query(query, encoding)),
             fragment_mark + quote(fragment, safe=_IN_FRAGMENT, errors="replace"),
         )
     )
+
+
+def _encoded_query(query: str, encoding: str) -> str:
+    """Return a query percent-encoded in an encoding, in which other characters become numeric references.
+
+    https://url.spec.whatwg.org/#query-state
+    """
+    if encoding == "UTF-8":
+        return quote(query, safe=_IN_QUERY, errors="replace")
+    codec = CODECS.get(encoding, encoding)
+    encoded = ((char, char.encode(codec, "ignore")) for char in query)
+    return "".join(quote(octets, safe=_IN_QUERY) if octets else f"%26%23{ord(char)}%3B" for char, octets in encoded)
 
 
 def _path_state(path: str) -> str:
@@ -108,8 +121,8 @@ def _host(name: str) -> str:
     return name
 
 
-def resolve_url(base: str, reference: str) -> str:
-    r"""Return the absolute URL of `reference` in a document at `base`, or "" if it is invalid.
+def resolve_url(base: str, reference: str, encoding: str = "UTF-8") -> str:
+    r"""Return the absolute URL of `reference` in a document at `base` with an encoding, or "" if it is invalid.
 
     https://url.spec.whatwg.org/#relative-state
 
@@ -120,7 +133,7 @@ def resolve_url(base: str, reference: str) -> str:
     document_url = without_fragment(base)
     scheme = _SCHEME.match(reference)
     if scheme and not (scheme[1].lower() in _DEFAULT_PORTS and is_web(base) and base.startswith(f"{scheme[1].lower()}:")):
-        return _canonical_or_empty(reference)
+        return _canonical_or_empty(reference, encoding)
     if not is_web(base):
         return document_url + reference if reference[:1] in ("", "#") else ""
     origin, path, query = _split_base(document_url)
@@ -129,13 +142,13 @@ def resolve_url(base: str, reference: str) -> str:
     location, query_mark, own_query = address.partition("?")
     location = location.replace("\\", "/")
     if location.startswith("//"):
-        return _canonical_or_empty(f"{origin.partition(':')[0]}:{relative}")
+        return _canonical_or_empty(f"{origin.partition(':')[0]}:{relative}", encoding)
     if not location.startswith("/"):
         query = query_mark + own_query if location or query_mark else query
         location = path.rpartition("/")[0] + "/" + location if location else path
     else:
         query = query_mark + own_query
-    return _canonical_or_empty(f"{origin}{location}{query}{mark}{fragment}")
+    return _canonical_or_empty(f"{origin}{location}{query}{mark}{fragment}", encoding)
 
 
 def _split_base(url: str) -> tuple[str, str, str]:
@@ -145,9 +158,9 @@ def _split_base(url: str) -> tuple[str, str, str]:
     return url[:start], path, mark + query
 
 
-def _canonical_or_empty(url: str) -> str:
+def _canonical_or_empty(url: str, encoding: str) -> str:
     try:
-        return canonical_url(url)
+        return canonical_url(url, encoding)
     except ValueError:
         return ""
 
@@ -226,13 +239,24 @@ _META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*+=\s*+["']?+\s*+([\w.:-]+)""
 _HEADER_CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
 _XHTML_TYPE = "application/xhtml+xml"
 _HTML_TYPES = frozenset(("", "text/html", _XHTML_TYPE))
+_PICTURE_TYPES = ("image/", "audio/", "video/")
 _BEFORE_ERROR, _AFTER_ERROR = (
     "This page contains the following errors:",
     "Below is a rendering of the page up to the first error.",
 )
 _TEXT_TYPE = re.compile(r"text/.+|application/(json|javascript|xml)|.+\+(json|xml)")
+_DOWNLOADED_TEXT = re.compile(
+    r"text/(x-)?(calendar|comma-separated-values|csv|directory|ldif|qif|rtf|tab-separated-values|tsv|vcalendar|vcard|vcf)"
+)
+"""Types of text that Chromium does not show."""
+_EXTENSIONS = {
+    "text/csv": ".csv", "text/calendar": ".ics", "application/pdf": ".pdf", "application/zip": ".zip", "application/rtf": ".rtf",
+    "message/rfc822": ".eml",
+}  # fmt: skip
+"""Extensions that Chromium adds to the name of a download without one."""
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_LATIN_1 = frozenset(("iso-8859-1", "iso8859-1", "latin1", "latin-1", "ascii", "us-ascii"))
+_LEGACY = "windows-1252"
+"""The encoding of a page or text that declares none."""
 _SNIFFED_BYTES = 1024
 _END_TAGS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 
@@ -246,26 +270,42 @@ def error_page(status: int) -> bytes:
     return message_page("This page isn't working", f"HTTP ERROR {status}")
 
 
-def render_response(response: Response) -> bytes:
-    """Return the HTML that a browser displays for a response: the page, other text in a `pre`, or a message page."""
+def render_response(response: Response) -> tuple[bytes, str]:
+    """Return the HTML that a browser displays for a response, and the document's encoding.
+
+    The HTML is the page, other text in a `pre`, or a message page, in UTF-8.
+    """
     content_type = response.header("Content-Type")
     media_type = content_type.partition(";")[0].strip().lower()
     if not response.body:
-        return error_page(response.status) if 400 <= response.status < 600 else BLANK_PAGE
+        return (error_page(response.status) if 400 <= response.status < 600 else BLANK_PAGE), "UTF-8"
     if media_type in _HTML_TYPES:
-        html = _decode(response.body, content_type)
+        html, encoding = _decode(response.body, content_type, default="UTF-8" if media_type == _XHTML_TYPE else _LEGACY)
         if media_type == _XHTML_TYPE:
             html = _xhtml_to_html(html)
         if "<script" in html and _has_no_content(html):
             html += f"<p>Browser: {NEEDS_SCRIPTS}</p>"
         # The parser drops what follows </html>; a browser shows it.
-        return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
+        return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode(), encoding
     if media_type == "image/svg+xml":
-        return BLANK_PAGE  # an image has no text
+        return BLANK_PAGE, "UTF-8"  # an image has no text
     if _TEXT_TYPE.fullmatch(media_type):
-        text = escape(_decode(response.body, content_type), quote=False)
-        return f"<html><head></head><body><pre>{text}</pre></body></html>".encode()
-    return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes")
+        is_xml = media_type.endswith("xml") and not media_type.endswith("+xml")
+        default = "UTF-8" if is_xml or media_type.endswith("json") else _LEGACY
+        text, encoding = _decode(response.body, content_type, default=default)
+        return f"<html><head></head><body><pre>{escape(text, quote=False)}</pre></body></html>".encode(), encoding
+    return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes"), "UTF-8"
+
+
+def _is_downloaded(response: Response) -> bool:
+    """Return True if a browser saves a response instead of showing it, because of its headers."""
+    if response.header("Content-Disposition").lower().startswith("attachment"):
+        return True
+    media_type = response.header("Content-Type").partition(";")[0].strip().lower()
+    if "/" not in media_type or not response.body:
+        return False
+    is_shown = media_type in _HTML_TYPES or bool(_TEXT_TYPE.fullmatch(media_type)) or media_type.startswith(_PICTURE_TYPES)
+    return not is_shown or bool(_DOWNLOADED_TEXT.fullmatch(media_type))
 
 
 def _xhtml_to_html(text: str) -> str:
@@ -333,20 +373,21 @@ def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
     return message_page("This site can't be reached", f"No site was found at {host}. Check the address for mistakes.")
 
 
-def _decode(body: bytes, content_type: str) -> str:
-    """Return the text of a body, decoded by its byte order mark, the Content-Type header, a `meta` element, or as UTF-8."""
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark)), "")
-    if not encoding:
+def _decode(body: bytes, content_type: str, *, default: str) -> tuple[str, str]:
+    """Return the text of a body and the name of the document's encoding.
+
+    It is decoded by its byte order mark, the Content-Type header, a `meta` element, or by default. Chromium does not detect UTF-8.
+    """
+    codec = next((name for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark)), "")
+    encoding = "UTF-8"
+    if not codec:
         header = _HEADER_CHARSET.search(content_type)
         meta = None if header else _META_CHARSET.search(body, 0, _SNIFFED_BYTES)
-        encoding = header[1] if header else meta[1].decode("latin-1") if meta else "utf-8"
-    if encoding.lower() in _LATIN_1:
-        encoding = "windows-1252"  # the encoding standard maps Latin-1 labels to it
-    try:
-        text = body.decode(encoding, "replace")
-    except (LookupError, ValueError):
-        text = body.decode("utf-8", "replace")
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+        label = header[1] if header else meta[1].decode("latin-1") if meta else ""
+        encoding = ENCODINGS.get(label.lower(), default)
+        codec = label if header and label.lower().startswith("utf-16") else CODECS.get(encoding, encoding)
+    text = body.decode(codec, "replace")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd"), encoding
 
 
 BLANK_URL = "about:blank"
@@ -398,12 +439,13 @@ class Request(NamedTuple):
 
 
 class LoadedPage(NamedTuple):
-    """A page that was loaded: its URL, its HTML, and the referrer policy and the refresh of its headers."""
+    """A page that was loaded: its URL, its HTML, the referrer policy and the refresh of its headers, and its encoding."""
 
     url: str
     html: bytes
     policy: str = ""
     refresh: str = ""
+    encoding: str = "UTF-8"
 
 
 _MAX_PREVIEW = 300  # characters of a downloaded text in the notice
@@ -452,7 +494,8 @@ class Client:
                 return LoadedPage(request.url, failure_page(request.url))
             location = response.header("Location")
             if response.status in {301, 302, 303, 307, 308} and location:
-                url = resolve_url(request.url, location)
+                # WSGI passes bytes as Latin-1, and Chromium reads them as UTF-8.
+                url = resolve_url(request.url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
                 if not url:
                     return LoadedPage(request.url, failure_page(location))
                 if not is_web(url) and not url.startswith(_SHOWN_SCHEMES):
@@ -462,16 +505,19 @@ class Client:
                 request = redirect_request(request, response, url)
             elif response.status in {204, 205, 304}:
                 return None
-            elif save_as is not None or response.header("Content-Disposition").lower().startswith("attachment"):
+            elif save_as is not None or _is_downloaded(response):
                 message = Message()  # parses the header's parameters
                 message["Content-Disposition"] = response.header("Content-Disposition") or "attachment"
                 name = message.get_filename() or save_as or unquote(urlsplit(request.url).path)
-                name = PurePosixPath(name.replace("\\", "/")).name or "download"
+                media_type = response.header("Content-Type").partition(";")[0].strip().lower()
+                path = PurePosixPath(name.replace("\\", "/"))
+                name = (path.name or "download") + ("" if path.suffix else _EXTENSIONS.get(media_type, ""))
                 self.notices.append(save_download(name, response.body, self.downloads))
                 return None
             else:
                 policy = referrer_policy(response.header("Referrer-Policy"))
-                return LoadedPage(request.url, render_response(response), policy, response.header("Refresh"))
+                html, encoding = render_response(response)
+                return LoadedPage(request.url, html, policy, response.header("Refresh"), encoding)
         return LoadedPage(request.url, failure_page(request.url, too_many_redirects=True))
 
     def _send(self, request: Request) -> Response:

@@ -242,11 +242,9 @@ class InProcessBrowser:
         elif key == "Escape" and top_layer.close_request(self._document):
             return
         elif key in {"Tab", "Shift+Tab"}:
-            document = self._document
-            stop = dom.next_tab_stop(document.root, document.tab_start, backwards=key != "Tab")
-            document.focus(stop, selected=True)
-            if stop is None:  # the focus has left the page, and comes back at its other end
-                document.reset_tab_start()
+            self._move_focus(backwards=key != "Tab")
+        elif (details := forms.details_by_key(key, focused)) is not None:
+            self._toggle_by_key(details, focused, key)
         elif focused is None:
             return
         elif key != "Enter":
@@ -260,6 +258,19 @@ class InProcessBrowser:
             self._click(focused)
         elif (form := dom.form_owner(focused)) is not None:
             self._submit(form, forms.default_button(form))
+
+    def _toggle_by_key(self, details: HtmlElement, focused: HtmlElement | None, key: str) -> None:
+        """Open or close the details of a summary in which a key was pressed; a text field in it takes the key, too."""
+        if focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES:
+            self._edit(focused, key)
+        _toggle_details(self._document, self._document.current(details))
+
+    def _move_focus(self, *, backwards: bool) -> None:
+        document = self._document
+        stop = dom.next_tab_stop(document.root, document.tab_start, backwards=backwards)
+        document.focus(stop, selected=True)
+        if stop is None:  # the focus has left the page, and comes back at its other end
+            document.reset_tab_start()
 
     def _edit(self, field: HtmlElement, key: str) -> None:
         """Apply a key to the text of a field. Either all text is selected or the caret is at its end."""
@@ -285,7 +296,9 @@ class InProcessBrowser:
         focusable = forms.focusable_ancestor(clicked)
         document.focus(focusable, tab_start=element if focusable is None else None)
         if target is None:
-            if is_interactive(element):
+            if dom.is_closed_details(element) and dom.summary_of(element) is None:
+                _toggle_details(document, document.current(element))
+            elif is_interactive(element):
                 self._reject_scripted(element)
             return
         if dom.is_link(target):
@@ -395,7 +408,7 @@ class InProcessBrowser:
             self._document.focus(next(filter(dom.is_focusable, invalid), self._document.focused))
             raise forms.refusal(invalid[0], problem)
         files = self._client.files if self._document.tree.notes[1] else {}
-        request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files)
+        request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files, self._document.encoding)
         if request is not None:
             request = request.sent_by(self._tab.entry.url, self._document.policy)
             self._navigate(request, "form", navigables.get_target(form, button, self._document.tree.target))
@@ -405,7 +418,7 @@ class InProcessBrowser:
     def _resolve(self, reference: str) -> str:
         here = self._tab.entry.url
         base = self._document.tree.base
-        return resolve_url(resolve_url(here, base) or here if base else here, reference)
+        return resolve_url(resolve_url(here, base) or here if base else here, reference, self._document.encoding)
 
     def _navigate(self, request: Request, trigger: _Trigger, target: navigables.Target = navigables.Target()) -> None:  # noqa: B008 - immutable
         """Send a request and show the page in the tab that `target` names; see `navigables`.
@@ -513,7 +526,9 @@ def _toggle_details(document: Document, details: HtmlElement) -> None:
 
 def _loaded_entry(page: LoadedPage) -> HistoryEntry:
     """Return a history entry for a page in its state after loading."""
-    entry = HistoryEntry(page.url, Document(SavedDocument(page.html, policy=page.policy, refresh=page.refresh)))
+    entry = HistoryEntry(
+        page.url, Document(SavedDocument(page.html, policy=page.policy, refresh=page.refresh, encoding=page.encoding))
+    )
     if _fragment_target(entry) is None:
         entry.document.focus(entry.document.tree.first_focused)
     else:

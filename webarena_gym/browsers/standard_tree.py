@@ -22,7 +22,7 @@ LISTED = frozenset(("button", "fieldset", "input", "object", "output", "select",
 _ATTRIBUTE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*")
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_.-]*")
 _TABLE_TAGS = frozenset(("table", "tbody", "tfoot", "thead", "tr"))
-_WITHOUT_CONTENT = frozenset(("canvas", "noscript", "object", "svg", "template"))
+_WITHOUT_CONTENT = frozenset(("canvas", "noscript", "svg", "template"))
 
 
 def parse_standard(html: str) -> HtmlElement | None:
@@ -71,6 +71,10 @@ def parse_standard(html: str) -> HtmlElement | None:
 
 
 def _content(node: Element) -> list[Any]:
+    """Return the children that can be shown. Of an `object` without data, or of a type for a plug-in, these are its fallback."""
+    if node.name == "object" and node.attrs.get("data"):
+        media_type = node.attrs.get("type") or ""
+        return node.children if media_type and not media_type.startswith(("text/", "image/")) else []
     if node.name not in _WITHOUT_CONTENT:
         return node.children
     if node.name == "svg":  # its name

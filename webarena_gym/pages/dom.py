@@ -49,10 +49,10 @@ TOP_LAYER = "data-top-layer"
 """Attribute of live state: "popover" on each open popover, and "modal" on the modal dialog that makes the rest of the page inert."""
 _OPEN_POPOVERS = etree.XPath(f"//*[@{TOP_LAYER} = 'popover']")
 _OPEN_DIALOGS = etree.XPath("//dialog[@open]")
-_HIDDEN_TAGS = frozenset(("datalist", "noembed", "noframes", "noscript", "rp", "template"))
-_FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "object", "progress", "video"))
-"""Elements whose content is shown only by a browser that does not support them. An `object` also shows it instead of a plug-in."""
-_CLOSABLE_TAGS = _FALLBACK_TAGS | {"details", "option"}
+_HIDDEN_TAGS = frozenset(("annotation", "annotation-xml", "datalist", "noembed", "noframes", "noscript", "rp", "template"))
+_FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "progress", "video"))
+"""Elements whose content is shown only by a browser that does not support them."""
+_CLOSABLE_TAGS = _FALLBACK_TAGS | {"details", "option", "select"}
 _SHOWN_UNTIL_FOUND = frozenset(
     "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var"  # noqa: SIM905
     " button iframe img input select textarea".split()
@@ -73,10 +73,10 @@ def element_type(element: HtmlElement) -> str:
     Types are lower case. Unknown types become HTML's default: "text" for inputs; for buttons "submit", or "button" with a command.
     """
     if element.tag == "input":
-        value = element.get("type", "").strip().lower()
+        value = element.get("type", "").lower()
         return value if value in _INPUT_TYPES else "text"
     if element.tag == "button":
-        value = element.get("type", "").strip().lower()
+        value = element.get("type", "").lower()
         if value in BUTTON_TYPES - {"image"}:
             return str(value)
         return "button" if "command" in element.attrib or "commandfor" in element.attrib else "submit"
@@ -172,8 +172,23 @@ def is_closed_details(element: HtmlElement) -> bool:
 
 
 def is_link(element: HtmlElement) -> bool:
-    """Return True if an element is a hyperlink."""
-    return element.tag in {"a", "area"} and "href" in element.attrib
+    """Return True if an element is a hyperlink that can be followed: in an editable element it is text."""
+    return element.tag in {"a", "area"} and "href" in element.attrib and editing_host(element) is None
+
+
+def editing_host(element: HtmlElement) -> HtmlElement | None:
+    """Return the outermost of the editable elements in which an element is text; None outside of such elements.
+
+    https://html.spec.whatwg.org/multipage/interaction.html#editing-host
+    """
+    host = None
+    for part in (element, *element.iterancestors()):
+        value = part.get("contenteditable")
+        if value in EDITABLE_VALUES:
+            host = part
+        elif value == "false":
+            break
+    return host
 
 
 def details_group(details: HtmlElement) -> list[HtmlElement]:
@@ -310,8 +325,8 @@ def _shows_no_content(element: HtmlElement, child: HtmlElement) -> bool:
     """Return True if one of `_CLOSABLE_TAGS` with a box shows nothing of its child: it is closed, or shows something else instead."""
     if element.tag == "details":
         return is_closed_details(element) and child is not summary_of(element)
-    if element.tag == "object":
-        return "data" in element.attrib and element.get("type", "text/").startswith(("text/", "image/"))
+    if element.tag == "select":
+        return bool(child.tag == "button")  # shown only with the style sheet of a customizable select
     return True  # a fallback, or an option, which shows its text only
 
 
@@ -452,7 +467,8 @@ def _is_focusable(element: HtmlElement, modal: HtmlElement | None) -> bool:
         can_have_focus = (
             is_link(element)
             or is_summary(element)
-            or element.tag in ("dialog", "iframe")
+            or element.tag in ("dialog", "embed", "iframe")
+            or (element.tag in ("audio", "video") and "controls" in element.attrib)
             or (element.tag == "details" and summary_of(element) is None)
             or tab_index(element) is not None
             or element.get("contenteditable") in EDITABLE_VALUES
@@ -530,8 +546,9 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
     if start in stops:
         group = radio_group(start) if element_type(start) == "radio" else []
         return next((stop for stop in stops[stops.index(start) + 1 :] if stop not in group), None)
-    # A focusable element that is no tab stop, such as a dialog, has its place among the stops without a `tabindex`.
-    is_in_order = tab_index(start) is None and is_focusable(start)
+    # An element that is no tab stop, such as a dialog or a disabled list, may have a place among the stops without a `tabindex`.
+    has_place = is_focusable(start) or start.tag in ("select", "object", "img")
+    is_in_order = has_place if tab_index(start) is None else tab_index(start) == 0
     if is_in_order:
         stops = [stop for stop in stops if not tab_index(stop)]
     elements = list(root.iter("*"))
@@ -539,8 +556,8 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
         elements.reverse()
     indices = {element: index for index, element in enumerate(elements)}
     following = next((stop for stop in stops if indices[stop] > indices[start]), None)
-    # From other elements, the Tab key continues at the top, except from some with content of the browser's own.
-    if following is None and not is_in_order and not backwards and start.tag not in ("select", "object", "img"):
+    # From other elements, the Tab key continues at the top.
+    if following is None and not is_in_order and not backwards:
         following = next((stop for stop in stops if not tab_index(stop)), next(iter(stops), None))
     return following
 

@@ -22,17 +22,24 @@ MULTIPART = "multipart/form-data"
 URLENCODED = "application/x-www-form-urlencoded"
 PLAIN = "text/plain"
 _DIRNAME_TYPES = frozenset(("hidden", "text", "search", "tel", "url", "email", "password", "submit", "button", "textarea"))
-# Labels of https://encoding.spec.whatwg.org/#names-and-labels that servers still use.
-_ENCODINGS = {
+ENCODINGS = {
     **dict.fromkeys(("utf-8", "utf8", "utf-16", "utf-16le", "utf-16be"), "UTF-8"),
     **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "l1", "ascii", "us-ascii", "windows-1252", "cp1252"), "windows-1252"),
     **{f"windows-{page}": f"windows-{page}" for page in (1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258)},
     **{f"iso-8859-{part}": f"ISO-8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis"), "Shift_JIS"),
-    **dict.fromkeys(("gbk", "gb2312"), "GBK"),
-    **{name.lower(): name for name in ("KOI8-R", "KOI8-U", "EUC-JP", "EUC-KR", "Big5", "gb18030")},
+    **dict.fromkeys(("iso-8859-9", "latin5", "windows-1254"), "windows-1254"),
+    **dict.fromkeys(("tis-620", "windows-874"), "windows-874"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j"), "Shift_JIS"),
+    **dict.fromkeys(("gbk", "gb2312", "x-gbk"), "GBK"),
+    **dict.fromkeys(("ks_c_5601-1987", "korean"), "EUC-KR"),
+    **{name.lower(): name for name in ("KOI8-R", "KOI8-U", "EUC-JP", "ISO-2022-JP", "EUC-KR", "Big5", "gb18030")},
 }
-_CODECS = {"Shift_JIS": "cp932", "EUC-KR": "cp949"}  # of Python, where it has another name
+"""Names of encodings by some labels in lower case. Forms on pages in UTF-16 are sent in UTF-8.
+
+https://encoding.spec.whatwg.org/#names-and-labels
+"""
+CODECS = {"Shift_JIS": "cp932", "EUC-KR": "cp949", "windows-874": "cp874"}
+"""Names of Python's codecs for encodings that have another name there."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _TEXTS = etree.XPath("descendant::text()[not(ancestor::textarea) and not(ancestor::script) and not(ancestor::style)]")
 _WORD = re.compile("([^ \\t\u00ad\u200b-]*[\u00ad\u200b-]+|[^ \\t\u00ad\u200b-]+)?([ \\t]*)")
@@ -168,15 +175,15 @@ def hard_wrapped(text: str, columns: int) -> str:
     return "\n".join(lines)
 
 
-def pick_encoding(form: HtmlElement) -> str:
-    """Return the name of the encoding of a form's submission: the first known label of `accept-charset`, else UTF-8.
+def pick_encoding(form: HtmlElement, document_encoding: str = "UTF-8") -> str:
+    """Return the name of the encoding of a form's submission: the first known label of `accept-charset`, else the document's.
 
     https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#picking-an-encoding-for-the-form
     """
     for label in form.get("accept-charset", "").split():
-        if name := _ENCODINGS.get(label.lower()):
+        if name := ENCODINGS.get(label.lower()):
             return name
-    return "UTF-8"
+    return document_encoding
 
 
 def encode_entries(entries: Sequence[FormEntry], enctype: str, charset: str = "UTF-8") -> tuple[str, bytes]:
@@ -184,7 +191,7 @@ def encode_entries(entries: Sequence[FormEntry], enctype: str, charset: str = "U
 
     https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data and the sections after it.
     """
-    codec = _CODECS.get(charset, charset)
+    codec = CODECS.get(charset, charset)
     pairs = [
         [_LINE_BREAK.sub("\r\n", part).encode(codec, "xmlcharrefreplace") for part in (entry.name, entry.value)]
         for entry in entries

@@ -20,6 +20,7 @@ from webarena_gym.pages.dom import (
     is_excluded,
     is_in_excluded,
     is_label_operable,
+    is_rendered,
     normalize_space,
     option_label,
     tab_index,
@@ -32,6 +33,8 @@ SPACE = re.compile(r"\s+")
 
 SKIPPED_TAGS = frozenset(
     {
+        "annotation",
+        "annotation-xml",
         "head",
         "script",
         "style",
@@ -40,7 +43,6 @@ SKIPPED_TAGS = frozenset(
         "svg",
         "colgroup",
         "datalist",
-        "object",
         "canvas",
         "rp",
         "audio",
@@ -342,13 +344,17 @@ class Labels:
     def is_shown_by_control(self, label: HtmlElement) -> bool:
         """Return True if the label's text is already shown as the name of its field, so that it need not be repeated."""
         control = self.control_of(label)
-        return control is not None and not is_in_excluded(control) and "aria-label" not in control.attrib
+        return control is not None and not _is_hidden(control) and "aria-label" not in control.attrib
 
     def hidden_control_of(self, label: HtmlElement) -> HtmlElement | None:
         """Return the hidden checkbox, radio button or file field that this label replaces; None if there is none."""
         control = self.control_of(label)
-        is_replaced = control is not None and is_label_operable(control) and is_in_excluded(control)
+        is_replaced = control is not None and is_label_operable(control) and _is_hidden(control)
         return control if is_replaced else None
+
+
+def _is_hidden(control: HtmlElement) -> bool:
+    return is_in_excluded(control) or (next(control.iterancestors("details"), None) is not None and not is_rendered(control))
 
 
 def _picture_name(element: HtmlElement) -> str:

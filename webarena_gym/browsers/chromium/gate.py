@@ -366,7 +366,7 @@ class InterceptingProxy:
 
 
 def _encode_headers(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
+    return [(name.encode("latin-1"), value.strip(" \t").encode("latin-1", "replace")) for name, value in headers]
 
 
 async def _copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

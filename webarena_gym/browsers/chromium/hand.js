@@ -98,6 +98,7 @@ async (index, operation, argument, validation) => {
   } else if (operation === "fill") {
     const isTextField = element.localName === "textarea" || (element.localName === "input" && TEXT_TYPES.has(element.type));
     if (!isTextField || element.matches(":disabled") || element.readOnly || !element.getClientRects().length) return false;
+    if (element.minLength > 0) return false;  // it is checked only after the user has typed
     element.focus();
     element.select();
     document.execCommand(argument ? "insertText" : "delete", false, argument);

@@ -30,7 +30,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const ATTRIBUTE_NAME = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const INVALID_XML = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
-  const WITHOUT_CONTENT = new Set(["script", "style", "template", "noscript", "svg", "canvas", "object"]);
+  const WITHOUT_CONTENT = new Set(["script", "style", "template", "noscript", "svg", "canvas"]);
   const WITHOUT_BOX = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
     "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
   const CONTROLS = new Set(["a", "button", "input", "select", "textarea", "summary"]);
@@ -208,6 +208,13 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return names;
   };
 
+  // True if an object shows its content, as it cannot show its data.
+  const showsFallback = (object) => {
+    const range = document.createRange();
+    range.selectNodeContents(object);
+    return !object.data || range.getClientRects().length > 0;
+  };
+
   const walk = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return text(node.data);
     if (node.nodeType !== Node.ELEMENT_NODE) return;
@@ -220,7 +227,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     parts.push(">");
     if (tag === "textarea") text(node.value);
     else if (tag === "svg") { for (const child of node.children) if (child.localName === "title") walk(child); }  // its name
-    else if (!WITHOUT_CONTENT.has(tag)) {
+    else if (tag === "object" ? showsFallback(node) : !WITHOUT_CONTENT.has(tag)) {
       const children = tag === "slot" && node.assignedNodes().length ? node.assignedNodes()
         : node.shadowRoot ? node.shadowRoot.childNodes : node.childNodes;
       for (const child of children) walk(child);
