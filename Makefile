@@ -173,7 +173,7 @@ peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare
 
 .venv-trl/.ready:
 	$(PYTHON) -m venv .venv-trl
-	.venv-trl/bin/pip install --quiet torch==2.13.0 transformers==5.23.0 trl==1.16.0 accelerate==1.15.0
+	.venv-trl/bin/pip install --quiet torch==2.13.0 transformers==5.23.0 trl==1.16.0 accelerate==1.15.0 peft==0.21.2
 	touch $@
 
 suite: install  ## draw the shipped task files anew

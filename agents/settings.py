@@ -74,7 +74,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "optimizer": (
         "Updates of the parameters.",
         "epochs minibatches learning_rate schedule max_grad_norm average weight_decay optimizer tokens_per_update tokens_per_pass "
-        "gradient_checkpointing lora_rank decisions_per_update dropout batch curriculum curriculum_power",
+        "gradient_checkpointing lora_rank lora_layers decisions_per_update dropout batch curriculum curriculum_power",
     ),
     "loss": (
         "Advantages and loss.",
@@ -273,6 +273,8 @@ class PassSettings:
     """recompute layers in the backward pass instead of storing activations: slower, less memory"""
     lora_rank: int = 0
     """train low-rank adapters of this rank instead of the weights; 0: the weights"""
+    lora_layers: int = 0
+    """number of last layers that get adapters; fewer train faster, since the layers before them need no backward pass; 0: all layers"""
 
 
 def expect_least(settings: object, **least: float) -> None:

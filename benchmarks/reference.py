@@ -48,14 +48,14 @@ GRPO_OPTIONS = {
     "clip_high": "`epsilon_high`", "ratio": "`importance_sampling_level`", "kl_weight": "`beta`", "weighting": "`loss_type`",
     "correction": "`vllm_importance_sampling_mode`", "max_new_tokens": "`max_completion_length`, which counts all replies and pages of an episode", "dtype": "`bf16`",
     "gradient_checkpointing": "`gradient_checkpointing`", "vllm": "`use_vllm`, `vllm_server_base_url`", "tokens_per_pass": "`per_device_train_batch_size`, in samples",
-    "lora_rank": "`r` of the `peft_config`", "optimizer": "`optim`",
+    "lora_rank": "`r` of the `peft_config`", "lora_layers": "`layers_to_transform` of the `peft_config`", "optimizer": "`optim`",
 }  # fmt: skip
 """The name of an option in TRL's GRPOConfig."""
 SFT_OPTIONS = {
     name: GRPO_OPTIONS[name]
     for name in (
         "model", "out", "updates", "seed", "save_every", "learning_rate", "max_grad_norm", "weight_decay", "optimizer", "dtype",
-        "gradient_checkpointing", "lora_rank", "tokens_per_pass",
+        "gradient_checkpointing", "lora_rank", "lora_layers", "tokens_per_pass",
     )
 } | {"demonstrations": "`train_dataset` of the trainer"}  # fmt: skip
 """The name of an option in TRL's SFTConfig."""

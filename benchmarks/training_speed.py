@@ -8,7 +8,10 @@ The second is the training step on episodes of this package, whose steps share t
 prefix trees. "token_ratio" is the number of tokens in rows per token in trees, "time_ratio" the ratio of the times.
 
 The third is the engine against `generate` of transformers (one scene of `benchmarks.generation`), and asynchronous rollouts against
-lock-step ones (`benchmarks.rollouts`, in wall time on all cores). The last line is one JSON object. Its "tree_over_rows", "token_ratio" and
+lock-step ones (`benchmarks.rollouts`, in wall time on all cores).
+
+`--clone` measures behaviour cloning of SmolLM2's shape with adapters in bfloat16: updates of this package, of a plain loop with transformers
+and peft, and of TRL's SFTTrainer, on the same samples. The last line is one JSON object. Its "tree_over_rows", "token_ratio" and
 "max_rel_grad_error" are those of the widest model that trains on all episodes.
 """
 
@@ -18,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -26,21 +30,23 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import torch
-from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents.data.demonstrations import Demonstration, draw_tasks
+from agents.data.demonstrations import Demonstration, demonstrate, draw_tasks, training_tasks
 from agents.data.prompts import PromptEncoder, with_system_prompt
 from agents.data.trajectories import Sample, Step, Trajectory
 from agents.grpo import Learner, clipped_loss
 from agents.models import small
-from agents.models.batches import Sharing, batch_logprobs, pack
+from agents.models.batches import Sharing, autocast, batch_logprobs, pack
+from agents.models.parameters import Optimizer, create_optimizer, prepare_for_training
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import ExpertReplies, RandomReplies, Request
 from agents.train_rl import make_settings
-from agents.training.cloning import encode
+from agents.training.cloning import EpisodeUpdates, encode, find_episodes, optimize
 from agents.training.language_models import LanguageModel
 from agents.training.rollouts import TrainedStep
+from agents.training.settings import BCSettings
 from benchmarks import generation, rollouts
 from benchmarks.machine import cores, log_progress, measure_time, report, rounded_median, use_cores
 from webarena_gym import console
@@ -168,14 +174,17 @@ def main() -> None:
     """Run the benchmark and print the results."""
     parser = console.Parser(prog="python -m benchmarks.training_speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
-    parser.add_argument("--only", choices=PARTS, help="measure only one of the parts")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--only", choices=PARTS, help="measure only one of the parts")
+    choice.add_argument("--clone", action="store_true", help="measure behaviour cloning with adapters instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     effort, start = QUICK if options.quick else FULL, time.perf_counter()
     every_core = cores()
     torch.set_num_threads(1)
     result: dict[str, Any] = {}
-    for name, part in PARTS.items():
+    parts = {"clone": cloning_updates} if options.clone else PARTS
+    for name, part in parts.items():
         if options.only in (None, name):
             use_cores(every_core if name == "rollouts" else every_core[-1:])
             result |= part(effort)
@@ -188,7 +197,8 @@ def updates(effort: Effort) -> dict[str, Any]:
     ours = our_update()
     rounds: dict[str, list[dict[str, float]]] = {"ours": [], "trl": []}
     parts: list[list[float]] = []
-    with trl_update() as theirs:
+    work = {"config": MODEL, "prompt_tokens": PROMPT_TOKENS, "new_tokens": NEW_TOKENS, "group_size": GROUP_SIZE}
+    with trl_update(work) as theirs:
         for number in range(effort.rounds + 1):
             log_progress(f"update {number} of {effort.rounds}")
             parts.append([])
@@ -241,22 +251,25 @@ def our_update() -> Callable[[], list[float]]:
 
 
 @contextmanager
-def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
-    """Yield a function that makes one update with TRL; None if it is not installed."""
+def trl_update(settings: dict[str, Any]) -> Iterator[Callable[..., dict[str, float]] | None]:
+    """Yield a function that makes one update with TRL and takes its data, if any; None if TRL is not installed."""
     if not TRL_PYTHON.exists():
         log_progress("TRL is left out; `make peers` installs it")
         yield None
         return
     with tempfile.TemporaryDirectory() as out:
-        work = {"config": MODEL, "prompt_tokens": PROMPT_TOKENS, "new_tokens": NEW_TOKENS, "group_size": GROUP_SIZE, "out": out}
-        command = [str(TRL_PYTHON), str(Path(__file__).parent / "peers" / "trl_adapter.py"), json.dumps(work)]
+        command = [
+            str(TRL_PYTHON),
+            str(Path(__file__).parent / "peers" / "trl_adapter.py"),
+            json.dumps(settings | {"out": out}),
+        ]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
             assert process.stdin
             assert process.stdout
             report, hear = process.stdin, process.stdout
 
-            def update() -> dict[str, float]:
-                print(file=report, flush=True)
+            def update(data: object = None) -> dict[str, float]:
+                print(json.dumps(data), file=report, flush=True)
                 if not (answer := hear.readline()):
                     raise RuntimeError("TRL ended before its update was complete; its last output is above")
                 took: dict[str, float] = json.loads(answer)
@@ -266,6 +279,86 @@ def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
                 yield update
             finally:
                 process.terminate()
+
+
+SMOLLM2: dict[str, Any] = {
+    "vocab_size": 49_152, "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30, "num_attention_heads": 9,
+    "num_key_value_heads": 3, "tie_word_embeddings": True, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": None,
+}  # fmt: skip
+CLONE_TEMPLATES = ("map.town_population", "shopping.product_price", "shopping_admin.customer_email", "gitlab.list_place")
+CLONE_RATE = 5e-4
+
+
+def cloning_updates(effort: Effort) -> dict[str, Any]:
+    """Return the tokens per CPU second of behaviour cloning with adapters, and the losses before the first update.
+
+    The contenders take turns with the same update: all steps of one or two episodes of the expert. Tokens are those of the samples, without
+    padding, so a shared token counts once for each sample.
+    """
+    from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
+
+    config = SMOLLM2 | ({"num_hidden_layers": 2} if effort.rounds == 1 else {})
+    args = BCSettings(
+        out=Path(), templates=CLONE_TEMPLATES, per_template=1, worlds=(11,), window=2000, copy_weight=0, curriculum=0, lora_rank=32,
+        dtype="bfloat16",
+    )  # fmt: skip
+    steps = demonstrate(training_tasks(args), **args.env_arguments())
+    tokenizer = small.train_tokenizer([text for step in steps for text in (step.messages[-1]["content"], step.reply)], 2048)
+    samples = encode(PromptEncoder(tokenizer), steps)
+    lengths = [len(sample.prompt_ids) + len(sample.response_ids) for sample in samples]
+    plan = EpisodeUpdates(find_episodes(steps), lengths, args.tokens_per_update, 0)
+    torch.manual_seed(0)
+    models = {"ours": LlamaForCausalLM(LlamaConfig(**config))}
+    models["plain"] = deepcopy(models["ours"])
+    prepare_for_training(models["ours"], args, 0)
+    models["plain"].add_adapter(LoraConfig(r=args.lora_rank, lora_alpha=2 * args.lora_rank, target_modules="all-linear"))
+    models["plain"].load_state_dict(models["ours"].state_dict())
+    optimizers = {name: create_optimizer(model, "adamw", CLONE_RATE, 0.0) for name, model in models.items()}
+    work = {"config": config, "lora_rank": args.lora_rank, "learning_rate": CLONE_RATE}
+    rates: dict[str, list[float]] = {"ours": [], "plain": [], "trl": []}
+    losses: dict[str, list[float]] = {"ours": [], "plain": []}
+    with trl_update(work) as theirs:
+        for number in range(effort.rounds + 1):
+            log_progress(f"update {number} of {effort.rounds}")
+            indices = next(plan)
+            batch, tokens = [samples[index] for index in indices], sum(lengths[index] for index in indices)
+            took = {
+                "ours": measure_time(
+                    lambda batch=batch: losses["ours"].append(
+                        optimize(models["ours"], optimizers["ours"], batch, args)[0]["loss"]
+                    )
+                ),
+                "plain": measure_time(
+                    lambda batch=batch: losses["plain"].append(plain_update(models["plain"], optimizers["plain"], batch))
+                ),
+            }
+            if theirs:
+                took["trl"] = theirs([[sample.prompt_ids, sample.response_ids] for sample in batch])
+            for name in took if number else ():  # the first round warms up
+                rates[name].append(tokens / took[name]["cpu_s"])
+    return {
+        "clone_rounds": effort.rounds, "clone_layers": config["num_hidden_layers"],
+        **{f"clone_{name}_tokens_per_cpu_s": rounded_median(values) for name, values in rates.items()},
+        **{
+            f"clone_ours_over_{name}": rounded_median(ours / other for ours, other in zip(rates["ours"], rates[name], strict=False))
+            for name in ("plain", "trl")
+        },
+        "clone_loss_difference": abs(losses["ours"][0] - losses["plain"][0]),
+    }  # fmt: skip
+
+
+def plain_update(model: PreTrainedModel, optimizer: Optimizer, samples: Sequence[Sample]) -> float:
+    """Take an update with the loss of transformers on padded rows, in bfloat16, and return the loss."""
+    rows = [torch.tensor(sample.prompt_ids + sample.response_ids) for sample in samples]
+    labels = [torch.tensor((-100,) * len(sample.prompt_ids) + sample.response_ids) for sample in samples]
+    pad = partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
+    is_real = pad([torch.ones_like(row) for row in rows])
+    with autocast(model, "bfloat16"):
+        loss = model(input_ids=pad(rows), attention_mask=is_real, labels=pad(labels, padding_value=-100)).loss
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return float(loss.detach())
 
 
 def engines(effort: Effort) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 from copy import deepcopy
+from importlib.util import find_spec
 
 import pytest
 import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
-from agents.models.parameters import create_optimizer
+from agents.data.trajectories import Sample
+from agents.models.batches import autocast, batch_logprobs, pack
+from agents.models.parameters import add_adapters, create_optimizer
 from tests import tiny
 
 
@@ -45,3 +49,57 @@ def test_muon_takes_steps_as_long_as_adamw_s():
         learn(model, create_optimizer(model, name, 1e-3, 0.0), 1)
         lengths[name] = (weights - before).square().mean().sqrt().item()
     assert 0.1 < lengths["muon"] / lengths["adamw"] < 1
+
+
+@pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_adapters_have_the_loss_and_gradients_of_peft_on_rows_of_transformers(dtype):
+    from peft import LoraConfig  # noqa: PLC0415 - optional
+
+    torch.manual_seed(0)
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "attention_bias": True}
+    ours = LlamaForCausalLM(
+        LlamaConfig(vocab_size=50, hidden_size=64, intermediate_size=96, num_hidden_layers=3, pad_token_id=0, **heads)
+    )
+    plain = deepcopy(ours)
+    add_adapters(ours, 4)
+    for name, weights in ours.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weights, std=0.1)
+    plain.add_adapter(LoraConfig(r=4, lora_alpha=8, target_modules="all-linear"))
+    plain.load_state_dict(ours.state_dict())
+    history = tuple(torch.randint(1, 50, (140,)).tolist())
+    samples = [Sample((*history[: 70 * (index % 3)], *history[index:]), (7, 3, 9 + index)) for index in range(5)]
+    total, losses = sum(len(sample.response_ids) for sample in samples), [0.0, 0.0]
+    for batch in pack(samples, 2000, sharing="tree", model=ours):
+        with autocast(ours, dtype):
+            loss = -batch_logprobs(ours, batch).sum() / total
+        loss.backward()
+        losses[0] += loss.item()
+    for sample in samples:
+        ids = torch.tensor([sample.prompt_ids + sample.response_ids])
+        labels = ids.clone()
+        labels[:, : len(sample.prompt_ids)] = -100
+        with autocast(plain, dtype):
+            loss = plain(input_ids=ids, labels=labels).loss * len(sample.response_ids) / total
+        loss.backward()
+        losses[1] += loss.item()
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5 if dtype == "float32" else 1e-2)
+    for (name, mine), theirs in zip(ours.named_parameters(), plain.parameters(), strict=True):
+        assert ("lora" in name) == mine.requires_grad == (mine.grad is not None)
+        if mine.grad is not None:
+            difference = (mine.grad - theirs.grad).norm() / theirs.grad.norm()
+            assert difference < (1e-4 if dtype == "float32" else 0.05), name
+
+
+@pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
+def test_adapters_of_the_last_layers_alone_learn_and_no_gradient_reaches_the_others():
+    model, _ = tiny.tiny_model()
+    with pytest.raises(ValueError, match="--lora-layers is 3; expected at most 2"):
+        add_adapters(model, 2, layers=3)
+    add_adapters(model, 2, layers=1)
+    trained = {name for name, weights in model.named_parameters() if weights.requires_grad}
+    assert len(trained) == 14  # two matrices for each of the seven linear modules of a layer
+    assert all("layers.1." in name for name in trained)
+    hidden = model.base_model(torch.arange(4)[None], output_hidden_states=True).hidden_states
+    assert [states.requires_grad for states in hidden] == [False, False, True]

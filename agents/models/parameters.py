@@ -6,13 +6,16 @@ parameters.
 
 from copy import deepcopy
 from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from agents.settings import OptimizerName, PassSettings
 
 if TYPE_CHECKING:
+    from peft.tuners.lora import Linear
     from transformers import PreTrainedModel
 
 _BETAS = (0.9, 0.95)
@@ -28,7 +31,7 @@ def prepare_for_training(model: "PreTrainedModel", settings: PassSettings, seed:
     if settings.lora_rank:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            add_adapters(model, settings.lora_rank)
+            add_adapters(model, settings.lora_rank, settings.lora_layers)
     elif has_adapters(model):
         configs: dict[str, Any] = model.peft_config
         ranks = ", ".join(sorted({str(config.r) for config in configs.values()}))
@@ -38,13 +41,19 @@ def prepare_for_training(model: "PreTrainedModel", settings: PassSettings, seed:
         enable({"use_reentrant": False})
 
 
-def add_adapters(model: "PreTrainedModel", rank: int) -> None:
+def add_adapters(model: "PreTrainedModel", rank: int, layers: int = 0) -> None:
     """Freeze the model and add trainable LoRA adapters to all linear layers except the head, in place.
 
-    Existing adapters are made trainable instead. Raises ValueError if their rank is not `rank`.
+    With `layers`, only the last `layers` transformer layers get adapters, and the layers before them need no backward pass. Existing
+    adapters are made trainable instead.
+
+    Raises:
+        ValueError: Existing adapters have another rank, or the model has fewer layers.
+
     """
     from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
     from peft.functional import set_requires_grad  # noqa: PLC0415
+    from peft.tuners.lora import Linear  # noqa: PLC0415
 
     if has_adapters(model):
         configs: dict[str, Any] = model.peft_config
@@ -55,7 +64,66 @@ def add_adapters(model: "PreTrainedModel", rank: int) -> None:
             )
         set_requires_grad(model, model.active_adapters())
     else:
-        model.add_adapter(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
+        modules = _last_linear_modules(model, layers) if layers else "all-linear"
+        model.add_adapter(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=modules))
+    for module in model.modules():
+        if isinstance(module, Linear):
+            module.forward = MethodType(_forward_adapted, module)  # type: ignore[method-assign]
+
+
+def _last_linear_modules(model: "PreTrainedModel", layers: int) -> list[str]:
+    """Return the names of the linear modules in the last `layers` transformer layers."""
+    stacks = {name: stack for name, stack in model.named_modules() if isinstance(stack, torch.nn.ModuleList)}
+    name = max(stacks, key=lambda name: len(stacks[name]))
+    if layers > (count := len(stacks[name])):
+        raise ValueError(f"--lora-layers is {layers}; expected at most {count}, the number of layers of {type(model).__name__}")
+    return [
+        f"{name}.{index}.{part}"
+        for index in range(count - layers, count)
+        for part, module in stacks[name][index].named_modules()
+        if isinstance(module, torch.nn.Linear)
+    ]
+
+
+def _forward_adapted(layer: "Linear", inputs: Tensor, *args: Any, **options: Any) -> Tensor:
+    """Return the output of a linear layer with an adapter, with less copying than `Linear.forward` of peft, its alternative."""
+    name = layer.active_adapters[0] if len(layer.active_adapters) == 1 else ""
+    base, is_plain = layer.base_layer, name in layer.lora_A and name not in layer.lora_variant
+    if (
+        args or options or layer.merged or layer.disable_adapters or not is_plain or layer.fan_in_fan_out
+        or type(base) is not torch.nn.Linear or base.weight.requires_grad or not isinstance(layer.lora_dropout[name], torch.nn.Identity)
+    ):  # fmt: skip
+        return type(layer).forward(layer, inputs, *args, **options)
+    device = inputs.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
+    matrices = (base.weight, layer.lora_A[name].weight, layer.lora_B[name].weight)
+    rows = inputs.to(dtype).reshape(-1, inputs.shape[-1])
+    outputs: Tensor = _AdaptedProduct.apply(rows, *(matrix.to(dtype) for matrix in matrices), layer.scaling[name])  # type: ignore[no-untyped-call]
+    outputs = outputs.view(*inputs.shape[:-1], -1)
+    return outputs if base.bias is None else outputs + base.bias.to(dtype)
+
+
+class _AdaptedProduct(torch.autograd.Function):
+    """Product of N inputs with the frozen matrix of a layer and its adapter: inputs @ (weight + scale * up @ down)^T.
+
+    Products are added in place, which saves half of the memory traffic of the single operations. Shapes: inputs (N, in),
+    weight (out, in), down (rank, in), up (out, rank).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, down: Tensor, up: Tensor, scale: float) -> Tensor:
+        inner = inputs @ down.T
+        ctx.save_for_backward(inputs, weight, down, up, inner)
+        ctx.scale = scale
+        return (inputs @ weight.T).addmm_(inner, up.T, alpha=scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, None, Tensor, Tensor, None]:
+        (gradient,) = gradients
+        inputs, weight, down, up, inner = ctx.saved_tensors
+        inner_gradient = (gradient @ up).mul_(ctx.scale)
+        input_gradient = (gradient @ weight).addmm_(inner_gradient, down) if ctx.needs_input_grad[0] else None
+        return input_gradient, None, inner_gradient.T @ inputs, (gradient.T @ inner).mul_(ctx.scale), None
 
 
 def has_adapters(model: "PreTrainedModel") -> bool:

@@ -54,7 +54,16 @@ class PointingNetwork:
         """Raise ValueError for options that only language models support."""
         if settings.elements != "id":
             raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointer network")
-        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "distilled", "chat_template_kwargs"):
+        language_model_options = (
+            "vllm",
+            "constrained",
+            "lora_rank",
+            "lora_layers",
+            "gradient_checkpointing",
+            "distilled",
+            "chat_template_kwargs",
+        )
+        for name in language_model_options:
             if value := getattr(settings, name):
                 raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
         if settings.contexts == "released":
