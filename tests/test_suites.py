@@ -273,7 +273,7 @@ def test_what_a_suite_does_not_have_is_named(errands):
     env = WebArenaLite(suite="errands", tasks=["shelf.jam"])
     with pytest.raises(TaskError, match=r"has no task 'shelf\.jar': did you mean 'shelf\.jam'"):
         env.reset(options={"task": "shelf.jar"})
-    with pytest.raises(ValueError, match="omit application= and world_seed="):
+    with pytest.raises(ValueError, match="omit world_seed="):
         WebArenaLite(suite="errands", split="easy", world_seed=3)
     with pytest.raises(EvaluationError, match="calls a verifier of a suite; make the env with suite="):
         WebArenaLite(tasks=env.tasks)

@@ -1,5 +1,6 @@
 """`Application`: the description of a user's web application in `webarena-app.toml`: its start, state, and login."""
 
+import re
 import shlex
 import sys
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder
+from webarena_gym.applications.trust import expect_trust, grants_of
 from webarena_gym.arguments import reason_of, suggestion
 from webarena_gym.errors import ApplicationError
 from webarena_gym.sites.catalogue import SITE_NAME, Account, Login
@@ -17,6 +19,8 @@ from webarena_gym.sites.changes import incidental
 from webarena_gym.sites.world import cache_folder
 
 Loads = Literal["once", "each time"]
+_LIMITS = {"memory": 'a text such as "512M" or "2G"', "cpu": "a number of cores above 0"}
+_MEMORY = re.compile("[1-9][0-9]{0,5}[MG]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +99,9 @@ class Application:
     time as well"""
     clock: str = ""
     """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime"""
+    limits: Mapping[str, int | str] = field(default_factory=dict)
+    """limits of each copy: `memory` of each of its processes, such as "512M" or "2G", and `cpu`, the number of cores, which a hostile program
+    can undo"""
     account: Account | None = None
     """account that is signed in at the start of tasks with `require_login`"""
     login: Login | None = None
@@ -130,7 +137,16 @@ class Application:
             raise ApplicationError("account and login must be set together")
         if self.client_state and not (self.client_state.startswith("/") and not (self.state or self.login)):
             raise self._invalid("client_state", "a path that starts with /, and neither state nor login")
+        self._check_limits()
         self._check_state()
+
+    def _check_limits(self) -> None:
+        for key, value in self.limits.items():
+            if key not in _LIMITS:
+                raise ApplicationError(f"limits has an unknown key {key!r}: {suggestion(key, _LIMITS)}")
+            is_valid = bool(_MEMORY.fullmatch(value)) if isinstance(value, str) else type(value) is int and value > 0
+            if not is_valid or isinstance(value, str) != (key == "memory"):
+                raise ApplicationError(f"limits: {key} is {value!r}; expected {_LIMITS[key]}")
 
     def _check_state(self) -> None:
         if self.state and not self.state_folder.is_dir():
@@ -168,6 +184,14 @@ class Application:
         return ApplicationError(f"{key} is {getattr(self, key)!r}; expected {expected}")
 
     @property
+    def limit_numbers(self) -> dict[str, int]:
+        """The limits as numbers: memory in bytes, and cores."""
+        units = {"M": 1 << 20, "G": 1 << 30}
+        return {
+            key: int(value[:-1]) * units[value[-1]] if isinstance(value, str) else value for key, value in self.limits.items()
+        }
+
+    @property
     def host(self) -> str:
         """The host name of the application in browsers."""
         return f"{self.name.replace('_', '-')}.test"
@@ -194,7 +218,10 @@ def read_application(path: str | Path | Application) -> Application:
         return path
     path = Path(path)
     if path.name.endswith(SUFFIX):
-        path = cached_folder(path, cache_folder())
+        folder = cached_folder(path, cache_folder())
+        application = read_application(folder)
+        expect_trust(str(path), path.read_bytes(), grants_of(application, folder), f"webarena-gym app verify {path} --trust")
+        return application
     path = path / FILE if path.is_dir() else path
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -241,7 +268,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
+    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

@@ -10,6 +10,7 @@ standard library, and uvicorn for ASGI. Its argument is a JSON object with these
 - `base`: folder in that, which is hidden from all instances
 - `writable`: folders that all instances may write
 - `secret`: files and folders that no instance may read
+- `limits`: limits of each instance (see `limit_resources`)
 
 The script serves in a fork, which is isolated as far as the system supports it (see `isolate_host`). It first writes
 {"apart": bool, "enclosed": bool}: whether it and its instances have a separate network namespace, and whether it and each instance are
@@ -385,6 +386,22 @@ def keep_temporary_files(folder: str) -> None:
     os.mkdir(tempfile.tempdir)
 
 
+def limit_resources(limits: Any, number: int) -> None:
+    """Limit this process and its children.
+
+    `memory` is the limit in bytes of the private data of each process. `cpu` is the number of cores, which a program may undo; `number`
+    chooses them.
+    """
+    import resource  # noqa: PLC0415 - not on all systems
+
+    if "memory" in limits:
+        resource.setrlimit(resource.RLIMIT_DATA, (limits["memory"], limits["memory"]))
+    if "cpu" in limits and sys.platform == "linux":
+        cores = sorted(os.sched_getaffinity(0))
+        first = number * limits["cpu"] % len(cores)
+        os.sched_setaffinity(0, (cores[first:] + cores[:first])[: limits["cpu"]])
+
+
 def relay(path: str, port: int) -> None:
     """Fork a process that forwards connections from a Unix socket to a local port."""
     listening = socket.socket(socket.AF_UNIX)
@@ -437,6 +454,7 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
         if settings["enclosed"]:
             isolate_instance(order["serve"], settings)
             keep_temporary_files(order["serve"])
+        limit_resources(settings["limits"], int(os.path.basename(order["serve"])))
         if not kind:
             if order["port"]:
                 relay(order["address"], order["port"])

@@ -76,6 +76,7 @@ class AppHost:
         app_folder = Path(application.folder).absolute()
         settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network")}
         settings |= {
+            "limits": application.limit_numbers,
             "folder": str(app_folder), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
             "base": str(folder.parent / _BASE),
             "secret": [

@@ -20,7 +20,6 @@ The file is TOML or JSON with the fields of `Suite`:
 """
 
 import json
-import os
 import re
 import sys
 import tomllib
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from webarena_gym.applications.application import Application, parse_application
+from webarena_gym.applications.trust import add_trust, data_folder, expect_trust, grants_of, is_inside
 from webarena_gym.arguments import quote_value, reason_of, suggestion
 from webarena_gym.errors import TaskError
 
@@ -101,7 +101,7 @@ class Suite:
 
 def suites_folder() -> Path:
     """Return the folder of the suites that `webarena-gym suite add` has added, in the user's data folder."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "webarena_gym/suites"
+    return data_folder() / "suites"
 
 
 def suite_names() -> list[str]:
@@ -110,7 +110,7 @@ def suite_names() -> list[str]:
 
 
 def read_suite(suite: str | Path | Suite) -> Suite:
-    """Return a suite by its name or by the path of its file. Raises TaskError."""
+    """Return a suite by its name or by the path of its file. Raises TaskError, and ApplicationError if it needs trust."""
     if isinstance(suite, Suite):
         return suite
     path, added = Path(suite), suites_folder() / f"{suite}.json"
@@ -122,6 +122,14 @@ def read_suite(suite: str | Path | Suite) -> Suite:
                 f"there is no suite {quote_value(str(suite))}: {names}; `webarena-gym suite add NAME PATH` adds one, or pass the path of its file"
             )
         path = added
+    suite = _read(path)
+    remedy = f"webarena-gym suite add {suite.name} {path} --trust"
+    expect_trust(f"the suite {suite.name}", *_trust_of(suite), remedy)
+    return suite
+
+
+def _read(path: Path) -> Suite:
+    """Return the suite of a file. Raises TaskError and ApplicationError."""
     record = _read_record(path)
     keys = [item.name for item in fields(Suite)]
     for key in record:
@@ -149,18 +157,29 @@ def read_suite(suite: str | Path | Suite) -> Suite:
         raise TaskError(f"the suite {path}: {error}") from error
 
 
-def add_suite(name: str, path: Path) -> tuple[Suite, Path]:
+def _trust_of(suite: Suite) -> tuple[bytes, list[str]]:
+    """Return what the user must trust: the folder of a suite, and what its programs may do outside of the isolation."""
+    folder = Path(suite.folder).resolve()
+    grants = [f"{name}: {grant}" for name, item in suite.applications.items() for grant in grants_of(item, folder)]
+    if is_inside(suite.python, folder):
+        grants.append(f"python = {suite.python!r} starts with your rights")
+    return str(folder).encode(), grants
+
+
+def add_suite(name: str, path: Path, *, trust: bool = False) -> tuple[Suite, Path]:
     """Add a suite to those that are known by name.
 
     Args:
         name: its name.
         path: the suite's file, or a clone of WebArena-Infinity, from which a file is derived.
+        trust: allow what its programs may do outside of the isolation (see `trust`).
 
     Returns:
         The suite and its new file, which refers to the folder of applications and verifiers.
 
     Raises:
         TaskError: for an invalid suite, or a folder that is no known project.
+        ApplicationError: for a suite that needs trust.
 
     """
     if path.is_dir():
@@ -179,7 +198,11 @@ def add_suite(name: str, path: Path) -> tuple[Suite, Path]:
     draft = added.with_suffix(".new.json")
     draft.write_text(json.dumps(record | {"name": name}, indent=1, ensure_ascii=False), encoding="utf-8")
     try:
-        suite = read_suite(draft)
+        suite = _read(draft)
+        content, grants = _trust_of(suite)
+        if trust:
+            add_trust(content, grants)
+        expect_trust(f"the suite {name}", content, grants, f"webarena-gym suite add {name} {path} --trust")
         draft.replace(added)
     finally:
         draft.unlink(missing_ok=True)

@@ -53,16 +53,20 @@ def call(file: str, seconds: float) -> dict[str, Any]:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MAX_BYTES, _MAX_BYTES))
         with contextlib.suppress(BaseException):
-            os.write(writer, json.dumps(result_of(verify)).encode())
+            os.write(writer, json.dumps(result_of(verify)).encode() + b"\n")
         os._exit(0)
     os.close(writer)
     content = read_until(reader, time.monotonic() + seconds)
     os.close(reader)
     with contextlib.suppress(ProcessLookupError, PermissionError):  # its children, or before it has created its process group
         os.killpg(pid, signal.SIGKILL)
+    is_first = os.getpid() == 1  # of a PID namespace: the id -1 means all other processes
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(-1 if is_first else pid, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with contextlib.suppress(ChildProcessError):
+        while is_first:
+            os.waitpid(-1, 0)
     if content is None:
         return {"error": f"it returned nothing within {seconds:g} s"}
     try:
@@ -100,13 +104,13 @@ def result_of(verify: Callable[[str], Any]) -> dict[str, Any]:
 
 
 def read_until(descriptor: int, end: float) -> bytes | None:
-    """Return the content of a pipe; None if it is still open at the time `end`."""
+    """Return the content of a pipe up to the end of its line, which children may keep open; None if there is none at the time `end`."""
     content = b""
     while select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
         data = os.read(descriptor, 1 << 16)
-        if not data:
-            return content
         content += data
+        if not data or data.endswith(b"\n"):
+            return content
     return None
 
 

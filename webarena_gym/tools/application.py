@@ -118,7 +118,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         description = _CHECK_DESCRIPTION if name == "check" else f"{summary[0].upper()}{summary[1:]}."
         command = commands.add_parser(name, help=summary, description=description, examples=[_EXAMPLES[name]])
         if name in ("verify", "unpack"):
-            add_archive_options(command)
+            add_archive_options(command, can_trust=name == "verify")
         elif name == "matrix":
             add_matrix_options(command)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from webarena_gym.applications.application import read_application
 from webarena_gym.applications.archive import FILE, SUFFIX, install, pack, unpack
+from webarena_gym.applications.trust import add_trust, expect_trust, grants_of
 from webarena_gym.console import writable_path
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.tools.application_check import SOLVED, Certificate, examine
@@ -52,8 +53,14 @@ def pack_application(options: argparse.Namespace) -> int:
     return 0
 
 
-def add_archive_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `app verify` and `app unpack`."""
+def add_archive_options(command: argparse.ArgumentParser, *, can_trust: bool) -> None:
+    """Add the options of `app verify` and `app unpack`; only the first has `--trust`."""
+    if can_trust:
+        command.add_argument(
+            "--trust",
+            action="store_true",
+            help="allow what the application may do outside of the isolation; without it, the command lists that",
+        )
     command.add_argument("archive", type=Path, metavar="ARCHIVE", help="an archive of app pack")
     command.add_argument(
         "--install", action="store_true",
@@ -79,9 +86,13 @@ def verify_archive(options: argparse.Namespace) -> int:
             f"{manifest.name} {manifest.version} ({manifest.licence}): {len(manifest.files)} files have their digests",
             flush=True,
         )
+        application = read_application(folder)
+        content, grants = options.archive.read_bytes(), grants_of(application, folder)
+        if options.trust:
+            add_trust(content, grants)
+        expect_trust(str(options.archive), content, grants, f"webarena-gym app verify {options.archive} --trust")
         if options.install:
             install(folder)
-        application = read_application(folder)
         certificate = examine(application, options.browser, options.resets)
         differences = [
             f"{browser}: {key} are {now[key]!r}; expected {then[key]!r}"

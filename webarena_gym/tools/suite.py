@@ -30,6 +30,11 @@ def add_suite_commands(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="the .toml or .json file of the suite, or the folder of a clone of WebArena-Infinity",
     )
+    add.add_argument(
+        "--trust",
+        action="store_true",
+        help="allow what its applications may do outside of the isolation; without it, the command lists that",
+    )
     add.set_defaults(run=_add)
     check = commands.add_parser(
         "check",
@@ -51,7 +56,7 @@ def add_suite_commands(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(options: argparse.Namespace) -> int:
-    suite, path = add_suite(options.name, options.path)
+    suite, path = add_suite(options.name, options.path, trust=options.trust)
     for split in suite.splits:
         load(split, suite=suite)  # raises an error for tasks that cannot be read
     print(_summary(suite))

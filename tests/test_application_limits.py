@@ -1,0 +1,171 @@
+"""Limits of applications, tried by one that takes all it can, and what an archive or a suite of other people may do when it is trusted."""
+
+import hashlib
+import json
+import shutil
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests.test_application_archive import FILE, ONE_BROWSER, TOML, archive, cache, folder, rewrite
+from tests.test_suites import errands, play
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.suite import add_suite, read_suite
+from webarena_gym.errors import ApplicationError
+from webarena_gym.tasks import parse_task
+from webarena_gym.tools.cli import main
+
+__all__ = ["archive", "cache", "errands", "folder"]  # fixtures
+
+GREEDY = """
+import json, os, sys, time
+from wsgiref.simple_server import make_server
+
+def taken(kind):
+    if kind == "memory":
+        held = []
+        try:
+            while len(held) < 1024:
+                held.append(bytearray(1 << 20))
+        except MemoryError:
+            pass
+        return len(held)
+    return len(os.sched_getaffinity(0))
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps(taken(environ["PATH_INFO"][1:])).encode()]
+
+if __name__ == "__main__":
+    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+STARTS = {"once": {"wsgi": "greedy:application"}, "command": {"command": f"{sys.executable} greedy.py {{port}}"}}
+LOOK = {
+    "task_id": "look", "intent": "Look.", "sites": ["greedy"], "start_url": "__GREEDY__/cpu", "require_login": False,
+    "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "seen"}},
+}  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limits are those of Linux")
+@pytest.mark.parametrize("start", STARTS)
+def test_an_application_takes_no_more_than_its_limits(tmp_path, start):
+    (tmp_path / "greedy.py").write_text(GREEDY)
+    limits = {"memory": "200M", "cpu": 1}
+    application = Application(name="greedy", folder=str(tmp_path), limits=limits, **STARTS[start])
+    with closing(WebArenaLite(application=application, tasks=[parse_task(LOOK)])) as env:
+        env.reset()
+        taken = {kind: json.loads(env.network.request("GET", f"http://greedy.test/{kind}").body) for kind in ("memory", "cpu")}
+        assert 50 < taken["memory"] < 200
+        assert taken["cpu"] == 1
+        assert env.step('do(action="Wait")')[4]["page"]  # it goes on
+    close_all()
+
+
+LEAVING = """
+import os, time
+
+def verify(server_url):
+    others = len([name for name in os.listdir("/proc") if name.isdecimal()])
+    for _ in range(20):
+        if not os.fork():
+            os.setsid()
+            time.sleep(600)
+            os._exit(0)
+    return others < 10, f"{others} processes"
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are those of Linux")
+def test_the_processes_that_a_verifier_leaves_behind_end_with_its_call(errands):
+    (errands.parent / "verify_crash.py").write_text(LEAVING)
+    with closing(WebArenaLite(suite=errands, split="broken")) as env:
+        for _ in range(2):
+            result = play(env, "shelf.crash", ["exit()"])
+            if not env._backend._verifiers.is_isolated:
+                pytest.skip("this system lets no process have namespaces of its own")
+            assert result[1] == 1.0, result[4]
+
+
+@pytest.mark.parametrize(("limits", "message"), [
+    ({"memory": 512}, "memory is 512; expected a text such as"),
+    ({"memory": "512"}, "memory is '512'; expected a text such as"),
+    ({"memory": "0M"}, "memory is '0M'"),
+    ({"cpu": 0}, "cpu is 0; expected a number of cores above 0"),
+    ({"cpu": "1"}, "cpu is '1'"),
+    ({"cpu": True}, "cpu is True"),
+    ({"discs": 1}, "unknown key 'discs'"),
+])  # fmt: skip
+def test_an_invalid_limit_is_refused(limits, message):
+    with pytest.raises(ApplicationError, match=message):
+        Application(name="x", wsgi="x:y", limits=limits)
+
+
+def test_the_limits_of_a_file_are_read(folder):
+    (folder / FILE).write_text('limits = { memory = "2G", cpu = 2 }\n' + TOML)
+    assert read_application(folder).limit_numbers == {"memory": 2 << 30, "cpu": 2}
+
+
+GRANTS = [
+    ('drop = "touch {0}/was-here"\n', "drop = 'touch {0}/was-here' runs with your rights"),
+    ('python = "bin/python"\n', "python = 'bin/python' starts with your rights"),
+    ("network = true\n", "network = true reaches other hosts"),
+    ('inherits = ["SECRET"]\n', "inherits = ['SECRET'] reads environment variables"),
+    ('shared = ["{0}"]\n', "shared = '{0}' writes a folder outside of its own"),
+    ('uploads = "{0}"\n', "uploads = '{0}' reads a folder outside of its own"),
+]
+
+
+@pytest.mark.parametrize(("line", "grant"), GRANTS)
+def test_an_archive_that_reaches_out_of_its_isolation_is_trusted_first(
+    folder, archive, tmp_path, monkeypatch, capsys, line, grant
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    text = (line.format(elsewhere) + TOML).encode()
+
+    def change(manifest):
+        manifest["files"][FILE][0] = hashlib.sha256(text).hexdigest()
+
+    rewrite(archive, change, {FILE: text})
+    with pytest.raises(ApplicationError) as raised:
+        read_application(archive)
+    assert grant.format(elsewhere) in str(raised.value)
+    assert f"app verify {archive} --trust" in str(raised.value)
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 2
+    assert grant.format(elsewhere) in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_an_archive_is_trusted_once_and_as_it_is(folder, archive, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (folder / FILE).write_text("network = true\n" + TOML)
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
+    with pytest.raises(ApplicationError, match="is not trusted"):
+        read_application(archive)
+    assert main(["app", "verify", str(archive), "--trust", *ONE_BROWSER]) == 0
+    assert read_application(archive).network
+    copy = shutil.copy(archive, tmp_path / f"copy-{archive.name}")
+    assert read_application(copy).network, "its content is trusted, not its name"
+    rewrite(archive, lambda manifest: manifest.update(version="2"))
+    with pytest.raises(ApplicationError, match="is not trusted"):
+        read_application(archive)
+
+
+def test_a_suite_that_reaches_out_of_its_isolation_is_trusted_first(errands, tmp_path, capsys):
+    errands.write_text(errands.read_text().replace("in_memory = true", f'in_memory = true\ndrop = "touch {tmp_path}/was-here"'))
+    assert main(["suite", "add", "errands", str(errands)]) == 2
+    assert f"shelf: drop = 'touch {tmp_path}/was-here' runs with your rights" in capsys.readouterr().err
+    with pytest.raises(ApplicationError, match="is not trusted"):
+        read_suite(errands)
+    assert main(["suite", "add", "errands", str(errands), "--trust"]) == 0
+    with closing(WebArenaLite(suite="errands", split="served")) as env:
+        assert play(env, "shelf.jam", ["exit()"])[1] == 0.0
+    read_suite(errands)
+    errands.write_text(errands.read_text().replace("was-here", "was-there"))
+    with pytest.raises(ApplicationError, match="was-there"):
+        add_suite("errands", errands)
+    assert read_suite("errands").name == "errands"

@@ -1,0 +1,87 @@
+"""Trust in applications of other people: what an archive or a suite may do outside of the isolation must be allowed once."""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from webarena_gym.errors import ApplicationError
+
+if TYPE_CHECKING:
+    from webarena_gym.applications.application import Application
+
+
+def data_folder() -> Path:
+    """Return the folder of this package in the user's data folder."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "webarena_gym"
+
+
+def grants_of(application: "Application", folder: Path) -> list[str]:
+    """Return what an application, described in a folder, may do outside of its isolation, one line each."""
+    commands = {key: getattr(application, key) for key in ("load", "save", "drop")}
+    grants = [f"{key} = {command!r} runs with your rights" for key, command in commands.items() if command]
+    if is_inside(application.python, folder):
+        grants.append(f"python = {application.python!r} starts with your rights")
+    if application.network:
+        grants.append("network = true reaches other hosts and services of this machine")
+    if application.inherits:
+        grants.append(f"inherits = {list(application.inherits)} reads environment variables")
+    paths = {
+        "folder": [application.folder],
+        "state": [application.state],
+        "uploads": [application.uploads],
+        "shared": application.shared,
+    }
+    for key, values in paths.items():
+        for value in filter(None, values):
+            if not (Path(application.folder) / value).resolve().is_relative_to(folder.resolve()):
+                verb = "writes" if key == "shared" else "reads"
+                grants.append(f"{key} = {value!r} {verb} a folder outside of its own")
+    return [grant.replace(f"{folder}/", "") for grant in grants]  # equal wherever it is
+
+
+def is_inside(python: str, folder: Path) -> bool:
+    """Return True if an interpreter is a file of a folder rather than of this machine."""
+    path = os.path.abspath(folder / python)
+    return "/" in python and python != sys.executable and Path(path).is_relative_to(os.path.abspath(folder))
+
+
+def expect_trust(source: str, content: bytes, grants: Iterable[str], remedy: str) -> None:
+    """Raise ApplicationError if there are grants that the user has not allowed.
+
+    Args:
+        source: name of the archive or suite, for the error message.
+        content: the bytes of the archive, or of the description of the suite, for which the user's decision is valid.
+        grants: the lines of `grants_of`.
+        remedy: command that allows them.
+
+    """
+    lines = list(grants)
+    if lines and _digest(content, lines) not in _read_digests():
+        raise ApplicationError(f"{source} is not trusted: {'; '.join(lines)}. If you trust its authors, run `{remedy}` once")
+
+
+def add_trust(content: bytes, grants: Iterable[str]) -> None:
+    """Record that the user allows these grants."""
+    file, lines = data_folder() / "trusted.json", list(grants)
+    if lines:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps(sorted({*_read_digests(), _digest(content, lines)}), indent=1), encoding="utf-8")
+        draft.replace(file)
+
+
+def _read_digests() -> list[str]:
+    """Return the digests that the user has allowed."""
+    try:
+        digests: list[str] = json.loads((data_folder() / "trusted.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    return digests
+
+
+def _digest(content: bytes, grants: list[str]) -> str:
+    return hashlib.sha256(content + json.dumps(grants).encode()).hexdigest()
