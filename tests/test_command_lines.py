@@ -314,7 +314,7 @@ def test_the_help_of_settings_ends_with_examples_and_has_groups(program, somewhe
     with pytest.raises(SystemExit):
         run(["searches", "--help"] if program == "benchmarks.compare" else ["--help"])
     text = capsys.readouterr().out
-    assert not re.search(r"None[|}]|\(default: (None|)\)|11 12 13 14", text)
+    assert not re.search(r"None[|}]|\(default: (None|)\)|\(default:\s+11 12 13", text)
     commands = examples_of(text)
     assert 1 <= len(commands) <= 2
     parts = re.split(r"^\W*\b([a-z]+) options\b.*$", text, flags=re.MULTILINE)
