@@ -228,9 +228,11 @@ class Evaluation(NamedTuple):
         by site
           map                 50.0 %   (24 to 76)   n = 10
         """
-        lines = [score_line("all", **self.total._asdict()), SCORE_COLUMNS]
+        width = max(20, *(len(name) + 2 for name in ("", *self.by_site, *self.by_check)))
+        lines = [score_line("all", **self.total._asdict(), width=width), SCORE_COLUMNS]
         for title, scores in (("by site", self.by_site), ("by kind of check", self.by_check)):
-            lines += [title] * bool(scores) + [score_line(f"  {name}", **score._asdict()) for name, score in scores.items()]
+            rows = [score_line(f"  {name}", **score._asdict(), width=width) for name, score in scores.items()]
+            lines += [title] * bool(rows) + rows
         lines += [f"{self.failed} episodes failed for other reasons and are excluded"] * bool(self.failed)
         return "\n".join(lines)
 

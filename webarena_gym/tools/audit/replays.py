@@ -98,17 +98,23 @@ class AuditFindings:
         )
         for name in ("steps", "pages"):
             if spread := self.spread(name):
-                yield f"{name} of a solution: median {spread['median']}, last tenth from {spread['last_tenth']}, most {spread['most']}"
+                yield (
+                    f"{name} of a solution: median {spread['median']}, 90th percentile {spread['last_tenth']},"
+                    f" maximum {spread['most']}"
+                )
         if totals["right_answers"]:
             yield (
-                f"{totals['right_answers'] - totals['right_refused']} of {totals['right_answers']} forms of right answers are accepted,"
-                f" {totals['attacks_rewarded']} of {totals['attacks']} attacks are rewarded"
+                f"{totals['right_answers'] - totals['right_refused']} of {totals['right_answers']} notations of right answers are accepted;"
+                f" {totals['attacks_rewarded']} of {totals['attacks']} answers that are wrong, or right and wrong, are rewarded"
             )
         if totals["side_effects_tried"]:
             yield (
-                f"{totals['side_effects_rewarded']} of {totals['side_effects_tried']} solutions with side effects are rewarded;"
-                f" of {totals['other_draws_before']} other draws done before the right one {totals['overwritten']} were overwritten,"
-                f" and {totals['shown_before']} unrelated changes that a page shows were judged by the side effects templates"
+                f"{totals['side_effects_rewarded']} of {totals['side_effects_tried']} solutions with side effects are rewarded"
+            )
+        if totals["other_draws_before"]:
+            yield (
+                f"{totals['overwritten']} of {totals['other_draws_before']} solutions of other draws were completely undone by the right one"
+                " after them"
             )
         for kind, faults in self.faults.items():
             yield from (f"  {kind.replace('_', ' ')}: {finding}" for finding in faults)
