@@ -61,6 +61,18 @@ class RawChromium:
         self._load("")
         return self._page.evaluate(_VALIDITIES, forms)
 
+    def names(self, bodies):
+        """Return the accessible name of the element with the id "e" in each body."""
+        session = self._page.context.new_cdp_session(self._page)
+        names = []
+        for body in bodies:
+            self._load(body)
+            element = session.send("Runtime.evaluate", {"expression": "document.getElementById('e')"})["result"]
+            arguments = {"objectId": element["objectId"], "fetchRelatives": False}
+            node = session.send("Accessibility.getPartialAXTree", arguments)["nodes"][0]
+            names.append(" ".join(node["name"]["value"].split()))
+        return names
+
     def play(self, body, steps):
         """Return the request that a form sends after `steps`, or None, and the id of the element that has the focus if it sends none.
 
@@ -105,12 +117,12 @@ def without_boundary(request):
 
 def record(table, raw):
     """Return the table with Chromium's results."""
-    values = list(table["values"])
-    validity = list(table["validity"])
+    values, validity, names = list(table["values"]), list(table["validity"]), list(table["names"])
     return {
         "chromium": raw.version,
         "values": dict(zip(values, raw.values(values), strict=True)),
         "validity": dict(zip(validity, raw.validity(validity), strict=True)),
+        "names": dict(zip(names, raw.names(names), strict=True)),
         "submissions": {
             name: {"html": case["html"], "steps": case["steps"], **raw.play(case["html"], case["steps"])}
             for name, case in table["submissions"].items()

@@ -10,6 +10,7 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import constraints, dom
 from webarena_gym.pages.page import Network
+from webarena_gym.pages.reading import Labels
 
 TABLE = read_table("forms")
 
@@ -84,6 +85,14 @@ def test_values_after_loading_are_chromiums():
 def test_invalid_controls_are_chromiums():
     first_flags = {html: [[name, flags.split()[0]] for name, flags in invalid] for html, invalid in TABLE["validity"].items()}
     assert differences(first_flags, invalid_controls) == {}
+
+
+def test_names_of_controls_are_chromiums():
+    def name(body):
+        root = parse(page_of(body).encode())
+        return Labels(root).name_of(root.get_element_by_id("e"))
+
+    assert differences(TABLE["names"], name) == {}
 
 
 def test_requests_and_focus_are_chromiums():

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from webarena_gym.pages.dom import (
@@ -72,6 +73,7 @@ _INTERACTIVE_ROLES = _VALUE_ROLES | frozenset(
 NAMING_ATTRIBUTES = frozenset(("aria-label", "aria-labelledby", "aria-placeholder", "data-placeholder"))
 """Attributes that name an element independently of its text."""
 STRUCK_MARK = "~~"
+_LABEL_TEXTS = etree.XPath("descendant::text()[not(ancestor::select or ancestor::textarea)]")
 _ARROWS = re.compile("[\u2190-\u21ff\u25b2-\u25c5\u2b06\u2b07]")
 
 
@@ -160,27 +162,31 @@ def is_editor(element: HtmlElement) -> bool:
     return element.get("contenteditable") in EDITABLE_VALUES
 
 
-def visible_text(element: HtmlElement, *, marks_struck: bool = False) -> str:
+def visible_text(element: HtmlElement, *, marks_struck: bool = False, for_name: bool = False) -> str:
     """Return the visible text of an element on one line: blocks separated by spaces, images as their alternative text.
 
-    `marks_struck` encloses struck text in two tildes, as Markdown does.
+    `marks_struck` encloses struck text in two tildes, as Markdown does. `for_name` returns the text that names a control: without
+    fields in it, and with the `aria-label` of a part instead of its text.
     """
     if element.tag == "a" and not len(element) and not is_excluded(element):  # fast path for the most frequent case
         return " ".join((element.text or "").split())
     parts: list[str] = []
-    _collect(element, parts, marks_struck)
+    _collect(element, parts, marks_struck, for_name)
     return " ".join("".join(parts).split())
 
 
-def _collect(element: HtmlElement, parts: list[str], marks_struck: bool) -> None:
+def _collect(element: HtmlElement, parts: list[str], marks_struck: bool, for_name: bool) -> None:
     tag = element.tag
-    if not isinstance(tag, str) or tag in SKIPPED_TAGS or is_excluded(element):
+    if not isinstance(tag, str) or tag in SKIPPED_TAGS or is_excluded(element) or (for_name and tag in FIELD_TAGS):
+        return
+    if for_name and (label := element.get("aria-label", "").strip()):
+        parts.append(label)
         return
     if tag == "img":
         parts.append(" " + element.get("alt", ""))
     if is_closed_details(element):
         for summary in element.findall("summary")[:1]:
-            _collect(summary, parts, marks_struck)
+            _collect(summary, parts, marks_struck, for_name)
         return
     if element.text:
         parts.append(element.text)
@@ -189,7 +195,7 @@ def _collect(element: HtmlElement, parts: list[str], marks_struck: bool) -> None
         mark = " " if is_separated else STRUCK_MARK if marks_struck and child.tag in STRUCK_TAGS else ""
         if mark:
             parts.append(mark)
-        _collect(child, parts, marks_struck)
+        _collect(child, parts, marks_struck, for_name)
         if mark:
             parts.append(mark)
         if child.tail:
@@ -217,14 +223,11 @@ def sort_order(header: HtmlElement) -> str:
 
 
 def label_text(label: HtmlElement) -> str:
-    """Return the text of a label around a field, without the text of the field."""
-    parts = [label.text or ""]
-    for child in label.iterdescendants():
-        if isinstance(child.tag, str) and child.tag not in (*FIELD_TAGS, "option", "optgroup"):
-            parts.append(child.text or "")
-        if child.tag not in ("option", "optgroup"):
-            parts.append(child.tail or "")
-    return single_line(" ".join(parts))
+    """Return the text of a label, without the text of fields in it.
+
+    A label that a style sheet hides names its field in both browsers, only one of which knows the style sheet.
+    """
+    return visible_text(label, for_name=True) or single_line(" ".join(_LABEL_TEXTS(label)), MAX_LABEL)
 
 
 def displayed_field_value(element: HtmlElement, limit: int = MAX_VALUE) -> str:
@@ -277,29 +280,36 @@ class Labels:
         self._referenced_texts: dict[str, str] = {}
         for element in root.iter("label", *FIELD_TAGS):
             if element.tag == "label":
-                if (target := element.attrib.get("for")) and not self._texts.get(target):
-                    # A label that a style sheet hides names its field in both browsers, only one of which knows the style sheet.
-                    self._texts[target] = visible_text(element) or single_line(element.text_content(), MAX_LABEL)
+                field = None if "for" in element.attrib else next(element.iterdescendants(*FIELD_TAGS), None)
+                target = element.get("for", "") if field is None else field.get("id", "")
+                if target:
+                    text = label_text(element)
+                    self._texts[target] = f"{self._texts[target]} {text}" if target in self._texts else text
             elif identity := element.attrib.get("id"):
                 self._fields.setdefault(identity, element)
 
     def name_of(self, element: HtmlElement) -> str:
-        """Return the accessible name of an element, at most MAX_LABEL characters; its tag if it has none."""
+        """Return the accessible name of an element, at most MAX_LABEL characters; its tag if it has none.
+
+        https://www.w3.org/TR/accname-1.2/ with Chromium's order of attributes. Values of fields are no part of names, which they would
+        change, and a control without a name has one from its markup.
+        """
         tag = element.tag
         is_named = not NAMING_ATTRIBUTES.isdisjoint(element.keys())
-        name = (element.get("aria-label") or self._labelledby_text(element)) if is_named else ""
+        name = (self._labelledby_text(element) or element.get("aria-label", "").strip()) if is_named else ""
         if not name and tag in FIELD_TAGS:
             type_name = element_type(element)
             if tag == "input" and type_name in BUTTON_TYPES:
-                name = element.get("value") or element.get("alt") or type_name.title()
+                hints = {"image": ("alt", "value", "title"), "button": ("value", "title")}.get(type_name, ("value",))
+                name = next(filter(None, map(element.get, hints)), "Submit" if type_name == "image" else type_name.title())
             else:
-                name = self._label_element_text(element) or element.get("placeholder") or element.get("title") or ""
+                name = self._label_element_text(element) or element.get("title") or element.get("placeholder") or ""
                 name = name or element.get("name", "")
         elif not name:
             hint = element.get("aria-placeholder") or element.get("data-placeholder") if is_named and is_editor(element) else ""
             name = (
                 hint
-                or visible_text(element, marks_struck=True)
+                or visible_text(element, marks_struck=True, for_name=True)
                 or element.get("title")
                 or _picture_name(element)
                 or _fallback_name(element)
@@ -315,7 +325,7 @@ class Labels:
         """Return the text of the first element with this id. It is computed once, even if many elements reference it."""
         if identity in self._elements_by_id:
             target = self._elements_by_id.pop(identity)
-            text = visible_text(target) or target.text_content()  # hidden elements name others, too
+            text = visible_text(target, for_name=True) or target.text_content()  # hidden elements name others, too
             self._referenced_texts[identity] = single_line(text, MAX_LABEL)
         return self._referenced_texts.get(identity, "")
 
@@ -344,7 +354,9 @@ class Labels:
     def is_shown_by_control(self, label: HtmlElement) -> bool:
         """Return True if the label's text is already shown as the name of its field, so that it need not be repeated."""
         control = self.control_of(label)
-        return control is not None and not _is_hidden(control) and "aria-label" not in control.attrib
+        if control is None or _is_hidden(control) or "aria-label" in control.attrib:
+            return False
+        return element_type(control) not in BUTTON_TYPES
 
     def hidden_control_of(self, label: HtmlElement) -> HtmlElement | None:
         """Return the hidden checkbox, radio button or file field that this label replaces; None if there is none."""
