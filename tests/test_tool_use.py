@@ -1,8 +1,11 @@
 """Training with tools: the rewards of each method by hand, what a rollout records, and that results of tools are never trained on."""
 
+from contextlib import closing
+from functools import partial
 from math import sqrt
 from random import Random
 
+import gymnasium
 import pytest
 import torch
 
@@ -21,6 +24,7 @@ from agents.methods.tool_use import (
 )
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import agent_record
+from agents.models.pointer.pages import parse_page
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import create_envs
@@ -28,9 +32,10 @@ from agents.rollouts.policies import ScriptedPolicy
 from agents.train_rl import make_settings, train
 from agents.training.losses import token_logprobs
 from agents.training.metrics import read_metrics
+from benchmarks.tool_use import ARMS, ELEMENT, ENV_ID, LABEL, lookup_episodes
 from tests import tiny
 from tests.test_methods import method_of
-from webarena_gym.actions import DIALECTS
+from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import load
 
@@ -251,3 +256,30 @@ def test_a_language_model_trains_with_tools(tmp_path):
     evaluated = EvaluationSettings(policy=str(folder), **policy_defaults(str(folder)))
     assert evaluated.env_arguments()["tools"] == ["lookup"]
     assert evaluated.env_arguments()["tool_budget"] == 4
+
+
+make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=[TASK], elements="id")
+
+
+def test_a_pointing_agent_calls_lookup_through_a_field():
+    with closing(make_env(window=2_000, **ARMS["lookup"])) as env:
+        _, info = env.reset(seed=0)
+        assert parse_page(info["page"]).controls[-1][:3] == ("text", ELEMENT, LABEL)
+        *_, info = env.step(WEBRL.format(Action(Kind.SEARCH, ELEMENT, 'a "mill" town')))
+        assert info["tools"] == {"calls": 1, "failed": 0, "left": 3}
+        assert info["page"].startswith("<information>\n[1] ")
+        for _ in range(3):
+            *_, info = env.step(WEBRL.format(Action(Kind.TYPE, ELEMENT, "town")))
+        assert ELEMENT not in info["page"]  # no call is left
+        *_, info = env.step("nothing")
+        assert info["action_error"]
+    with closing(make_env()) as env:
+        assert ELEMENT not in env.reset(seed=0)[1]["page"]
+
+
+def test_demonstrations_with_the_field_look_up_the_articles_of_the_solution():
+    ((task, goal, steps),) = lookup_episodes([TASK])
+    assert (task, goal) == (TASK, TASK.intent)
+    assert [step.action.element for step in steps] == [ELEMENT] * 3 + [None]
+    assert steps[0].action.argument in goal
+    assert all(str(step.action.argument) in step.page for step in steps[1:])

@@ -22,7 +22,9 @@ _MAX_WORDS = 16  # different words of a query; later ones are ignored
 _MAX_QUERY = 1_000  # characters of a query; the rest is ignored
 _MAX_PASSAGES = 10
 _PASSAGE_WORDS = 100
-_QUERY = "SELECT rowid FROM passage WHERE passage MATCH ? ORDER BY round(bm25(passage, 2.0, 1.0), 6), rowid LIMIT ?"
+_QUERY = """
+SELECT rowid FROM passage WHERE passage MATCH ?
+ORDER BY iif(title = ? COLLATE NOCASE, -1e9, round(bm25(passage, 2.0, 1.0), 6)), rowid LIMIT ?"""
 
 
 class Lookup:
@@ -36,7 +38,8 @@ class Lookup:
         self._index = _index_of(seed, scale)
 
     def lookup(self, query: str, k: int = 3) -> str:
-        """Search the articles of the encyclopedia, and return the most relevant passages, each below the title of its article.
+        """Search the articles of the encyclopedia, and return the most relevant passages, each below the title of its article. If the query is
+        the title of an article, its passages come first, in order.
 
         Args:
             query: the words to search for
@@ -50,7 +53,8 @@ class Lookup:
         words = [word for word in words if word not in _STOP_WORDS][:_MAX_WORDS] or words[:_MAX_WORDS]
         if not words:
             raise ValueError("the query contains no word")
-        rows = self._index.execute(_QUERY, (" OR ".join(f'"{word}"' for word in words), k)).fetchall()
+        terms, title = " OR ".join(f'"{word}"' for word in words), " ".join(query[:_MAX_QUERY].split())
+        rows = self._index.execute(_QUERY, (terms, title, k)).fetchall()
         texts = (self._index.execute("SELECT title, body FROM passage WHERE rowid = ?", row).fetchone() for row in rows)
         return (
             "\n".join(f"[{number}] {title}: {body}" for number, (title, body) in enumerate(texts, 1)) or "No article matches."
