@@ -36,6 +36,7 @@ from agents.rollouts.constraints import (
     regex,
     word_spans,
 )
+from agents.rollouts.engines import inprocess
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.training.language_models import TrainingSample
 from tests import tiny
@@ -435,6 +436,23 @@ def test_greedy_replies_take_the_most_likely_allowed_token(made):
     for place, state in enumerate(states):
         logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
         assert ids[place] == state.allowed_ids[logits[state.allowed_ids].argmax()]
+
+
+def test_the_logits_of_allowed_tokens_are_those_of_the_whole_vocabulary(made, monkeypatch):
+    model, _, encoder = made
+    pages, found = [PAGE, "<a>x</a>", PAGE + " more"], []
+    for fraction in (0.0, 1.0):
+        monkeypatch.setattr(inprocess, "_MAX_COLUMNS", fraction)
+        widths = []
+        hook = model.get_output_embeddings().register_forward_hook(lambda _head, _inputs, logits: widths.append(logits.shape))  # noqa: B023
+        _, generations = constrained_generations(model, encoder, pages)
+        hook.remove()
+        found.append((generations, len(widths)))
+    (whole, calls), (few, remaining) = found
+    assert remaining < calls - 3  # those of the engine's probe of the model remain
+    for one, other in zip(whole, few, strict=True):
+        assert one.response_ids == other.response_ids
+        assert other.logprobs == pytest.approx(one.logprobs, abs=1e-5)
 
 
 STARTER = Path(agents.__file__).parent / "checkpoints" / "language-model-1.7m"

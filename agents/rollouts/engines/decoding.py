@@ -330,7 +330,7 @@ class PrefillPrompt(NamedTuple):
 def prefill(
     model: "PreTrainedModel", windows: AttentionWindows, empty: KeyValues, prompts: Sequence[PrefillPrompt]
 ) -> tuple[Tensor, KVBuffer]:
-    """Run the model on the new tokens of B prompts. Return the logits (B, V) after each last token, and all keys and values."""
+    """Run the model on the new tokens of B prompts. Return the last hidden state (B, width) of each, and all keys and values."""
     device = empty.keys.device
     past, longest = max(prompt.cached_tokens for prompt in prompts), max(prompt.new_tokens for prompt in prompts)
     buffer = KVBuffer(empty, len(prompts), past + longest)
@@ -357,8 +357,7 @@ def prefill(
     ).last_hidden_state
     buffer.end = past + longest
     last_indices = torch.tensor([prompt.new_tokens - 1 for prompt in prompts], device=device)
-    logits: Tensor = model.get_output_embeddings()(states[torch.arange(len(prompts), device=device), last_indices])
-    return logits, buffer
+    return states[torch.arange(len(prompts), device=device), last_indices], buffer
 
 
 @cache
@@ -430,11 +429,12 @@ def probe_model(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValue
         empty = KeyValues(keys[:, :, :0].clone(), values[:, :, :0].clone())
         half = _PROBE_TOKENS // 2
         prompts = [PrefillPrompt(ids, [KeyValues(keys[:, :, :half], values[:, :, :half])])]
-        prefilled = prefill(model, windows, empty, prompts)[0][0]
+        head = model.get_output_embeddings()
+        prefilled = head(prefill(model, windows, empty, prompts)[0])[0]
         _, buffer = prefill(model, windows, empty, [PrefillPrompt(ids[:-1], [])])
         batch = DecodeBatch(empty, windows)
         batch.add_rows([(buffer.read(0, 0, len(ids) - 1), [ActiveSequence(0, ids[:-1], [], response_ids=[ids[-1]])])])
-        decoded = model.get_output_embeddings()(batch.step(model))[0]
+        decoded = head(batch.step(model))[0]
     tolerance = torch.finfo(empty.keys.dtype).eps ** 0.5 * max(1.0, expected.float().abs().max().item())
     for method, logits in (("a prefill in two parts", prefilled), ("a decoding step", decoded)):
         difference = (logits.float() - expected.float()).abs().max().item()

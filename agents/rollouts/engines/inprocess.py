@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from agents.data.trajectories import Ids
 from agents.models.batches import autocast, mask_disallowed
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _STEPS_PER_SLICE = 8  # decoding steps
+_MAX_COLUMNS = 0.25  # largest fraction of the vocabulary whose logits are computed separately
 _PREFILL_TOKENS = 4096  # tokens in one forward pass, including padding, unless it has only one prompt
 
 
@@ -124,7 +126,7 @@ class InProcessEngine:
                     for _ in range(_STEPS_PER_SLICE):
                         for width, batch in list(self._batches.items()):
                             hidden = batch.step(model)
-                            if finished := self._sample_tokens(batch.sequences, model.get_output_embeddings()(hidden)):
+                            if finished := self._sample_tokens(model, batch.sequences, hidden):
                                 batch.remove_sequences(finished)
                                 if not batch.sequences:
                                     del self._batches[width]
@@ -182,28 +184,47 @@ class InProcessEngine:
     ) -> None:
         """Prefill prompts, sample the first token of each response, and add the sequences to the decode batches."""
         with autocast(model, self._dtype):
-            logits, buffer = decoding.prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
-        widths = torch.tensor([len(sequences) for _, sequences in requests], device=logits.device)
-        sequences = [sequence for _, sequences in requests for sequence in sequences]
-        finished = set(map(id, self._sample_tokens(sequences, logits.repeat_interleave(widths, dim=0))))
+            states, buffer = decoding.prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
+            widths = torch.tensor([len(sequences) for _, sequences in requests], device=states.device)
+            sequences = [sequence for _, sequences in requests for sequence in sequences]
+            finished = set(map(id, self._sample_tokens(model, sequences, states.repeat_interleave(widths, dim=0))))
         new_rows: dict[int, list[tuple[decoding.KeyValues, list[decoding.ActiveSequence]]]] = {}
         past = buffer.end - max(prompt.new_tokens for prompt, _ in requests)
         for row, (prompt, sequences) in enumerate(requests):
-            states = buffer.read(row, past - prompt.cached_tokens, past + prompt.new_tokens)
-            self._prefixes.add(prompt.ids, states)
+            key_values = buffer.read(row, past - prompt.cached_tokens, past + prompt.new_tokens)
+            self._prefixes.add(prompt.ids, key_values)
             if unfinished := [sequence for sequence in sequences if id(sequence) not in finished]:
-                new_rows.setdefault(len(unfinished).bit_length(), []).append((states, unfinished))
+                new_rows.setdefault(len(unfinished).bit_length(), []).append((key_values, unfinished))
         # Rows with similar numbers of sequences share a batch, since all rows of a batch are padded to the largest number.
         for width, rows in new_rows.items():
             self._batches.setdefault(width, decoding.DecodeBatch(self._empty, self._windows)).add_rows(rows)
 
-    def _sample_tokens(self, sequences: Sequence[decoding.ActiveSequence], logits_NV: Tensor) -> list[decoding.ActiveSequence]:
-        """Sample the next token of each sequence, and return the finished sequences. Their completions are added."""
-        draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
-        constrained = [
-            (row, sequence.state.allowed_ids) for row, sequence in enumerate(sequences) if sequence.state is not None
-        ]
-        tokens, logprobs = self._sample_from(mask_disallowed(logits_NV, constrained) if constrained else logits_NV, draws)
+    def _sample_tokens(
+        self, model: "PreTrainedModel", sequences: Sequence[decoding.ActiveSequence], states: Tensor
+    ) -> list[decoding.ActiveSequence]:
+        """Sample the next token of each sequence from its last hidden state, and return the finished sequences. Completions are added."""
+        draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=states.device)
+        allowed = {row: sequence.state.allowed_ids for row, sequence in enumerate(sequences) if sequence.state is not None}
+        head, columns = model.get_output_embeddings(), None
+        if len(allowed) == len(sequences) and type(head) is torch.nn.Linear:
+            columns = torch.cat(list(allowed.values())).unique()
+            if len(columns) > _MAX_COLUMNS * head.out_features:
+                columns = None
+        if columns is None:
+            logits = head(states)
+        else:
+            # Of a vocabulary of 262,000 tokens, the head needs most of the time of a decoding step.
+            logits = functional.linear(
+                states,
+                head.weight[columns.to(states.device)],
+                None if head.bias is None else head.bias[columns.to(states.device)],
+            )
+            allowed = {row: torch.searchsorted(columns, ids) for row, ids in allowed.items()}
+        if allowed:
+            logits = mask_disallowed(logits, list(allowed.items()))
+        tokens, logprobs = self._sample_from(logits, draws)
+        if columns is not None:
+            tokens = columns[tokens.cpu()]
         finished = []
         for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
             if not sequence.response_ids:
