@@ -178,7 +178,7 @@ def main() -> None:
     add("--out", type=Path, default=Path("runs/tool_use"), help="folder of the runs (default: runs/tool_use)")
     add("--seeds", type=integer(), nargs="+", default=[0], help="of the training (default: 0)")
     add("--updates", type=integer(), default=300, help="of behaviour cloning (default: 300)")
-    add("--cloning-rate", type=float, default=1e-3, help="learning rate of behaviour cloning (default: 0.001)")
+    add("--cloning-rate", type=console.decimal(), default=1e-3, help="learning rate of behaviour cloning (default: 0.001)")
     add("--env-steps", type=integer(1), default=10_000, help="of each training (default: 10000)")
     add("--max-steps", type=integer(1), default=8, help="of an episode (default: 8)")
     add("--worlds", type=integer(), nargs="+", default=list(range(61, 67)), help="of the training (default: 61 to 66)")

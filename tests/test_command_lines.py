@@ -88,7 +88,7 @@ KINDS = {
 }
 BENCHMARKS = (
     "arena", "env_speed", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "policies", "rollouts", "scaling", "screenshots", "soak", "tables",
-    "training_speed", "virtual_time",
+    "tool_use", "training_speed", "virtual_time",
 )  # fmt: skip
 
 

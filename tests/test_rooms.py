@@ -61,7 +61,7 @@ KNOWS_POINTING_NETWORKS = {
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.average",
     "agents.training.pointer_cloning", "agents.training.pointing_networks",
-    "benchmarks.compare", "benchmarks.coverage", "benchmarks.pointing",
+    "benchmarks.compare", "benchmarks.coverage", "benchmarks.pointing", "benchmarks.tool_use",
 }  # fmt: skip
 
 
