@@ -12,6 +12,7 @@ from tests.raw_tables import HOME, check_installed, page_of, read_table
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
+from webarena_gym.observation import observe
 from webarena_gym.pages import dom
 from webarena_gym.pages.input_values import DATE_TYPES
 from webarena_gym.pages.page import Network
@@ -201,6 +202,21 @@ def test_files_of_types_that_are_not_shown_are_downloaded(browse, content_type, 
         assert (page.url, page.notices[0]) == (HOME, f"{notice}, 3 bytes: a,b")
     else:
         assert (page.url, page.root.text_content().strip()) == (f"{HOME}file", "a,b")
+
+
+def test_image_maps_are_links_and_an_image_of_a_server_map_sends_a_point(browse):
+    browser = browse(
+        "<img usemap=#m alt=Map src=/img width=9 height=9><map name=m><area id=one href=/one alt=One><area alt=No></map>"
+        "<a id=link href='/map?a=1'><img ismap id=image src=/img alt=Server width=9 height=9></a>"
+    )
+    text = observe(browser.page(), header=False, elements="label").text
+    assert text == '<img alt="Map"> <area>One</area> <a>Server</a>'
+    browser.press("Enter", element(browser, "link"))
+    assert browser.page().url == f"{HOME}map?a=1"
+    for target, url in (("image", "map?a=1?0,0"), ("link", "map?a=1?0,0"), ("one", "one")):
+        browser.goto(HOME)
+        browser.click(element(browser, target))
+        assert browser.page().url == f"{HOME}{url}"
 
 
 def test_a_typed_text_is_refused_below_the_least_length(browse):

@@ -141,7 +141,7 @@ def _control_candidates(address: str, element: HtmlElement, line: str, strings: 
             for text in strings
             for form, action in actions
         ]
-    return [Candidate("link" if element.tag == "a" else "button", Action(Kind.CLICK, address), label, line)]
+    return [Candidate("link" if element.tag in ("a", "area") else "button", Action(Kind.CLICK, address), label, line)]
 
 
 def _answer_candidates(lines: Iterable[str], goal_words: frozenset[str]) -> list[Candidate]:

@@ -372,7 +372,11 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
         return submits_implicitly(focused)
     if key in _SPACE_KEYS and (presses or type_name in dom.CHECKABLE_TYPES):
         return type_name != "radio" or "checked" not in focused.attrib
-    if type_name not in dom.TYPEABLE_TYPES - {"range", "color"} or "readonly" in focused.attrib:
+    if (
+        type_name not in dom.TYPEABLE_TYPES - {"range", "color"}
+        or "readonly" in focused.attrib
+        or focused.get("hidden", "").lower() == "until-found"
+    ):
         return False
     if type_name in DATE_TYPES and key in _DELETION_KEYS:  # it would delete a part, and the form could not be sent
         return False

@@ -206,7 +206,7 @@ class InProcessBrowser:
             forms.usable_click_target(element)
             top_layer.light_dismiss(document, element)
             element = document.current(element)
-        self._click(element)
+        self._click(element, is_mouse=True)
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_element(element)
@@ -289,7 +289,7 @@ class InProcessBrowser:
         """Return the text that precedes the next typed character: "" if all text is selected and will be replaced."""
         return "" if self._document.is_selected else dom.control_value(field)
 
-    def _click(self, element: HtmlElement) -> None:
+    def _click(self, element: HtmlElement, *, is_mouse: bool = False) -> None:
         document = self._document
         target = forms.usable_click_target(element)
         clicked = element if target is None or target in element.iterancestors() else target
@@ -302,7 +302,10 @@ class InProcessBrowser:
                 self._reject_scripted(element)
             return
         if dom.is_link(target):
-            self._follow_link(target)
+            # https://html.spec.whatwg.org/multipage/embedded-content.html#attr-img-ismap; without a layout, the point is 0,0.
+            image = next(target.iter("img"), None) if is_mouse else None
+            is_hit = image is not None and "ismap" in image.attrib and (element is image or not target.text_content().strip())
+            self._follow_link(target, suffix="?0,0" if is_hit else "")
         elif target.tag == "summary":
             _toggle_details(document, target.getparent())
         elif target.tag == "option":
@@ -377,8 +380,8 @@ class InProcessBrowser:
             entry.document.reset_tab_start()
             self._follow_refreshes()
 
-    def _follow_link(self, link: HtmlElement) -> None:
-        url = self._resolve(link.get("href"))
+    def _follow_link(self, link: HtmlElement, suffix: str = "") -> None:
+        url = self._resolve(link.get("href")) + suffix
         if not (url == BLANK_URL or is_web(url)):
             if not url or url.lower().startswith("javascript:"):
                 self._reject_scripted(link)

@@ -301,7 +301,7 @@ def role_and_properties(element: HtmlElement) -> tuple[str, list[str]]:
             escaped = value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value
             properties.append(f"value: '{escaped}'")
     else:
-        role = single_line(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
+        role = single_line(attributes.get("role", "")) or {"a": "link", "area": "link"}.get(tag, "button")
         properties += [f"{name.removeprefix('aria-')}: {single_line(element.get(name))}" for name in _ARIA if element.get(name)]
         if value := displayed_value(element):
             properties.append(f"value: '{single_line(value, MAX_VALUE)}'")

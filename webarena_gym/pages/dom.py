@@ -547,8 +547,8 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
         group = radio_group(start) if element_type(start) == "radio" else []
         return next((stop for stop in stops[stops.index(start) + 1 :] if stop not in group), None)
     # An element that is no tab stop, such as a dialog or a disabled list, may have a place among the stops without a `tabindex`.
-    has_place = is_focusable(start) or start.tag in ("select", "object", "img")
-    is_in_order = has_place if tab_index(start) is None else tab_index(start) == 0
+    index = tab_index(start)
+    is_in_order = start.tag in ("select", "object", "img") or (is_focusable(start) if index is None else index == 0)
     if is_in_order:
         stops = [stop for stop in stops if not tab_index(stop)]
     elements = list(root.iter("*"))

@@ -65,7 +65,8 @@ LISTENER_ATTRIBUTE = "data-listens"
 """Attribute by which a browser with scripts marks elements that listen to the mouse without saying so in their markup."""
 _INTERACTIVE_ATTRIBUTES = frozenset({"onclick", "role", "contenteditable", "tabindex", "draggable", LISTENER_ATTRIBUTE})
 _SIGNIFICANT_ATTRIBUTES = HIDING_ATTRIBUTES | _INTERACTIVE_ATTRIBUTES
-_SPECIAL_TAGS = _INTERACTIVE_TAGS | HEADING_TAGS | {"a", "dialog", "iframe", "img", "label", "ol", "tr"} | STRUCK_TAGS
+_LINK_TAGS = frozenset({"a", "area"})
+_SPECIAL_TAGS = _INTERACTIVE_TAGS | HEADING_TAGS | _LINK_TAGS | {"dialog", "iframe", "img", "label", "ol", "tr"} | STRUCK_TAGS
 _VALUE_ROLES = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"})
 _INTERACTIVE_ROLES = _VALUE_ROLES | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
@@ -102,7 +103,7 @@ def is_plain_link(element: HtmlElement, names: Sequence[str]) -> bool:
 def is_interactive(element: HtmlElement) -> bool:
     """Return True if a user can click or fill the element."""
     tag = element.tag
-    if tag in _INTERACTIVE_TAGS or (tag == "a" and element.get("href") is not None):
+    if tag in _INTERACTIVE_TAGS or (tag in _LINK_TAGS and element.get("href") is not None):
         return True
     if _INTERACTIVE_ATTRIBUTES.isdisjoint(element.keys()):
         return False
@@ -122,7 +123,7 @@ def is_untyped_control(element: HtmlElement) -> bool:
 
     Such an element may contain a whole section of the page.
     """
-    has_type = element.tag in _INTERACTIVE_TAGS or (element.tag == "a" and element.get("href") is not None)
+    has_type = element.tag in _INTERACTIVE_TAGS or (element.tag in _LINK_TAGS and element.get("href") is not None)
     if has_type or _is_declared_control(element):
         return False
     index = tab_index(element)
@@ -182,7 +183,7 @@ def _collect(element: HtmlElement, parts: list[str], marks_struck: bool, for_nam
     if for_name and (label := element.get("aria-label", "").strip()):
         parts.append(label)
         return
-    if tag == "img":
+    if tag in ("img", "area"):
         parts.append(" " + element.get("alt", ""))
     if is_closed_details(element):
         for summary in element.findall("summary")[:1]:
@@ -380,7 +381,7 @@ def _picture_name(element: HtmlElement) -> str:
 
 def _fallback_name(element: HtmlElement) -> str:
     """Return a name from invisible markup: the end of a link's address, else its value, name, id or class."""
-    address = element.get("href", "").strip() if element.tag == "a" else ""
+    address = element.get("href", "").strip() if element.tag in _LINK_TAGS else ""
     if not _NO_DESTINATION.fullmatch(address):
         parts = [part for part in re.split(r"[/#]", address.removeprefix("mailto:")) if part]
         return _FILE_EXTENSION.sub("", unquote(parts[-1])) if parts else "/"

@@ -130,7 +130,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // True if markup hides the element, but a style sheet shows it or a part of it.
   const isShownByStyle = (element, names) =>
     !isUntilFound(element) && !names.has(TOP_LAYER)
-      && (names.has("hidden") || names.has("popover") || (element.localName === "dialog" && !names.has("open"))
+      && ((names.has("hidden") && getComputedStyle(element).contentVisibility !== "hidden") || names.has("popover") || (element.localName === "dialog" && !names.has("open"))
       || /display\s*:\s*none|visibility\s*:\s*(hidden|collapse)/i.test(names.get("style") ?? "")) && element.checkVisibility()
       && [element, ...element.querySelectorAll("*")].some((part) => part.checkVisibility({visibilityProperty: true}));
 
