@@ -555,6 +555,11 @@ def option_value(arguments: Sequence[str], option: str) -> str | None:
     return value
 
 
+def trains_adapters(arguments: Sequence[str]) -> bool:
+    """Return True if a command line selects adapters instead of all weights with --lora-rank."""
+    return (option_value(arguments, "--lora-rank") or option_value(arguments, "--lora_rank") or "0") != "0"
+
+
 def collect_rarely() -> None:
     """Reduce the frequency of garbage collection in this process, and exclude all current objects. Call it in commands only.
 

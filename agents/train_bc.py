@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.data.demonstrations import recorded_agent
 from agents.models.checkpoints import is_pretrained, recorded_settings
-from agents.settings import collect_rarely, option_value, parse_settings
+from agents.settings import collect_rarely, option_value, parse_settings, trains_adapters
 from agents.training.settings import LORA_LEARNING_RATE, POINTER, PRETRAINED, SMALL, BCSettings, PointerBCSettings
 from webarena_gym import console
 
@@ -42,8 +42,7 @@ def model_defaults(model: str | None, arguments: Sequence[str]) -> dict[str, Any
     """
     if model in (None, SMALL) or not is_pretrained(model):
         return {}
-    has_adapters = (option_value(arguments, "--lora-rank") or option_value(arguments, "--lora_rank") or "0") != "0"
-    defaults = {**PRETRAINED, **({"learning_rate": LORA_LEARNING_RATE} if has_adapters else {})}
+    defaults = {**PRETRAINED, **({"learning_rate": LORA_LEARNING_RATE} if trains_adapters(arguments) else {})}
     out = option_value(arguments, "--out")
     recorded = recorded_settings(Path(out)) if out else {}
     return {name: recorded.get(name, value) for name, value in defaults.items()}

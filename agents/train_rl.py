@@ -12,11 +12,12 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from agents.models.checkpoints import agent_record, checkpoints, expect_model, is_pointer
-from agents.settings import collect_rarely, option_value, parse_settings
+from agents.models.checkpoints import agent_record, checkpoints, expect_model, is_pointer, is_pretrained, recorded_settings
+from agents.settings import collect_rarely, option_value, parse_settings, trains_adapters
 from agents.training.settings import (
     METHODS,
     OF_LANGUAGE_MODELS,
+    PRETRAINED_RL_LEARNING_RATE,
     STREAM_OPTIONS,
     TrainSettings,
     hidden_from_pointing_networks,
@@ -36,7 +37,8 @@ def make_settings(method: str = "grpo", /, **options: Any) -> TrainSettings:
     for name in options:
         if name not in names:
             raise ValueError(f"there is no option {name!r}; {suggestion(name, names)}")
-    return kind(**{**_defaults(method, options.get("model")), **options})
+    defaults = _defaults(method, options.get("model"), options.get("out"), has_adapters=bool(options.get("lora_rank")))
+    return kind(**{**defaults, **options})
 
 
 def settings_class(method: str) -> type[TrainSettings]:
@@ -46,15 +48,22 @@ def settings_class(method: str) -> type[TrainSettings]:
     return METHODS[method]
 
 
-def _defaults(method: str, model: str | None) -> Mapping[str, Any]:
-    """Return the defaults of a method's options for a model that differ from those of the dataclass."""
+def _defaults(method: str, model: str | None, out: str | Path | None, *, has_adapters: bool) -> Mapping[str, Any]:
+    """Return the defaults of a method's options for a model that differ from those of the dataclass.
+
+    A resumed run in the folder `out` keeps the learning rate that it was started with.
+    """
     kind = METHODS[method]
     if model is None:
         return {}
     if is_pointer(model):
         names = {item.name for item in fields(kind)}
         return {name: value for name, value in agent_record(model).items() if name in names}
-    return language_model_defaults(method)
+    defaults = dict(language_model_defaults(method))
+    if is_pretrained(model) and not has_adapters:
+        recorded = recorded_settings(Path(out)) if out else {}
+        defaults["learning_rate"] = recorded.get("learning_rate", PRETRAINED_RL_LEARNING_RATE)
+    return defaults
 
 
 def language_model_defaults(method: str) -> Mapping[str, Any]:
@@ -89,7 +98,8 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
         hidden |= STREAM_OPTIONS
     methods = f"\n\n--method NAME trains with another method, which has its own options: {', '.join(METHODS)}."
     note = methods if program == "agents.train_rl" else ""
-    defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
+    model_defaults = _defaults(method, model, option_value(arguments, "--out"), has_adapters=trains_adapters(arguments))
+    defaults = {"processes": 0, **model_defaults, **(agent_record(model) if model else {})}
     others = {} if model else language_model_defaults(method)
     settings = parse_settings(kind, arguments, defaults, program=program, hidden=hidden, note=note, other_defaults=others)
     if settings.cluster:

@@ -32,7 +32,9 @@ OWN_TESTS = {
 }  # fmt: skip
 """Documents whose blocks need more than a process, and the tests that run them."""
 
-PRINTED = ("README.md", "docs/environment.md", "docs/getting-started.md", "docs/guides/train-with-trl.md")
+PRINTED = (
+    "README.md", "docs/environment.md", "docs/getting-started.md", "docs/guides/debug-an-agent.md", "docs/guides/train-with-trl.md"
+)  # fmt: skip
 """Documents whose code prints their blocks of text, in this order."""
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name)

@@ -173,6 +173,21 @@ def test_a_pretrained_model_has_other_defaults_and_a_resumed_run_keeps_its_own(t
     assert defaults("--model", pretrained, "--out", tmp_path / "old") == recorded
 
 
+def test_all_weights_of_a_pretrained_model_are_trained_carefully(tmp_path, clone):
+    model, tokenizer = tiny.tiny_model()
+    tokenizer.pad_token = tokenizer.eos_token  # as of another project's tokenizer
+    save_agent(tmp_path / "model", model, tokenizer, {})
+    pretrained, out = str(tmp_path / "model"), tmp_path / "run"
+    rates = [make_settings(out=out, **options).learning_rate for options in (
+        {"model": str(clone)}, {"model": "m"}, {"model": pretrained, "lora_rank": 4}, {"model": pretrained},
+        {"model": pretrained, "learning_rate": 1e-3},
+    )]  # fmt: skip
+    assert rates == [3e-4, 3e-4, 3e-4, 1e-6, 1e-3]
+    assert make_settings("webrl", model=pretrained, out=out).learning_rate == 1e-6
+    train_rl.train(grpo(out, pretrained, updates=1, learning_rate=1e-3), tiny.tasks(4))
+    assert make_settings(model=pretrained, out=out).learning_rate == 1e-3
+
+
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize(("method", "changes", "good"), [
     ("grpo", {}, 20), ("grpo", {"advantages": "forks"}, 200), ("tsr", {"search_width": 2}, 60), ("awr", {"replay": 16}, 20),

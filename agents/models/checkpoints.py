@@ -470,8 +470,14 @@ def is_small(source: str | Path) -> bool:
 
 
 def is_pretrained(source: str | Path) -> bool:
-    """Return True if a language model is not one that `train_bc --model small` created, by the special tokens of its tokenizer."""
-    record = _read_json(Path(find_model(source)) / "tokenizer_config.json")
+    """Return True if a language model is not one that `train_bc --model small` created, by the special tokens of its tokenizer.
+
+    For a missing model, return False.
+    """
+    try:
+        record = _read_json(Path(find_model(source)) / "tokenizer_config.json")
+    except CheckpointError:
+        return False
     return (record.get("pad_token"), record.get("eos_token")) != _SMALL_TOKENS
 
 

@@ -79,6 +79,8 @@ def template_record(values: Mapping[str, Any] | None) -> dict[str, Any]:
 
 PRETRAINED: Mapping[str, Any] = {"copy_weight": 0.0, "curriculum": 0.0, "max_prompt_tokens": 4096, "learning_rate": 2e-5}
 """Defaults of behaviour cloning for pretrained language models. The others are for small models, which first learn to copy."""
+PRETRAINED_RL_LEARNING_RATE = 1e-6
+"""Default learning rate of reinforcement learning for all weights of pretrained language models."""
 LORA_LEARNING_RATE = 5e-4
 """Default learning rate of the adapters of pretrained language models."""
 
@@ -199,7 +201,7 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     minibatches: int = 4
     """optimizer steps in one pass"""
     learning_rate: float = 5e-4
-    """initial learning rate"""
+    """initial learning rate; by default 1e-6 for a pretrained model without --lora-rank"""
     schedule: Literal["constant", "linear"] = "constant"
     """constant learning rate, or linear decay to 0 over the training"""
     max_grad_norm: float = 1.0
