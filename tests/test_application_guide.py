@@ -72,5 +72,5 @@ def test_the_commands_of_the_guide_run(folder, tmp_path, monkeypatch, has_templa
 
 @pytest.mark.parametrize("option", [{"layout_worlds": (1,)}, {"one_world_each": True}])
 def test_options_of_worlds_are_refused_with_an_application(folder, option):
-    with pytest.raises(ValueError, match="with an application, which has no worlds"):
+    with pytest.raises(ValueError, match="with an application or a suite, which have no worlds"):
         PointerBCSettings(application=str(folder), out=folder / "bc", **option)

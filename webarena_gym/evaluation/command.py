@@ -165,7 +165,7 @@ def add_commands(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=JSON",
-        help="another field of each request, such as temperature=0.5 (may be repeated)",
+        help='another field of each request, such as temperature=0.5 or chat_template_kwargs={"enable_thinking": false} (may be repeated)',
     )
     add(
         "--timeout", type=decimal(above=0), default=300.0, metavar="S",
