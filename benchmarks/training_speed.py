@@ -11,7 +11,8 @@ The third is the engine against `generate` of transformers (one scene of `benchm
 lock-step ones (`benchmarks.rollouts`, in wall time on all cores).
 
 `--clone` measures behaviour cloning of SmolLM2's shape with adapters in bfloat16: updates of this package, of a plain loop with transformers
-and peft, and of TRL's SFTTrainer, on the same samples. The last line is one JSON object. Its "tree_over_rows", "token_ratio" and
+and peft, and of TRL's SFTTrainer, on the same samples. `--plan` measures nothing: it computes the memory and the time of the paper's run on 1
+and 8 GPUs from the shape of Qwen2.5-3B, its assumptions, and the figures of earlier results. The last line is one JSON object. Its "tree_over_rows", "token_ratio" and
 "max_rel_grad_error" are those of the widest model that trains on all episodes.
 """
 
@@ -48,7 +49,7 @@ from agents.training.language_models import LanguageModel
 from agents.training.rollouts import TrainedStep
 from agents.training.settings import BCSettings
 from benchmarks import generation, rollouts
-from benchmarks.machine import cores, log_progress, measure_time, report, rounded_median, use_cores
+from benchmarks.machine import RESULTS, cores, log_progress, measure_time, report, rounded_median, use_cores
 from webarena_gym import console
 from webarena_gym.tasks import Task
 
@@ -178,12 +179,13 @@ def main() -> None:
     choice.add_argument("--only", choices=PARTS, help="measure only one of the parts")
     choice.add_argument("--clone", action="store_true", help="measure behaviour cloning with adapters instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    choice.add_argument("--plan", action="store_true", help="compute the memory and time of the paper's run on GPUs instead")
     options = parser.parse_args()
     effort, start = QUICK if options.quick else FULL, time.perf_counter()
     every_core = cores()
     torch.set_num_threads(1)
     result: dict[str, Any] = {}
-    parts = {"clone": cloning_updates} if options.clone else PARTS
+    parts = {"clone": cloning_updates} if options.clone else {"plan": plan} if options.plan else PARTS
     for name, part in parts.items():
         if options.only in (None, name):
             use_cores(every_core if name == "rollouts" else every_core[-1:])
@@ -359,6 +361,114 @@ def plain_update(model: PreTrainedModel, optimizer: Optimizer, samples: Sequence
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     return float(loss.detach())
+
+
+QWEN_3B: dict[str, Any] = {
+    "vocab_size": 151_936, "hidden_size": 2048, "intermediate_size": 11_008, "num_hidden_layers": 36, "num_attention_heads": 16,
+    "num_key_value_heads": 2, "tie_word_embeddings": True,
+}  # fmt: skip
+
+
+class PlanAssumptions(NamedTuple):
+    """The run of `--plan`, and the fractions of a GPU's peak rates that it reaches. The first two values are those of WebAgent-R1."""
+
+    tasks_per_update: int = 16
+    group_size: int = 4
+    updates: int = 100
+    steps_per_episode: float = 8.0
+    prompt_tokens: int = 4000  # mean of a step
+    reply_tokens: int = 150  # mean of a step
+    tokens_per_pass: int = 16_384
+    token_ratio: float = 1.0  # sampled tokens per token that is computed, by shared prefixes
+    env_step_s: float = 0.0
+    env_cores: int = 16  # for each GPU
+    peak_tflops: float = 312.0  # bfloat16, A100
+    bandwidth_gb_s: float = 2000.0  # A100 with 80 GB
+    memory_gb: float = 80.0
+    training_efficiency: float = 0.35
+    prefill_efficiency: float = 0.5
+    decoding_efficiency: float = 0.5  # of the bandwidth
+
+
+class ModelSize(NamedTuple):
+    """Sizes of a decoder with gated MLP, grouped keys, biases of queries, keys and values, and a head that shares the embeddings."""
+
+    parameters: int
+    layer_parameters: int  # without embeddings
+    key_value_bytes: int  # of a token, in bfloat16
+
+    @classmethod
+    def of(cls, config: dict[str, Any]) -> "ModelSize":
+        """Return the sizes of a Qwen2 configuration."""
+        width, hidden, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+        keys = config["num_key_value_heads"] * (width // config["num_attention_heads"])
+        attention = 2 * width * width + width + 2 * (width + 1) * keys
+        of_layers = layers * (attention + 3 * width * hidden + 2 * width) + width
+        return cls(of_layers + config["vocab_size"] * width, of_layers, 2 * 2 * layers * keys)
+
+
+def plan_run(config: dict[str, Any], gpus: int, assumed: PlanAssumptions) -> dict[str, Any]:
+    """Return the memory of a GPU in GB, and the seconds of an update and the hours of the run.
+
+    All weights are trained in float32 with AdamW, passes are in bfloat16 with gradient checkpointing, and a frozen reference model gives
+    the KL penalty. Parameters, gradients, optimizer and reference are sharded. Each GPU decodes a part of the episodes with a copy of
+    the model in bfloat16. Communication is not included.
+    """
+    size, layers, width = ModelSize.of(config), config["num_hidden_layers"], config["hidden_size"]
+    context = assumed.prompt_tokens + assumed.reply_tokens
+    episodes = assumed.tasks_per_update * assumed.group_size
+    steps = episodes * assumed.steps_per_episode
+    tokens = steps * context / assumed.token_ratio
+    # Forward pass: 2 operations per parameter and token, and 2 x width x context per layer and token for causal attention. The head
+    # computes replies only.
+    forward = tokens * (2 * size.layer_parameters + 2 * layers * width * context)
+    forward += steps * assumed.reply_tokens * 2 * (size.parameters - size.layer_parameters)
+    # Old log-probabilities, the reference, the pass, its recomputation, and twice as much for the backward pass.
+    training_s = 6 * forward / (gpus * assumed.peak_tflops * 1e12 * assumed.training_efficiency)
+    prefill_s = forward / (gpus * assumed.peak_tflops * 1e12 * assumed.prefill_efficiency)
+    key_values = episodes / gpus * context * size.key_value_bytes
+    read_bytes = 2 * size.parameters + key_values
+    tokens_in_turn = assumed.steps_per_episode * assumed.reply_tokens  # each episode waits for its own tokens
+    decoding_s = tokens_in_turn * read_bytes / (assumed.bandwidth_gb_s * 1e9 * assumed.decoding_efficiency)
+    env_s = steps * assumed.env_step_s / (gpus * assumed.env_cores)
+    update_s = training_s + prefill_s + decoding_s + env_s
+    activations = assumed.tokens_per_pass * (4 * layers * width + 2 * 4 * (4 * width + 3 * config["intermediate_size"]))
+    logits = 2 * 4 * config["vocab_size"] * assumed.tokens_per_pass * assumed.reply_tokens / context
+    memory = {
+        "weights, gradients, AdamW (16 bytes per parameter)": 16 * size.parameters / gpus,
+        "reference model": 4 * size.parameters / gpus,
+        "copies in bfloat16 for passes and decoding": 4 * size.parameters,
+        "activations of a pass": activations, "logits of replies": logits, "keys and values of decoding": key_values,
+    }  # fmt: skip
+    memory_gb = {name: round(value / 1e9, 1) for name, value in memory.items()}
+    total_gb = sum(memory.values()) / 1e9
+    return {
+        "gpus": gpus, "memory_gb": memory_gb, "total_gb": round(total_gb, 1), "fits": total_gb <= assumed.memory_gb,
+        "training_s": round(training_s, 1), "prefill_s": round(prefill_s, 1), "decoding_s": round(decoding_s, 1), "env_s": round(env_s, 2),
+        "update_s": round(update_s, 1), "run_hours": round(assumed.updates * update_s / 3600, 2),
+        "training_pflop": round(6 * forward / 1e15, 1),
+    }  # fmt: skip
+
+
+def plan(_effort: Effort) -> dict[str, Any]:
+    """Return the plans for 1 and 8 GPUs, their assumptions, and the time of an update's training on one core of the measured CPU."""
+    measured, env = (json.loads((RESULTS / f"{name}.json").read_text()) for name in ("training_speed", "env_speed"))
+    assumed = PlanAssumptions(token_ratio=measured["token_ratio"], env_step_s=env["inprocess_step_ms"] / 1000)
+    plans = [plan_run(QWEN_3B, gpus, assumed) for gpus in (1, 8)]
+    point = measured["episodes"][-1]
+    shape = MODEL | {
+        "hidden_size": point["width"],
+        "intermediate_size": 4 * point["width"],
+        "num_key_value_heads": 1,
+        "num_attention_heads": 1,
+    }
+    cpu_flops = 6 * ModelSize.of(shape).layer_parameters * point["tree_tokens"] / point["tree_cpu_s"]
+    return {
+        "plan_model": "Qwen2.5-3B", "plan_parameters": ModelSize.of(QWEN_3B).parameters, "plan_assumptions": assumed._asdict(),
+        **{f"plan_{item['gpus']}_gpus": item for item in plans},
+        "plan_measured_cpu_gflops": round(cpu_flops / 1e9, 1),
+        "plan_core_days_per_update": round(plans[0]["training_pflop"] * 1e15 / cpu_flops / 86_400, 1),
+    }  # fmt: skip
 
 
 def engines(effort: Effort) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from benchmarks import (
     scaling,
     soak,
     tables,
+    training_speed,
     unseen_states,
     virtual_time,
 )
@@ -481,3 +482,43 @@ def test_virtual_and_real_time_are_compared_on_an_application(tmp_path, monkeypa
     assert figures["real_pages_as_recorded"] == figures["virtual_pages_as_recorded"] == [3]
     assert figures["equal_repeats"] == 2
     assert figures["virtual_steps_per_s"] > 0
+
+
+def test_the_plan_counts_the_parameters_of_the_model():
+    from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: PLC0415 - seconds
+
+    for heads, key_heads in ((4, 4), (8, 2)):
+        config = training_speed.MODEL | {"num_attention_heads": heads, "num_key_value_heads": key_heads}
+        model = Qwen2ForCausalLM(Qwen2Config(**config))
+        size = training_speed.ModelSize.of(config)
+        assert size.parameters == sum(weights.numel() for weights in model.parameters())
+        assert size.parameters - size.layer_parameters == model.get_input_embeddings().weight.numel()
+        assert size.key_value_bytes == 4 * 2 * 2 * key_heads * 256 // heads  # layers, keys and values, bytes
+    assert training_speed.ModelSize.of(training_speed.QWEN_3B).parameters == 3_085_938_688
+
+
+def test_the_plan_of_a_run_is_that_computed_by_hand():
+    config = {
+        "vocab_size": 5, "hidden_size": 2, "intermediate_size": 3, "num_hidden_layers": 1, "num_attention_heads": 1,
+        "num_key_value_heads": 1,
+    }  # fmt: skip
+    assumed = training_speed.PlanAssumptions(
+        tasks_per_update=1, group_size=2, updates=3600, steps_per_episode=1.0, prompt_tokens=3, reply_tokens=1, env_step_s=3.0,
+        env_cores=1, peak_tflops=1e-12, bandwidth_gb_s=1e-9, training_efficiency=1.0, prefill_efficiency=1.0, decoding_efficiency=1.0,
+    )  # fmt: skip
+    # 56 parameters, 10 of them embeddings. Forward pass: 8 tokens x (2 x 46 + 2 x 2 x 4), and 2 replies x 2 x 10.
+    one, two = (training_speed.plan_run(config, gpus, assumed) for gpus in (1, 2))
+    assert (one["training_s"], one["prefill_s"], one["decoding_s"], one["env_s"]) == (6 * 904, 904, 2 * 56 + 2 * 4 * 8, 6)
+    assert (two["training_s"], two["prefill_s"], two["decoding_s"], two["env_s"]) == (3 * 904, 452, 2 * 56 + 4 * 8, 3)
+    assert (one["update_s"], one["run_hours"]) == (6510, 6510)
+    halved = training_speed.plan_run(config, 1, assumed._replace(token_ratio=2.0))
+    assert halved["training_s"] == 6 * (864 / 2 + 40)
+
+
+def test_the_plan_of_one_gpu_does_not_fit_and_sharding_divides_the_state_of_the_weights():
+    one, eight = (training_speed.plan_run(training_speed.QWEN_3B, gpus, training_speed.PlanAssumptions()) for gpus in (1, 8))
+    assert (one["fits"], eight["fits"]) == (False, True)
+    state = "weights, gradients, AdamW (16 bytes per parameter)"
+    assert one["memory_gb"][state] == pytest.approx(8 * eight["memory_gb"][state], abs=0.4)
+    for item in (one, eight):
+        assert sum(item["memory_gb"].values()) == pytest.approx(item["total_gb"], abs=0.4)

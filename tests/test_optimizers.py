@@ -84,7 +84,7 @@ def test_adapters_have_the_loss_and_gradients_of_peft_on_rows_of_transformers(dt
             loss = plain(input_ids=ids, labels=labels).loss * len(sample.response_ids) / total
         loss.backward()
         losses[1] += loss.item()
-    assert losses[0] == pytest.approx(losses[1], abs=1e-5 if dtype == "float32" else 1e-2)
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5 if dtype == "float32" else 1e-3)
     for (name, mine), theirs in zip(ours.named_parameters(), plain.parameters(), strict=True):
         assert ("lora" in name) == mine.requires_grad == (mine.grad is not None)
         if mine.grad is not None:
