@@ -95,6 +95,8 @@ def test_the_snippets_of_a_section_run(section, tmp_path):
         said = run(blocks(section), environment, tmp_path)
     if section == "Stable-Baselines3":
         assert float(said.splitlines()[-1]) > 0.4  # what it earns in a world that it has not seen
+    if section == "Tianshou":
+        assert said == "4 tasks\n"  # the copies have different seeds
     if section == "Inspect AI":
         assert "success" in said.splitlines()[-1]
 
