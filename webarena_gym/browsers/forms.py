@@ -349,6 +349,13 @@ def choice_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
     return None
 
 
+def clears_search(key: str, focused: HtmlElement | None) -> bool:
+    """Return True if Escape empties the focused search field; only the next one closes the dialog or popover around it."""
+    if key != "Escape" or focused is None or dom.element_type(focused) != "search":
+        return False
+    return dom.control_value(focused) != "" and "readonly" not in focused.attrib
+
+
 def check_key_effect(key: str, focused: HtmlElement | None, root: HtmlElement) -> None:
     """Raise ActionError for a key that has no effect on the focused element or the page, or none that the page text shows."""
     if key in ("Tab", "Shift+Tab") or choice_by_key(key, focused) is not None:
@@ -370,6 +377,8 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
         if (type_name == "textarea" and "readonly" not in focused.attrib) or presses or dom.is_link(focused):
             return True
         return submits_implicitly(focused)
+    if key == "Escape":
+        return clears_search(key, focused)
     if key in _SPACE_KEYS and (presses or type_name in dom.CHECKABLE_TYPES):
         return type_name != "radio" or "checked" not in focused.attrib
     if (

@@ -239,7 +239,7 @@ class InProcessBrowser:
                 self._select_option(focused, choice)
             else:  # another radio button of the group
                 self._click(choice)
-        elif key == "Escape" and top_layer.close_request(self._document):
+        elif key == "Escape" and not forms.clears_search(key, focused) and top_layer.close_request(self._document):
             return
         elif key in {"Tab", "Shift+Tab"}:
             self._move_focus(backwards=key != "Tab")
@@ -282,6 +282,8 @@ class InProcessBrowser:
             if forms.format_problem(dom.element_type(field), rest):  # as in "1." or "1e"
                 rest = rest[:-1] if rest.endswith(".") else ""
             self._fill(field, rest, prefix=len(rest))
+        elif key == "Escape":
+            self._fill(field, "")
         elif key in {"Control+A", "ControlOrMeta+A"}:
             self._document.focus(field, selected=True)
 

@@ -300,10 +300,14 @@ def _parts(case: Case, difference: Difference) -> frozenset[str]:
 
 
 def play(seeds: Sequence[int]) -> list[tuple[int, Difference]]:
-    """Play the cases of some seeds in this process and return those that differ."""
+    """Play the cases of some seeds in this process and return those that differ twice: on a busy machine, Chromium may be too slow once."""
     with closing(BrowserPair()) as browsers:
-        compared = ((seed, browsers.compare(make_case(seed))) for seed in seeds)
+        compared = ((seed, _lasting_difference(browsers, make_case(seed))) for seed in seeds)
         return [(seed, difference) for seed, difference in compared if difference]
+
+
+def _lasting_difference(browsers: BrowserPair, case: Case) -> Difference | None:
+    return browsers.compare(case) and browsers.compare(case)
 
 
 def classify(differing: Iterable[tuple[int, Difference]]) -> Iterator[DifferenceClass]:
