@@ -111,11 +111,15 @@ def test_an_env_of_trl_whose_tasks_never_begin_raises_and_an_unknown_task_does_a
 class Scripted:
     """Stands in for a trainer whose model says one reply after the other, the same in all episodes."""
 
-    def __init__(self, replies):
-        self._replies = iter(replies)
+    def __init__(self, replies, **chat_template_kwargs):
+        self._replies, self.chat_template_kwargs, self.rendered = iter(replies), chat_template_kwargs, []
         self.processing_class = SimpleNamespace(
-            apply_chat_template=lambda messages, **_: [len(messages)], decode=lambda ids, **_: "".join(map(chr, ids))
+            apply_chat_template=self._render, decode=lambda ids, **_: "".join(map(chr, ids))
         )
+
+    def _render(self, messages, **options):
+        self.rendered.append(options)
+        return [len(messages)]
 
     def _generate_single_turn(self, asked, *_):
         reply = next(self._replies)
@@ -151,6 +155,18 @@ def test_rollouts_for_trl_go_on_where_an_episode_is_lost(monkeypatch):
     with pytest.raises(BrowserError, match="it does not start"):
         rollouts(prompts, Scripted(replies))
     rollouts.close()
+
+
+@pytest.mark.parametrize("variables", [{}, {"enable_thinking": False}])
+def test_rollouts_for_trl_use_the_trainer_s_variables_of_the_chat_template(variables):
+    trainer = Scripted([WEBRL.format(step.action) for step in TASK.solution], **variables)
+    rollouts = trl.Rollouts({"tasks": [TASK], "elements": "label"})
+    assert rollouts([TASK.task_id], trainer)["env_reward"] == [1.0]
+    rollouts.close()
+    fixed = {"add_generation_prompt", "tokenize", "sanitize_control_tokens", "return_dict"}
+    assert [{name: value for name, value in options.items() if name not in fixed} for options in trainer.rendered] == [
+        variables for _ in TASK.solution
+    ]
 
 
 def test_rows_for_trl_name_their_environment():

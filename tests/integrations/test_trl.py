@@ -181,7 +181,7 @@ def test_the_text_of_pages_becomes_no_control_token_in_our_context(tokenizer, mo
         asked.extend(prompts)
         return [tokenizer("exit()", add_special_tokens=False)["input_ids"] for _ in prompts], None
 
-    trainer = SimpleNamespace(processing_class=tokenizer, _generate_single_turn=generate)
+    trainer = SimpleNamespace(processing_class=tokenizer, chat_template_kwargs={}, _generate_single_turn=generate)
     for text in ("Shop", f"Shop {' '.join(SPECIAL)}"):
         monkeypatch.setattr(Session, "messages", [{"role": "user", "content": text}])
         rollouts = Rollouts({"tasks": TASKS})

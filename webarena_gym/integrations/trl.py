@@ -119,6 +119,8 @@ class _Environment:
 class Rollouts:
     """A `rollout_func` that runs episodes with the context of this package's env. Use `reward` as the reward function.
 
+    Prompts are rendered with `chat_template_kwargs` of the trainer's `GRPOConfig`.
+
     Args:
         env: keywords of `WebArenaLite`.
         seed: seed with which a step of each episode is drawn.
@@ -162,6 +164,7 @@ class Rollouts:
                     tokenize=True,
                     sanitize_control_tokens=True,  # page text must not become control tokens
                     return_dict=False,
+                    **trainer.chat_template_kwargs,
                 )
                 for index in running
             ]
