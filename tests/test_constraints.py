@@ -18,7 +18,7 @@ from agents.data.trajectories import Sample, read_trajectories
 from agents.evaluate import main
 from agents.evaluation.evaluate import create_policy, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, choose_tasks
-from agents.models import small
+from agents.models import batches, small
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model
 from agents.rollouts.constraints import (
@@ -36,7 +36,6 @@ from agents.rollouts.constraints import (
     regex,
     word_spans,
 )
-from agents.rollouts.engines import inprocess
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.training.language_models import TrainingSample
 from tests import tiny
@@ -442,7 +441,7 @@ def test_the_logits_of_allowed_tokens_are_those_of_the_whole_vocabulary(made, mo
     model, _, encoder = made
     pages, found = [PAGE, "<a>x</a>", PAGE + " more"], []
     for fraction in (0.0, 1.0):
-        monkeypatch.setattr(inprocess, "_MAX_COLUMNS", fraction)
+        monkeypatch.setattr(batches, "_MAX_COLUMNS", fraction)
         widths = []
         hook = model.get_output_embeddings().register_forward_hook(lambda _head, _inputs, logits: widths.append(logits.shape))  # noqa: B023
         _, generations = constrained_generations(model, encoder, pages)

@@ -22,6 +22,7 @@ from agents.models.trees import Integers, Tree, build_tree, common_prefix_length
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+_MAX_COLUMNS = 0.25  # largest fraction of the vocabulary whose logits are computed separately
 Sharing = Literal["auto", "rows", "tree"]
 
 
@@ -153,13 +154,32 @@ def batch_logprobs(
     """
     hidden = batch_hidden(model, batch) if hidden is None else hidden
     device = hidden.device
-    logits: Tensor = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
-    if batch.allowed:
-        logits = mask_disallowed(logits, batch.allowed)
+    states, targets = hidden[batch.rows.to(device), batch.columns.to(device)], batch.targets
+    logits, columns = head_logits(model.get_output_embeddings(), states, batch.allowed)
+    if columns is not None:
+        targets = torch.searchsorted(columns, targets)
     if temperature != 1.0:
         logits = logits / temperature
     logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-    return logprobs[batch.predictors.to(device), batch.targets.to(device)]
+    return logprobs[batch.predictors.to(device), targets.to(device)]
+
+
+def head_logits(
+    head: torch.nn.Module, states_NW: Tensor, allowed: Sequence[tuple[int, Tensor]]
+) -> tuple[Tensor, Tensor | None]:
+    """Return the logits of N hidden states, disallowed tokens as minus infinity, and the token ids of their columns.
+
+    `allowed` is that of `mask_disallowed`. If it lists all rows and few tokens, the logits of all other tokens are not computed, which
+    would take most of the time of a decoding step with a vocabulary of 262,000. Otherwise the columns are the vocabulary, and the ids None.
+    """
+    if allowed and len(allowed) == len(states_NW) and type(head) is torch.nn.Linear:
+        columns = torch.cat([tokens for _, tokens in allowed]).unique()
+        if len(columns) <= _MAX_COLUMNS * head.out_features:
+            ids = columns.to(states_NW.device)
+            logits = torch.nn.functional.linear(states_NW, head.weight[ids], None if head.bias is None else head.bias[ids])
+            return mask_disallowed(logits, [(row, torch.searchsorted(columns, tokens)) for row, tokens in allowed]), columns
+    logits = head(states_NW)
+    return (mask_disallowed(logits, allowed) if allowed else logits), None
 
 
 def mask_disallowed(logits_NV: Tensor, allowed: Sequence[tuple[int, Tensor]]) -> Tensor:

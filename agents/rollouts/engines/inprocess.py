@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from agents.data.trajectories import Ids
-from agents.models.batches import autocast, mask_disallowed
+from agents.models.batches import autocast, head_logits
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine, Generation, decoding
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _STEPS_PER_SLICE = 8  # decoding steps
-_MAX_COLUMNS = 0.25  # largest fraction of the vocabulary whose logits are computed separately
 _PREFILL_TOKENS = 4096  # tokens in one forward pass, including padding, unless it has only one prompt
 
 
@@ -204,24 +202,8 @@ class InProcessEngine:
     ) -> list[decoding.ActiveSequence]:
         """Sample the next token of each sequence from its last hidden state, and return the finished sequences. Completions are added."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=states.device)
-        allowed = {row: sequence.state.allowed_ids for row, sequence in enumerate(sequences) if sequence.state is not None}
-        head, columns = model.get_output_embeddings(), None
-        if len(allowed) == len(sequences) and type(head) is torch.nn.Linear:
-            columns = torch.cat(list(allowed.values())).unique()
-            if len(columns) > _MAX_COLUMNS * head.out_features:
-                columns = None
-        if columns is None:
-            logits = head(states)
-        else:
-            # Of a vocabulary of 262,000 tokens, the head needs most of the time of a decoding step.
-            logits = functional.linear(
-                states,
-                head.weight[columns.to(states.device)],
-                None if head.bias is None else head.bias[columns.to(states.device)],
-            )
-            allowed = {row: torch.searchsorted(columns, ids) for row, ids in allowed.items()}
-        if allowed:
-            logits = mask_disallowed(logits, list(allowed.items()))
+        allowed = [(row, sequence.state.allowed_ids) for row, sequence in enumerate(sequences) if sequence.state is not None]
+        logits, columns = head_logits(model.get_output_embeddings(), states, allowed)
         tokens, logprobs = self._sample_from(logits, draws)
         if columns is not None:
             tokens = columns[tokens.cpu()]
