@@ -1,6 +1,7 @@
 """What only a real browser has: scripts, dialogs, frames, layout, crashes; and how Chromium is started, shared and ended."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -235,6 +236,14 @@ def test_an_opened_page_that_never_answers_is_an_error(browser, monkeypatch):
         browser.new_tab()
 
 
+def counted_contexts(monkeypatch):
+    """Return a list that grows with each new context."""
+    contexts = []
+    begin = Context._close_context
+    monkeypatch.setattr(Context, "_close_context", lambda self: contexts.append(1) or begin(self))
+    return contexts
+
+
 def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
     asked = []
 
@@ -245,9 +254,7 @@ def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
         body = f"<!doctype html><title>T</title><p>{len(asked)}<p><input aria-label=Word><a href=/two>Two</a>"
         return Response(body, content_type="text/html", headers=headers)(environ, start_response)
 
-    contexts = []
-    begin = Context._close_context
-    monkeypatch.setattr(Context, "_close_context", lambda self: contexts.append(1) or begin(self))
+    contexts = counted_contexts(monkeypatch)
     browser = opened(ChromiumBrowser(Network({"app.test": remembering})))
     for _ in range(3):
         browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
@@ -264,17 +271,73 @@ def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
     assert len(contexts) == 1
 
 
-def test_what_scripts_have_kept_is_forgotten_too(opened):
-    page = """<p id=out></p><script>out.textContent = [localStorage.a, sessionStorage.a, window.name].join();
-        localStorage.a = sessionStorage.a = window.name = 'kept'</script>"""
+KEEPING = """<!doctype html><title>T</title><p id=out></p><button onclick="history.pushState(0, '', '/deep')">Deep</button><script>
+    const opening = indexedDB.open("kept");
+    let isNew = false;
+    opening.onupgradeneeded = () => { isNew = true; opening.result.createObjectStore("rows"); };
+    const open = new Promise((done) => opening.onsuccess = done);
+    open.then(() => {
+      const {type} = performance.getEntriesByType("navigation")[0];
+      out.textContent = [localStorage.a, sessionStorage.a, window.name, document.cookie, isNew, history.length, history.state, type,
+        document.referrer].join();
+      localStorage.a = sessionStorage.a = window.name = "kept";
+      document.cookie = "a=kept";
+    });
+    for (const event of ["pagehide", "beforeunload", "visibilitychange", "unload"])
+      addEventListener(event, (event) => { event.preventDefault(); localStorage.b = event.type; navigator.sendBeacon("/state", event.type); });
+    new EventSource("/events");
+</script>"""
 
-    keeping = Response(f"<!doctype html><title>T</title>{page}", content_type="text/html")
+
+def test_what_scripts_have_kept_is_forgotten_and_what_they_send_is_dropped(opened, monkeypatch):
+    contexts, requests = counted_contexts(monkeypatch), []
+
+    @Request.application
+    def keeping(request):
+        if request.path == "/state":
+            requests.append(request.data)
+        return Response(KEEPING if request.path == "/" else "", content_type="text/html")
+
     browser = opened(ChromiumBrowser(Network({"app.test": keeping})))
-    for _ in range(2):
+    pages = []
+    for _ in range(3):
+        requests.clear()
         browser.start([HOME], {})
-        assert seen(browser) == ",,"
+        assert requests == []
+        pages.append((seen(browser), browser.cookies()))
+        press(browser, "Deep")
         browser.goto(HOME)
-        assert seen(browser) == "kept,kept,kept"
+        assert "kept,kept,kept,a=kept,false" in seen(browser)
+    assert pages[1:] == pages[:1] * 2
+    assert len(contexts) == 1
+
+
+def test_a_page_that_does_not_let_itself_be_left_gets_another_context(opened, monkeypatch):
+    monkeypatch.setattr("webarena_gym.browsers.chromium.context.NAVIGATION_S", 0.0)
+    contexts = counted_contexts(monkeypatch)
+    page = "<!doctype html><title>T</title><p id=out></p><script>out.textContent = localStorage.a; localStorage.a = 1</script>"
+    browser = opened(ChromiumBrowser(Network({"app.test": Response(page, content_type="text/html")})))
+    for count in (1, 2, 3):
+        browser.start([HOME], {})
+        assert seen(browser) == ""
+        assert len(contexts) == count
+
+
+def test_local_storage_is_replaced_in_a_context_that_is_used_again(opened, monkeypatch):
+    contexts = counted_contexts(monkeypatch)
+    page = "<!doctype html><title>T</title><p id=out></p><script>out.textContent = JSON.stringify(localStorage); localStorage.b = 1</script>"
+    browser = opened(ChromiumBrowser(Network({"app.test": Response(page, content_type="text/html")})))
+    browser.start([HOME], {})
+    snapshot = browser.snapshot()
+    for items in ({"a": "1"}, {"c": "2"}, {}):
+        browser.start([HOME], {}, storage={"http://app.test": items})
+        assert seen(browser) == json.dumps(items, separators=(",", ":"))
+    assert len(contexts) == 1
+    browser.restore(snapshot)
+    assert seen(browser) == '{"b":"1"}'
+    assert len(contexts) == 1
+    browser.start([HOME], {}, storage={"http://other.test": {"a": "1"}})
+    assert len(contexts) == 2
 
 
 def test_the_sites_stand_still_while_nobody_acts(opened, monkeypatch):

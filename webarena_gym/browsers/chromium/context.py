@@ -294,7 +294,7 @@ class Context:
         self.downloads.clear()
         if self._interceptor is not None:
             self._interceptor.cancel_pending()
-        if geolocation == self._geolocation and not storage and await self._reuse_context():
+        if geolocation == self._geolocation and await self._reuse_context(storage):
             return
         if self._interceptor is not None:
             await self._interceptor.close()  # unread requests, and those sent by closing pages, are dropped
@@ -336,22 +336,56 @@ class Context:
         if self._record_traffic:
             self._context.on("requestfailed", self._on_failed)
 
-    async def _reuse_context(self) -> bool:
+    async def _reuse_context(self, storage: Storage) -> bool:
         """Reset the context in a fraction of the time of a new one. Return False if that is impossible.
 
-        If no script has run, the state of a context consists of cookies, cache and the histories of its tabs.
+        If no script has run, the state of a context consists of cookies, cache and the histories of its tabs. Otherwise it also contains
+        the storage of its sites, which can be cleared if they are known: those of the network.
         """
-        if self._context is None or self._serve is None or self._record_traffic or self._ran_scripts or not self.tabs:
+        if self._context is None or self._serve is None or self._record_traffic or not self.tabs:
             return False
+        can_clear_scripts = self._can_clear_scripts(storage)
         try:
             for tab in self.tabs[1:]:
                 await tab.page.close()
-            await self.tabs[0].clear()  # clears cookies and cache of the whole context
-        except (PlaywrightError, BrowserError):
+            has_storage = self._ran_scripts or bool(storage)
+            if has_storage:
+                if not can_clear_scripts:
+                    return False
+                async with asyncio.timeout(NAVIGATION_S):
+                    await self._clear_scripts(self.tabs[0], storage)
+            await self.tabs[0].clear(is_blank=has_storage)  # clears cookies and cache of the whole context
+        except (PlaywrightError, BrowserError, TimeoutError):
             return False
         self._spare_tab, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
-        self._documents, self._replays = {}, {}
+        self._documents, self._replays, self._ran_scripts = {}, {}, False
         return True
+
+    def _can_clear_scripts(self, storage: Storage) -> bool:
+        """Return True if all state that scripts may have left is that of the tab and of the only site, whose storage is then `storage`.
+
+        A page that sends requests while the sites serve none may have more of them in a queue of Chromium, and they would outlive it.
+        """
+        assert self._interceptor is not None
+        is_busy = self._pending_work is not None or self.dialog_signals is not None or self.tabs[0].time is not None
+        return (
+            not (is_busy or self._interceptor.waiting)
+            and len(self._sites) == 1
+            and {f"http://{site}" for site in self._sites}.issuperset(storage)
+        )
+
+    async def _clear_scripts(self, tab: Tab, storage: Storage) -> None:
+        """Leave the page of a tab, and replace the storage of the site. The sites serve no requests meanwhile."""
+        assert self._interceptor is not None
+        self._interceptor.pause()
+        origin = f"http://{next(iter(self._sites))}"
+        try:
+            await tab.replace_storage(origin, storage.get(origin, {}))
+            if self._interceptor.waiting:
+                raise BrowserError("the page has sent requests while it was left")
+            await self._interceptor.drop_connections()  # with requests that the page has sent
+        finally:
+            self._interceptor.resume()
 
     def _on_page(self, page: Any) -> None:
         self._popups.append(page)

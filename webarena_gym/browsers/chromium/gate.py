@@ -177,6 +177,7 @@ class InterceptingProxy:
 
     Attributes:
         traffic: record of unencrypted requests to real servers, if any. Tunnels cannot be recorded.
+        waiting: number of requests that wait for `resume`.
 
     """
 
@@ -195,6 +196,7 @@ class InterceptingProxy:
         self._session = 0
         self._failure: BrowserError | None = None
         self.traffic: Traffic | None = None
+        self.waiting = 0
 
     def check(self) -> None:
         """Raise BrowserError if a real server has not responded to the request for a document since the last call."""
@@ -230,6 +232,10 @@ class InterceptingProxy:
             self._server.close()
         if self._socket is not None:
             self._socket.close()  # needed if the server was not started
+        await self.drop_connections()
+
+    async def drop_connections(self) -> None:
+        """Drop all connections, with the requests that were received on them."""
         for task in list(self._connections):
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -317,7 +323,11 @@ class InterceptingProxy:
         if self._serve is None:
             raise HostUnknownError(url)
         session = self._session
-        await self._resumed.wait()
+        self.waiting += 1
+        try:
+            await self._resumed.wait()
+        finally:
+            self.waiting -= 1
         if session != self._session or reader.at_eof():
             raise ConnectionError("the session or the connection of the request has ended")
         address = self._server_address(host)

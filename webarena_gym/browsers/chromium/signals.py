@@ -88,6 +88,13 @@ class Signals:
             self._page.on("request", self._on_request)
             self._page.on("requestfinished", self._on_finished)
 
+    def forget(self) -> None:
+        """Forget messages and requests of the pages before the current one."""
+        self.notices.clear()
+        self.requests.clear()
+        self.file_chooser, self.has_failed_request, self.failed_navigation_url = None, False, ""
+        self.expects_popup = False
+
     def ignore_pending_requests(self) -> None:
         """Treat all pending GET requests as endless, such as long polling, and stop waiting for them."""
         self._endless.update(_request_key(request) for request in self.requests if request.method == "GET")

@@ -109,6 +109,15 @@ _IMAGES = """async (waits) => {
 """JavaScript function that returns true if images in the window are missing and, if `waits`, waits for them.
 
 Lazy images are requested only when they are drawn."""
+_EMPTY = HttpResponse(200, [("Content-Type", "text/html")], b"")
+_REMOVE_LISTENERS = "async () => { document.open(); document.close(); }"
+"""JavaScript function that removes all event listeners of a document and its window."""
+_REPLACE_STORAGE = """async (items) => {
+  window.name = "";
+  sessionStorage.clear();
+  for (const [key, value] of Object.entries(items)) localStorage.setItem(key, value);
+}"""
+"""JavaScript function that sets the local storage, which must be empty, and clears the storage of the tab."""
 _QUEUED = 'async () => new Promise((done) => (window[Symbol.for("webarena_gym.clock")]?.real ?? window).setTimeout(done))'
 """JavaScript function that returns after tasks that an action has queued, such as the submission of a form."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
@@ -230,8 +239,8 @@ class Tab:
         if "loaderId" in result and not result.get("isDownload"):
             await self._wait(self.signals.document_event)
 
-    async def clear(self) -> None:
-        """Reset a tab in which no script has run: clear cookies and cache, and mark the page for replacement by the next one."""
+    async def clear(self, *, is_blank: bool) -> None:
+        """Reset a tab in which no script has run: clear cookies and cache, and unless it is blank, mark the page for replacement."""
         self.check()
         await asyncio.gather(
             self.session.send("Network.clearBrowserCookies"),
@@ -242,8 +251,24 @@ class Tab:
         if self.mouse is not None:
             async with self.drawing():
                 await self.page.mouse.move(-1, -1)  # so that it hovers over no element of the next page
-        self.is_stale, self.signals.has_new_document, self.mouse = True, False, None
+        self.is_stale, self.signals.has_new_document, self.mouse = not is_blank, False, None
         self.document, self.documents = None, {}
+
+    async def replace_storage(self, origin: str, items: Mapping[str, str]) -> None:
+        """Leave the page without running its handlers, for a blank one, and replace all storage of an origin by the local storage `items`."""
+        self.check()
+        await self.session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+        await self.evaluate(_REMOVE_LISTENERS)  # a page that is left can run scripts again
+        async with self._responding_with(_EMPTY):
+            await self._navigate(f"{origin}/")
+        await self.session.send("Emulation.setScriptExecutionDisabled", {"value": False})
+        await self.session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        await self.evaluate(_REPLACE_STORAGE, dict(items))
+        await self._navigate(BLANK_URL)
+        await self.evaluate("async () => null")
+        await self.session.send("Page.resetNavigationHistory")
+        self.signals.forget()
+        self.is_scripted = False
 
     async def wait_for_images(self) -> None:
         """Wait until the page has loaded with all images, including lazy ones in the window."""
