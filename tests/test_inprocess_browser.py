@@ -12,7 +12,7 @@ from tests.browser_site import HOME, OTHER, PAGES, make_network
 from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument, changed_tree, original_tree, parse
 from webarena_gym.browsers.forms import find_option
-from webarena_gym.browsers.http import resolve_url
+from webarena_gym.browsers.http import canonical_url, resolve_url
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
 from webarena_gym.pages.page import Network
@@ -285,3 +285,11 @@ def test_a_page_that_speaks_of_scripts_has_none(said, page):
     assert original_tree(html.encode()).notes == ((), False)
     (note,), _ = original_tree(html.replace("<form", "<form onsubmit='return false'").encode()).notes
     assert "a form that a script sends" in note
+
+
+def test_a_query_is_encoded_whole_in_an_encoding_with_states():
+    """https://url.spec.whatwg.org/#query-state encodes a string, and ISO-2022-JP switches to and from ASCII in it."""
+    assert canonical_url("http://a.test/?q=日本", "ISO-2022-JP") == "http://a.test/?q=%1B$BF|K\\%1B(B"
+    assert (
+        canonical_url("http://a.test/?q=日é本&é=1", "windows-1252") == "http://a.test/?q=%26%2326085%3B%E9%26%2326412%3B&%E9=1"
+    )

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from email.message import Message
 from html import escape
 from ipaddress import IPv6Address
+from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
@@ -78,8 +79,15 @@ def _encoded_query(query: str, encoding: str) -> str:
     if encoding == "UTF-8":
         return quote(query, safe=_IN_QUERY, errors="replace")
     codec = CODECS.get(encoding, encoding)
-    encoded = ((char, char.encode(codec, "ignore")) for char in query)
-    return "".join(quote(octets, safe=_IN_QUERY) if octets else f"%26%23{ord(char)}%3B" for char, octets in encoded)
+    parts = []
+    # Parts are encoded whole, since an encoding may have a state, as ISO-2022-JP has.
+    for is_encodable, chars in groupby(query, lambda char: bool(char.encode(codec, "ignore"))):
+        part = "".join(chars)
+        if is_encodable:
+            parts.append(quote(part.encode(codec), safe=_IN_QUERY))
+        else:
+            parts += (f"%26%23{ord(char)}%3B" for char in part)
+    return "".join(parts)
 
 
 def _path_state(path: str) -> str:

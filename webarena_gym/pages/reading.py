@@ -1,7 +1,7 @@
 """Texts and names of page elements: visible text, interactive elements and their accessible names."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -275,19 +275,19 @@ class Labels:
     """The accessible names of the elements of one document, and the fields of its `<label>` elements."""
 
     def __init__(self, root: HtmlElement) -> None:
-        self._texts: dict[str, str] = {}
         self._fields: dict[str, HtmlElement] = {}
         self._root = root
         self._referenced_texts: dict[str, str] = {}
+        texts: defaultdict[str, list[str]] = defaultdict(list)  # of the labels of each field
         for element in root.iter("label", *FIELD_TAGS):
             if element.tag == "label":
                 field = None if "for" in element.attrib else next(element.iterdescendants(*FIELD_TAGS), None)
                 target = element.get("for", "") if field is None else field.get("id", "")
                 if target:
-                    text = label_text(element)
-                    self._texts[target] = f"{self._texts[target]} {text}" if target in self._texts else text
+                    texts[target].append(label_text(element))
             elif identity := element.attrib.get("id"):
                 self._fields.setdefault(identity, element)
+        self._texts = {target: " ".join(parts) for target, parts in texts.items()}
 
     def name_of(self, element: HtmlElement) -> str:
         """Return the accessible name of an element, at most MAX_LABEL characters; its tag if it has none.

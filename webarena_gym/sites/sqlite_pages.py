@@ -68,14 +68,14 @@ class ChangedPages:
 
     def _added_pages(self, tree: str, changed: Iterable[int]) -> list[int]:
         """Return the pages that belong to a tree now and did not before. Changed pages or other added ones link to them."""
-        added: list[int] = []
+        added: dict[int, None] = {}  # a set in order
         pending = list(changed)
         while pending:
             for child in _children(_page(self._now, pending.pop())):
                 if (child not in self._uses or self._uses[child].tree != tree) and child not in added:
-                    added.append(child)
+                    added[child] = None
                     pending.append(child)
-        return added
+        return list(added)
 
 
 def _page(file: bytes, start: int) -> bytes:

@@ -109,7 +109,8 @@ class AuditFindings:
             )
         if totals["side_effects_tried"]:
             yield (
-                f"{totals['side_effects_rewarded']} of {totals['side_effects_tried']} solutions with side effects are rewarded"
+                f"{totals['side_effects_rewarded']} of {totals['side_effects_tried']} solutions with side effects are rewarded;"
+                f" {totals['shown_before']} of these side effects came first and are visible on a page"
             )
         if totals["other_draws_before"]:
             yield (
