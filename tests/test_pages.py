@@ -180,6 +180,19 @@ def test_errors_without_a_body_and_feeds_are_shown_as_text_also_after_going_back
         assert dom.normalize_space(" ".join(browser.page().root.find("body").itertext())) == text
 
 
+def test_a_new_window_may_be_redirected_to_another_site(browse):
+    far = {"/far": (302, {"Location": "http://other.test/2"}, "")}
+    browser = browse(
+        "<a id=link target=_blank href=/far>x</a><form action=/far target=_blank><button id=go>Go</button></form>",
+        responses=far,
+    )
+    for _ in range(3):
+        for target in ("link", "go"):
+            browser.click(element(browser, target))
+            assert browser.page().url == "http://other.test/2"
+            browser.close_tab()
+
+
 @pytest.mark.parametrize(
     ("content_type", "notice"),
     [

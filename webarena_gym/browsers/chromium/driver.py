@@ -45,7 +45,6 @@ ARGUMENTS = (
     "--no-first-run",
     "--force-color-profile=srgb",
     "--hide-scrollbars",
-    "--process-per-site",  # otherwise a new page may share the process of a closing page and die with it
 )
 # Disable connections and DNS look-ups that bypass a context's proxy: WebRTC, QUIC and prefetching.
 _NO_BYPASS = (
