@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import shlex
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -14,6 +16,7 @@ from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import close_all
 from webarena_gym.applications.suite import add_suite, read_suite
+from webarena_gym.applications.trust import add_trust, data_folder, expect_trust
 from webarena_gym.errors import ApplicationError
 from webarena_gym.tasks import parse_task
 from webarena_gym.tools.cli import main
@@ -169,3 +172,34 @@ def test_a_suite_that_reaches_out_of_its_isolation_is_trusted_first(errands, tmp
     with pytest.raises(ApplicationError, match="was-there"):
         add_suite("errands", errands)
     assert read_suite("errands").name == "errands"
+
+
+@pytest.mark.parametrize("name", ["plain", "with space", "semi;colon", "quote'"])
+def test_the_proposed_command_names_the_path_as_one_word(errands, tmp_path, name):
+    errands.write_text(errands.read_text().replace("in_memory = true", "in_memory = true\nnetwork = true"))
+    file = shutil.copytree(errands.parent, tmp_path / name) / errands.name
+    for use in (lambda: read_suite(file), lambda: add_suite("errands", file)):
+        with pytest.raises(ApplicationError) as raised:
+            use()
+        command = str(raised.value).split("run `")[1].removesuffix("` once")
+        assert shlex.split(command) == ["webarena-gym", "suite", "add", "errands", str(file), "--trust"]
+
+
+def test_decisions_of_concurrent_processes_are_all_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    contents = [str(number).encode() for number in range(64)]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda content: add_trust(content, ["network"]), contents))
+    for content in contents:
+        expect_trust("it", content, ["network"], ["trust"])
+    with pytest.raises(ApplicationError, match="is not trusted"):
+        expect_trust("it", contents[0], ["network", "python"], ["trust"])
+
+
+def test_a_decision_that_cannot_be_written_names_its_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    data_folder().write_text("a file where the folder belongs")
+    with pytest.raises(ApplicationError, match=str(data_folder())):
+        add_trust(b"", ["network"])
+    with pytest.raises(ApplicationError, match="is not trusted"):
+        expect_trust("it", b"", ["network"], ["trust"])

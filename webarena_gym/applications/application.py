@@ -220,7 +220,7 @@ def read_application(path: str | Path | Application) -> Application:
     if path.name.endswith(SUFFIX):
         folder = cached_folder(path, cache_folder())
         application = read_application(folder)
-        expect_trust(str(path), path.read_bytes(), grants_of(application, folder), f"webarena-gym app verify {path} --trust")
+        expect_trust(str(path), path.read_bytes(), grants_of(application, folder), ("app", "verify", path, "--trust"))
         return application
     path = path / FILE if path.is_dir() else path
     try:

@@ -123,8 +123,7 @@ def read_suite(suite: str | Path | Suite) -> Suite:
             )
         path = added
     suite = _read(path)
-    remedy = f"webarena-gym suite add {suite.name} {path} --trust"
-    expect_trust(f"the suite {suite.name}", *_trust_of(suite), remedy)
+    expect_trust(f"the suite {suite.name}", *_trust_of(suite), ("suite", "add", suite.name, path, "--trust"))
     return suite
 
 
@@ -202,7 +201,7 @@ def add_suite(name: str, path: Path, *, trust: bool = False) -> tuple[Suite, Pat
         content, grants = _trust_of(suite)
         if trust:
             add_trust(content, grants)
-        expect_trust(f"the suite {name}", content, grants, f"webarena-gym suite add {name} {path} --trust")
+        expect_trust(f"the suite {name}", content, grants, ("suite", "add", name, path, "--trust"))
         draft.replace(added)
     finally:
         draft.unlink(missing_ok=True)

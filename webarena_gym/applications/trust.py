@@ -3,11 +3,13 @@
 import hashlib
 import json
 import os
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
 if TYPE_CHECKING:
@@ -49,39 +51,32 @@ def is_inside(python: str, folder: Path) -> bool:
     return "/" in python and python != sys.executable and Path(path).is_relative_to(os.path.abspath(folder))
 
 
-def expect_trust(source: str, content: bytes, grants: Iterable[str], remedy: str) -> None:
+def expect_trust(source: str, content: bytes, grants: Sequence[str], remedy: Sequence[str | Path]) -> None:
     """Raise ApplicationError if there are grants that the user has not allowed.
 
     Args:
         source: name of the archive or suite, for the error message.
         content: the bytes of the archive, or of the description of the suite, for which the user's decision is valid.
         grants: the lines of `grants_of`.
-        remedy: command that allows them.
+        remedy: arguments of the command that allows them.
 
     """
-    lines = list(grants)
-    if lines and _digest(content, lines) not in _read_digests():
-        raise ApplicationError(f"{source} is not trusted: {'; '.join(lines)}. If you trust its authors, run `{remedy}` once")
+    if grants and not os.path.isfile(_trust_file(content, grants)):
+        command = shlex.join(("webarena-gym", *map(str, remedy)))
+        raise ApplicationError(f"{source} is not trusted: {'; '.join(grants)}. If you trust its authors, run `{command}` once")
 
 
-def add_trust(content: bytes, grants: Iterable[str]) -> None:
-    """Record that the user allows these grants."""
-    file, lines = data_folder() / "trusted.json", list(grants)
-    if lines:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps(sorted({*_read_digests(), _digest(content, lines)}), indent=1), encoding="utf-8")
-        draft.replace(file)
+def add_trust(content: bytes, grants: Sequence[str]) -> None:
+    """Record that the user allows these grants. Raises ApplicationError if the data folder cannot be written."""
+    file = _trust_file(content, grants)
+    if grants:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        except OSError as error:
+            raise ApplicationError(f"the decision of --trust cannot be written to {file}: {reason_of(error)}") from error
 
 
-def _read_digests() -> list[str]:
-    """Return the digests that the user has allowed."""
-    try:
-        digests: list[str] = json.loads((data_folder() / "trusted.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    return digests
-
-
-def _digest(content: bytes, grants: list[str]) -> str:
-    return hashlib.sha256(content + json.dumps(grants).encode()).hexdigest()
+def _trust_file(content: bytes, grants: Sequence[str]) -> Path:
+    """Return the path of the file that exists if the user has allowed these grants."""
+    return data_folder() / "trusted" / hashlib.sha256(content + json.dumps(grants).encode()).hexdigest()

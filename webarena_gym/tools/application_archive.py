@@ -90,7 +90,7 @@ def verify_archive(options: argparse.Namespace) -> int:
         content, grants = options.archive.read_bytes(), grants_of(application, folder)
         if options.trust:
             add_trust(content, grants)
-        expect_trust(str(options.archive), content, grants, f"webarena-gym app verify {options.archive} --trust")
+        expect_trust(str(options.archive), content, grants, ("app", "verify", options.archive, "--trust"))
         if options.install:
             install(folder)
         certificate = examine(application, options.browser, options.resets)
