@@ -348,6 +348,7 @@ def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):
     ({"tusk": "x"}, "body.tusk", "x", "/docs"),
     ({"task": "nothing/1/0"}, "body.task", "nothing/1/0", "id of a task"),
     ({"split": "tist"}, "body.split", "tist", "'train', 'validation', 'test', 'pool', 'hard', 'pictures' or 'tools'"),
+    ({"split": "tist", "task": WISH}, "body.split", "tist", "'train', 'validation', 'test', 'pool', 'hard', 'pictures' or 'tools'"),
     ({"seed": -1}, "body.seed", "-1", "0 to"),
     ({"world_seed": 10**9}, "body.world_seed", "1000000000", "999999999"),
     ({"mode": "step", "max_steps": 0}, "body.max_steps", "0", "1 to"),

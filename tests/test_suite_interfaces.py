@@ -12,16 +12,18 @@ from agents import demonstrations, evaluate, report, train_bc, train_rl
 from agents.data.trajectories import read_trajectories
 from agents.integrations import verl
 from tests.chat_server import serving_chat
-from tests.test_suites import SOLVED, errands
+from tests.test_suites import ERRANDS, SOLVED, errands
+from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import add_suite, read_suite
-from webarena_gym.errors import ArenaError, TaskError
+from webarena_gym.errors import AgentError, ArenaError, TaskError
+from webarena_gym.evaluation.programs import EpisodeClient
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows, select_tasks
 from webarena_gym.integrations.trl import environment
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.options import EnvOptions, read_source
 from webarena_gym.server.app import run_server
-from webarena_gym.server.episodes import EpisodeStore
+from webarena_gym.server.episodes import EpisodeStore, candidate_tasks
 from webarena_gym.server.mcp_tools import McpTools
 from webarena_gym.server.schema import NewEpisode
 from webarena_gym.servers.rest import request_json
@@ -31,6 +33,8 @@ from webarena_gym.tools.cli import main
 __all__ = ["errands"]  # the fixture
 
 ENV = {"split": "served", "elements": "label"}
+WISH = "shopping.wish_list_add/1000/0"
+APPLICATION = Application(name="shelf", folder=str(ERRANDS / "shelf"), wsgi="shelf:application", in_memory=True)
 
 
 @pytest.fixture
@@ -173,6 +177,19 @@ REFUSED = [
     (lambda name: EpisodeStore(suite=read_suite(name)).create(NewEpisode(split="test")), ArenaError, "no split 'test'"),
     (lambda name: EpisodeStore(suite=read_suite(name)).create(NewEpisode(world_seed=7, split="easy")), ArenaError, "no worlds"),
     (lambda name: EpisodeStore().create(NewEpisode(split="served")), ArenaError, "no split 'served'"),
+    (lambda name: EpisodeStore().create(NewEpisode(split="served", task=WISH)), ArenaError, "no split 'served'"),
+    (
+        lambda name: EpisodeStore(suite=read_suite(name)).create(NewEpisode(split="x", task="shelf.jam")),
+        ArenaError,
+        "no split 'x'",
+    ),
+    (lambda name: candidate_tasks(NewEpisode(split="served"), application=APPLICATION), ArenaError, "no split 'served'"),
+    (lambda name: EpisodeClient({"suite": name, "browser": "chromium"}), AgentError, "does not support the keyword browser"),
+    (
+        lambda name: EpisodeClient({"application": "app", "browser": "chromium"}),
+        AgentError,
+        "does not support the keyword browser",
+    ),
 ]
 
 
@@ -180,6 +197,16 @@ REFUSED = [
 def test_what_a_suite_cannot_do_is_refused_with_the_reason(name, call, error, message):
     with pytest.raises(error, match=message):
         call(name)
+
+
+def test_a_task_of_a_suite_needs_no_split():
+    assert candidate_tasks(NewEpisode(task="shelf.jam"), suite=read_suite(ERRANDS / "suite.toml"))[0].task_id == "shelf.jam"
+
+
+@pytest.mark.parametrize("browser", ["inprocess", "chromium"])
+def test_programs_play_a_suite_in_its_own_browser(errands, browser):
+    errands.write_text(errands.read_text().replace('browser = "inprocess"', f'browser = "{browser}"'))
+    EpisodeClient({"suite": str(errands), "browser": browser}).close()
 
 
 def test_pages_with_scripts_are_not_played_in_another_browser(errands):

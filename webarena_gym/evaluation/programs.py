@@ -56,8 +56,9 @@ class EpisodeClient:
     def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
         env = dict(env)
         source: dict[str, Any] = {name: env.pop(name) for name in ("application", "suite") if name in env}
-        if "suite" in source or env.get("browser") == "inprocess":
-            env.pop("browser", None)
+        server_browser = read_suite(source["suite"]).browser if source.get("suite") else "inprocess"
+        if env.get("browser") in ("inprocess", server_browser):
+            del env["browser"]
         unknown = {name: value for name, value in env.items() if name not in ENV_SETTINGS}
         if unknown:
             raise AgentError(

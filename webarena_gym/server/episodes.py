@@ -69,15 +69,16 @@ def candidate_tasks(
     May be called from another thread than the episodes'. Raises ArenaError for an unknown task or split; `place` is that of the settings in
     the request.
     """
+    names = tuple(suite.splits if suite else SPLITS)
+    is_omitted = settings.task is not None and settings.split == NewEpisode.split  # a suite need not have the default split
+    if settings.split not in names and not is_omitted:
+        *others, last = map(repr, names)
+        expected = f"{', '.join(others)} or {last}" if others else last
+        message = f"{place}.split: there is no split {quote_value(settings.split)}; {suggestion(settings.split, names)}"
+        raise ArenaError(message, 422, f"{place}.split", settings.split, expected)
     if settings.task is None and application:
         return load(world_seed=settings.world_seed, application=application)
     if settings.task is None:
-        names = tuple(suite.splits if suite else SPLITS)
-        if settings.split not in names:
-            *others, last = map(repr, names)
-            expected = f"{', '.join(others)} or {last}" if others else last
-            message = f"{place}.split: there is no split {quote_value(settings.split)}; {suggestion(settings.split, names)}"
-            raise ArenaError(message, 422, f"{place}.split", settings.split, expected)
         if suite:
             return _load_suite(suite, settings)
         for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
