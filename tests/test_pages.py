@@ -232,6 +232,12 @@ def test_image_maps_are_links_and_an_image_of_a_server_map_sends_a_point(browse)
         assert browser.page().url == f"{HOME}{url}"
 
 
+def test_a_details_without_a_summary_opens(browse):
+    browser = browse("<details id=details>Content</details>")
+    browser.click(element(browser, "details"))
+    assert observe(browser.page(), header=False).text == "Content"
+
+
 def test_a_typed_text_is_refused_below_the_least_length(browse):
     browser = browse("<form action=/e><input id=name name=name minlength=3 value=a><button id=go>Go</button></form>")
     browser.type(element(browser, "name"), "ab")

@@ -89,7 +89,7 @@ async (index, operation, argument, validation) => {
   else if (operation === "click") {
     const target = clickTarget();
     const control = target?.closest("label")?.control ?? target;
-    if (!target || control.type === "file") return false;
+    if (!target || control.type === "file" || target.localName === "details") return false;  // whose own summary takes the mouse
     if (document.querySelector(":popover-open, dialog[open][closedby=any i]")) return false;  // which only the mouse closes
     focusNear(target);
     moveCaretToEnd(document.activeElement);
