@@ -17,7 +17,7 @@ def main(arguments: Sequence[str]) -> None:
         tasks, expert_thoughts=settings.expert_thoughts, mistakes=settings.mistakes, seed=settings.seed,
         **settings.env_arguments(),
     )  # fmt: skip
-    system = system_prompt(settings.system, elements=settings.elements)
+    system = system_prompt(settings.system, **settings.env_arguments())
     steps = solved = 0
     settings.out.parent.mkdir(parents=True, exist_ok=True)
     with settings.out.open("w", encoding="utf-8") as file:

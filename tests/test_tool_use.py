@@ -1,17 +1,21 @@
 """Training with tools: the rewards of each method by hand, what a rollout records, and that results of tools are never trained on."""
 
+import json
 from contextlib import closing
 from functools import partial
 from math import sqrt
 from random import Random
+from types import SimpleNamespace
+from typing import get_args
 
 import gymnasium
 import pytest
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.prompts import PromptEncoder, system_prompt
+from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.trajectories import EpisodeSample, Step, Trajectory, episode_sample, read_trajectories, write_trajectories
+from agents.evaluation.search import create_agent_encoder
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.grpo import trajectory_advantages
 from agents.methods.tool_use import (
@@ -30,8 +34,11 @@ from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import create_envs
 from agents.rollouts.policies import ScriptedPolicy
 from agents.train_rl import make_settings, train
+from agents.training.cloning import _create_encoder
+from agents.training.language_models import LanguageModel
 from agents.training.losses import token_logprobs
 from agents.training.metrics import read_metrics
+from agents.training.settings import BCSettings
 from benchmarks.tool_use import ARMS, ELEMENT, ENV_ID, LABEL, lookup_episodes
 from tests import tiny
 from tests.test_methods import method_of
@@ -86,6 +93,17 @@ def settings(**options):
     return make_settings("tool_use", model="m", out="out", **options)
 
 
+@pytest.mark.parametrize(("result", "answer", "found"), [
+    ("founded in 1830", "3", False), ("1,300 people", "300", False), ("3.5 km", "3", False), ("the 3 towns", "3", True), ("Mayor: ADA\n Bell.", "Ada Bell", True),
+    ("Adamant", "Ada", False), ("$4.50", "4.50", True), ("ends in 1830.", "1830", True), ("C", "C++", False), ("C++ code", "C++", True), ("3", "", False),
+])  # fmt: skip
+def test_an_answer_is_found_as_whole_words_and_numbers_within_the_tag_of_the_run(result, answer, found):
+    for tag in ("information", "found"):
+        item = episode(CALLED, (EXIT, "", 0.0, f"<{tag}>\n{result}\n</{tag}>\n<h1>Home</h1>"))
+        own = settings(tool_reward="search_r1", keywords=() if tag == "information" else (f'tool_tag="{tag}"',))
+        assert episode_reward(item, own, [answer]) == pytest.approx(0.3 if found else 0.2)
+
+
 def test_rewards_of_items_are_sums_and_a_failed_call_costs():
     item = episode((CALL, "failed", 0.25), (EXIT, "", 0.5), reward=0.0)
     for kind in ("checklist", "f1"):
@@ -128,6 +146,8 @@ def test_settings_without_sense_are_rejected(tmp_path):
         ({"advantages": "forks"}, "advantages is 'forks'"),
         ({"credit": "turn"}, "credit is 'turn'"),
         ({"standardized": False, "advantages": "state"}, "advantages is 'state'"),
+        *(({"system": style}, f"system is '{style}'; expected 'env'") for style in get_args(Style) if style != "env"),
+        ({"constrained": True}, "constrained is True"),
         ({"tool_budget": 0}, "tool_budget is 0"),
         ({"failed_call_cost": -1}, "failed_call_cost is -1"),
     ):
@@ -165,11 +185,33 @@ def test_a_rollout_records_calls_and_credits(tmp_path, reward):
         assert (item.steps[-1].credit == total) == (reward != "checklist")
 
 
-def test_the_prompt_of_the_env_describes_the_tools():
-    with_tools = system_prompt("env", tools=["lookup"])
-    assert "lookup(query: str" in with_tools
-    assert "lookup" not in system_prompt("env")
-    assert system_prompt("env", elements="label", tools=()) == system_prompt("env", elements="label")
+@pytest.mark.parametrize("keywords", [
+    {}, {"tools": ["lookup"]}, {"tools": ["lookup"], "tool_tag": "found"}, {"tools": ["lookup"], "tool_budget": 2},
+    {"dialect": "webarena", "tools": ["table_sql"]}, {"observation": "axtree"}, {"dialect": "browsergym", "observation": "axtree"},
+], ids=str)  # fmt: skip
+def test_every_command_gives_the_prompt_of_the_env_with_its_keywords(tmp_path, keywords):
+    record = {"elements": "label", "keywords": tuple(f"{name}={json.dumps(value)}" for name, value in keywords.items())}
+    with closing(WebArenaLite(tasks=[TASK], elements="label", **keywords)) as env:
+        expected = env.system_prompt
+    assert all(f"{name}(" in expected for name in keywords.get("tools", ()))
+    assert system_prompt("env", elements="label", **keywords) == expected
+    tokenizer = SimpleNamespace()
+    made = [
+        _create_encoder(BCSettings(out=tmp_path, system="env", **record), None, tokenizer),
+        create_agent_encoder({"system": "env", **record, "keywords": list(record["keywords"])}, tokenizer),
+        LanguageModel.encoder.func(
+            SimpleNamespace(
+                network=None, tokenizer=tokenizer, _settings=make_settings("grpo", model="m", out=tmp_path, system="env", **record)
+            )
+        ),
+    ]  # fmt: skip
+    assert [encoder.system for encoder in made] == [expected] * len(made)
+
+
+def test_the_model_sees_the_tools_that_it_may_call():
+    assert settings().system == "env"
+    prompt = system_prompt(settings().system, **settings().env_arguments())
+    assert all(f"{name}(" in prompt for name in settings().tools)
 
 
 def test_the_agent_record_has_the_tools_but_not_the_reward():

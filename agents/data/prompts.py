@@ -32,6 +32,16 @@ THINKING: tuple[Style, ...] = ("think", "react", "plan")
 """Styles in which a reply contains a thought and an action."""
 REMEMBERED: tuple[Style, ...] = ("react", "plan")
 """Styles whose earlier thoughts remain in the conversation."""
+_SHOWN = (
+    "observation",
+    "dialect",
+    "vendor",
+    "window_size",
+    "coordinates",
+    "browser",
+    "tools",
+    "tool_tag",
+)  # in the env's prompt
 _NAMING = {
     "id": "the id that stands in its tag",
     "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
@@ -44,10 +54,10 @@ def prompt_texts() -> dict[str, str]:
     return tomllib.loads(_TEXTS.read_text(encoding="utf-8"))
 
 
-def system_prompt(style: Style, *, elements: Naming = "id", tools: Sequence[Any] = ()) -> str:
+def system_prompt(style: Style, *, elements: Naming = "id", **env_arguments: Any) -> str:
     """Return the system prompt of a style: "" for "none", and the env's own for "env", which describes tools too.
 
-    `tools` has the values of the env's keyword.
+    `env_arguments` are further keywords of the env, as of `EnvSettings.env_arguments`; those that do not change the prompt are ignored.
 
     >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
     (True, False, '')
@@ -55,7 +65,8 @@ def system_prompt(style: Style, *, elements: Naming = "id", tools: Sequence[Any]
     if style == "none":
         return ""
     if style == "env":
-        return instructions(EnvOptions(elements=elements, tools=tools).build_dialect())
+        options = EnvOptions(elements=elements, **{name: env_arguments[name] for name in _SHOWN if name in env_arguments})
+        return instructions(options.build_dialect(), options.observation)
     texts = prompt_texts()
     return texts["task"].format(grammar=texts["grammar"], naming=_NAMING[elements]) + texts[style]
 

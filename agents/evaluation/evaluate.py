@@ -111,7 +111,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if settings.system == "occam":
         chat = ChatPolicy(policy.removeprefix(CHAT), memory=memory, chat_template_kwargs=template, **sampling)
         return OccamPolicy(chat, settings.max_steps)
-    system = system_prompt(settings.system, elements=settings.elements, tools=settings.env_arguments().get("tools", ()))
+    system = system_prompt(settings.system, **settings.env_arguments())
     # The env's system message is kept if it is requested: it describes the dialect and the observation.
     prompt = None if settings.system == "env" else system
     if kind == "chat":

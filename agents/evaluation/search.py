@@ -5,7 +5,7 @@ states: env steps, and replies that failed or were too long. `preferences` compa
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from agents.models.checkpoints import CheckpointError, agent_record, checkpoints
 from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Method, Search, SearchResult, SearchState, search
 from agents.rollouts.envs import create_envs
+from agents.settings import ENV_FIELDS, EnvSettings
 from agents.training.rollouts import write_groups
 from webarena_gym.actions import Kind
 from webarena_gym.actions.replies import answer_part
@@ -104,10 +105,14 @@ def load_critic(run: Path) -> Value:
         raise CheckpointError(
             f"{run_checkpoints[-1].path} contains no critic; expected a run of train_rl by awr, digirl or webrl"
         )
-    record = agent_record(run)
-    system = system_prompt(record["system"], elements=record["elements"])
-    encoder = PromptEncoder(tokenizer, system, chat_template_kwargs=record.get("chat_template_kwargs"))
-    return critic_value(critic, encoder, critics.get("reward_model"))
+    return critic_value(critic, create_agent_encoder(agent_record(run), tokenizer), critics.get("reward_model"))
+
+
+def create_agent_encoder(record: Mapping[str, Any], tokenizer: Any) -> PromptEncoder:
+    """Return the encoder of prompts with the system prompt of an agent record."""
+    env = EnvSettings(**{name: record[name] for name in (*ENV_FIELDS, "keywords") if name in record})
+    system = system_prompt(record["system"], **env.env_arguments())
+    return PromptEncoder(tokenizer, system, chat_template_kwargs=record.get("chat_template_kwargs"))
 
 
 # Selection. Episodes that the agent ended are preferred to truncated ones; the first of equals is selected.

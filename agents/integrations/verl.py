@@ -51,8 +51,7 @@ class WebAgentLoop:
         env: Mapping[str, Any] | None = None, chat_template_kwargs: Mapping[str, Any] | None = None, **_: object,
     ) -> None:  # fmt: skip
         self._settings = EnvSettings(**(env or {}))
-        tools = self._settings.env_arguments().get("tools", ())
-        prompt = system_prompt(system, elements=self._settings.elements, tools=tools)
+        prompt = system_prompt(system, **self._settings.env_arguments())
         self._encoder = PromptEncoder(tokenizer, prompt, chat_template_kwargs=chat_template_kwargs)
         self._server = server_manager
         self._prompt_length: int = trainer_config.config.actor_rollout_ref.rollout.prompt_length

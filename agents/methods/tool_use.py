@@ -21,6 +21,7 @@ they are never trained on. Each method is a recipe of `benchmarks.methods`; the 
 The learning rates of these papers are for models of 1.5 to 32 billion parameters, and are not set here either.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -44,6 +45,7 @@ FORM, ANSWERED, RETRIEVED = (
     0.1,
 )  # of Search-R1's verl/utils/reward_score/qa_em_format.py; its script sets RETRIEVED to 0
 ARTIST_ANSWER, ARTIST_FORM = 2.0, 0.5  # from summaries of the paper, whose text was not at hand: check them before a comparison
+_PART = re.compile(r"\w+(?:(?<=\d)[.,](?=\d)\w+)*|[^\w\s]")  # a word, a number such as 1,300.5, or another sign
 WEBDANCER_FORM, WEBDANCER_ANSWER = 0.1, 0.9  # from notes on the paper, section 3.2
 
 
@@ -94,7 +96,7 @@ def episode_reward(item: Trajectory, args: ToolUseSettings, answers: Sequence[st
     if args.tool_reward in ("checklist", "f1"):
         return sum(step.credit for step in item.steps) - cost
     if args.tool_reward == "search_r1":
-        return search_r1_reward(item, answers) - cost
+        return search_r1_reward(item, answers, args.env_arguments().get("tool_tag", RESULT_TAG)) - cost
     if args.tool_reward == "artist":
         return artist_reward(item) - cost
     if args.tool_reward == "webdancer":
@@ -102,8 +104,8 @@ def episode_reward(item: Trajectory, args: ToolUseSettings, answers: Sequence[st
     return item.reward - cost
 
 
-def search_r1_reward(item: Trajectory, answers: Sequence[str]) -> float:
-    """Return Search-R1's reward of outcome, form and retrieval.
+def search_r1_reward(item: Trajectory, answers: Sequence[str], tag: str = RESULT_TAG) -> float:
+    """Return Search-R1's reward of outcome, form and retrieval. `tag` is the tag of results, the env's `tool_tag`.
 
     1 for a success in which every reply has the form of an action or call, and 0.8 for other successes. Of failures, 0.2 if all replies have the
     form, 0.3 if also the result of a tool contains an answer, 0.1 if the episode only ended with an answer, and 0 otherwise.
@@ -112,7 +114,7 @@ def search_r1_reward(item: Trajectory, answers: Sequence[str]) -> float:
     if item.reward == 1:
         return 1.0 if has_form else 1.0 - FORM
     if has_form:
-        return FORM + RETRIEVED * any(_contains(result, answers) for result in tool_results(item))
+        return FORM + RETRIEVED * any(_contains(result, answers) for result in tool_results(item, tag))
     return ANSWERED * bool(final_answer(item))
 
 
@@ -144,9 +146,9 @@ def all_well_formed(item: Trajectory) -> bool:
     return bool(item.steps) and all(step.tool or action_of(step.reply) is not None for step in item.steps)
 
 
-def tool_results(item: Trajectory) -> list[str]:
-    """Return the results of tools that the pages of an episode show."""
-    start, end = f"<{RESULT_TAG}>\n", f"\n</{RESULT_TAG}>\n"
+def tool_results(item: Trajectory, tag: str = RESULT_TAG) -> list[str]:
+    """Return the results of tools that the pages of an episode show within a tag."""
+    start, end = f"<{tag}>\n", f"\n</{tag}>\n"
     return [step.page.removeprefix(start).partition(end)[0] for step in item.steps if step.page.startswith(start)]
 
 
@@ -168,5 +170,11 @@ def reference_texts(task: Any) -> tuple[str, ...]:
 
 
 def _contains(result: str, answers: Sequence[str]) -> bool:
-    text = " ".join(result.casefold().split())
-    return any(" ".join(answer.casefold().split()) in text for answer in answers)
+    """Return True if the words and numbers of an answer follow one another in the result of a tool."""
+    text = _normalize(result)
+    return any(_normalize(answer) in text for answer in answers)
+
+
+def _normalize(text: str) -> str:
+    """Return the words, numbers and other signs of a text, with a space before and after each."""
+    return f" {' '.join(_PART.findall(text.casefold()))} "

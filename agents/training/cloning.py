@@ -133,7 +133,7 @@ def _load_model(args: BCSettings, checkpoint: Path | None) -> "tuple[PreTrainedM
 
 
 def _create_encoder(args: BCSettings, model: object, tokenizer: Any) -> PromptEncoder:
-    system = system_prompt(args.system, elements=args.elements)
+    system = system_prompt(args.system, **args.env_arguments())
     return PromptEncoder.of_model(model, tokenizer, system, args.chat_template_kwargs)
 
 

@@ -58,7 +58,7 @@ class LanguageModel:
     def encoder(self) -> PromptEncoder:
         """Encoder of conversations into token ids."""
         settings = self._settings
-        prompt = system_prompt(settings.system, elements=settings.elements, tools=settings.env_arguments().get("tools", ()))
+        prompt = system_prompt(settings.system, **settings.env_arguments())
         return PromptEncoder.of_model(self.network, self.tokenizer, prompt, settings.chat_template_kwargs)
 
     @cached_property

@@ -446,6 +446,8 @@ class ToolUseSettings(GRPOSettings):
     """Agents that call tools: M-GRPO with the rewards of Search-R1, ToRL, ARTIST, CM2, ASTRA and WebDancer."""
 
     trainer: ClassVar = "agents.methods.tool_use:ToolUse"
+    system: Style = "env"
+    """the system prompt: env, that of the env, the only one that describes the tools"""
     tools: tuple[Literal["lookup", "table_sql"], ...] = ("lookup", "table_sql")
     """tools that replies may call"""
     tool_budget: int = 4
@@ -467,6 +469,10 @@ class ToolUseSettings(GRPOSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_least(self, tool_budget=1, failed_call_cost=0)
+        if self.system != "env":
+            raise ValueError(f"system is {self.system!r}; expected 'env', since other system prompts do not describe the tools")
+        if self.constrained:
+            raise ValueError("constrained is True; expected False with tools, since constrained replies are only actions")
         if self.advantages == "forks":
             raise ValueError("advantages is 'forks'; expected another value with tools, whose rewards belong to whole episodes")
         if self.credit == "turn" and self.tool_reward != "checklist":
