@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from agents.models.checkpoints import lock_folder, record_settings
 from agents.models.pointer.goals import parse_goal
 from agents.rollouts.curriculum import sampling_weight
-from agents.settings import fixed_options
+from agents.settings import fixed_options, option_defaults
 from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
 from webarena_gym import console
@@ -495,7 +495,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
     tasks, network, start_s = create_tasks(settings), Eyes(), time.process_time()
     file = settings.out / NEWEST
     lock_folder(settings.out)
-    record_settings(settings.out, fixed_options(settings), is_resumed=file.is_file())
+    record_settings(settings.out, fixed_options(settings), is_resumed=file.is_file(), defaults=option_defaults(settings))
     state: dict[str, Any] = torch.load(file, weights_only=True) if file.is_file() else {}
 
     def save() -> None:

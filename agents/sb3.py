@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from agents.data.demonstrations import training_tasks
 from agents.models.checkpoints import AGENT, CheckpointError, agent_record, lock_folder, record_settings
 from agents.rollouts.policies import Request, local_env
-from agents.settings import ENV_ID, fixed_options
+from agents.settings import ENV_ID, fixed_options, option_defaults
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import SB3Settings
 from webarena_gym.candidates import PAGE, PRESENCE, RELEVANCE, ROW, CandidateActions, Featurizer, observation_space
@@ -234,7 +234,7 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
     }  # fmt: skip
     lock_folder(settings.out)
     is_resumed = (settings.out / MODEL).is_file()
-    record_settings(settings.out, fixed_options(settings), is_resumed=is_resumed)
+    record_settings(settings.out, fixed_options(settings), is_resumed=is_resumed, defaults=option_defaults(settings))
     scorer = {"width": settings.width, "prior": settings.prior}
     kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
     model = algorithm(policy, envs, policy_kwargs=kwargs, device="cpu", **options)

@@ -291,6 +291,12 @@ def fixed_options(settings: "DataclassInstance") -> dict[str, Any]:
     return {item.name: getattr(settings, item.name) for item in fields(settings) if item.name in names}
 
 
+def option_defaults(settings: "DataclassInstance") -> dict[str, Any]:
+    """Return the defaults of the options of `fixed_options` that have one."""
+    options = fixed_options(settings)
+    return {item.name: item.default for item in fields(settings) if item.name in options and item.default is not MISSING}
+
+
 def parse_settings(
     kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
     hidden: Collection[str] = (), note: str = "", other_defaults: Mapping[str, Any] | None = None,

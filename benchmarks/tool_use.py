@@ -124,7 +124,7 @@ def run(options: Any) -> dict[str, Any]:
     tasks = draw_tasks(options.worlds, options.per_template, templates=TEMPLATES)
     tests = draw_tasks(options.test_worlds, options.per_test_template, templates=TEMPLATES)
     rewards: dict[str, list[list[float]]] = {}
-    calls: dict[str, float] = {}
+    calls: dict[str, list[float]] = {}
     spent: dict[str, list[dict[str, float]]] = {}
     for arm, keywords in ARMS.items():
         pairs = [(f"{arm}: the model", Path(options.model))]
@@ -147,7 +147,7 @@ def run(options: Any) -> dict[str, Any]:
         for name, model in pairs:
             episodes = play(model, tests, options.max_steps, keywords)
             rewards.setdefault(name, []).append([item.reward for item in episodes])
-            calls[name] = sum(bool(step.tool) for item in episodes for step in item.steps) / len(episodes)
+            calls.setdefault(name, []).extend(sum(bool(step.tool) for step in item.steps) for item in episodes)
     kinds = [task.template for task in tests]
     return {
         "n": len(tests),
@@ -155,7 +155,7 @@ def run(options: Any) -> dict[str, Any]:
         "lookup_above_browsing": paired_difference(
             rewards["browsing: M-GRPO"], rewards["lookup: M-GRPO"], templates=kinds
         )._asdict(),
-        "calls_per_episode": {name: round(value, 2) for name, value in calls.items()},
+        "calls_per_episode": {name: round(fmean(values), 2) for name, values in calls.items()},
         "spent": spent,
         "by_template": {name: _by_template(values, kinds) for name, values in rewards.items()},
     }

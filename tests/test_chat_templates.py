@@ -51,7 +51,7 @@ def test_a_template_s_default_is_kept_without_variables(tokenizer, values):
 
 def test_the_prompt_and_its_reply_are_those_of_the_template_with_its_variables(tokenizer):
     encoder = PromptEncoder(tokenizer, "Act.", chat_template_kwargs=OFF)
-    ((*_,),) = (prompt,) = encoder.encode_all([CHAT])
+    (prompt,) = encoder.encode_all([CHAT])
     chat = [{"role": "system", "content": "Act."}, *CHAT]
     expected = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False, **OFF)
     assert expected.endswith("<|assistant|><think></think>")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zipfile
 from contextlib import contextmanager, suppress
+from dataclasses import MISSING, fields, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -42,7 +43,7 @@ from agents.models.parameters import add_adapters, merge_adapters
 from agents.models.small import create_model, train_tokenizer
 from agents.training.metrics import Metrics
 from agents.training.rollouts import TrainedStep, write_groups, write_samples
-from agents.training.settings import BCSettings
+from agents.training.settings import BCSettings, ToolUseSettings
 from tests.tiny import language_model, tiny_model
 from webarena_gym.console import status
 
@@ -206,6 +207,24 @@ def test_a_folder_is_locked_until_the_process_that_trains_in_it_ends_however(tmp
     shutil.rmtree(run)
     assert open_run(settings, run) is None  # and in a folder that was made again
     assert json.loads((run / ".lock").read_text())["pid"] == os.getpid()
+
+
+@pytest.mark.parametrize(
+    "settings", [BCSettings(out=Path("run")), ToolUseSettings(model="m", out=Path("run"))], ids=["bc", "rl"]
+)
+def test_a_run_of_a_version_without_an_option_resumes_with_its_default(tmp_path, settings):
+    run = tmp_path / "run"
+    assert open_run(settings, run) is None
+    save(run, 1)
+    record = json.loads((run / "begun_with.json").read_text())
+    names = [item.name for item in fields(settings) if item.name in record and item.default is not MISSING]
+    assert {"lora_layers", "chat_template_kwargs"} <= {*names}
+    for name in names:
+        (run / "begun_with.json").write_text(json.dumps({key: value for key, value in record.items() if key != name}))
+        assert open_run(settings, run).update == 1
+    (run / "begun_with.json").write_text(json.dumps({key: value for key, value in record.items() if key != "lora_layers"}))
+    with pytest.raises(ValueError, match="was started with lora_layers=0, not 2"):
+        open_run(replace(settings, lora_layers=2), run)
 
 
 def test_a_process_of_another_host_is_another_even_with_an_equal_id(tmp_path, hold, monkeypatch):

@@ -40,7 +40,7 @@ def test_a_run_of_so_many_updates_counts_them(tmp_path, capsys, monkeypatch, upd
 @pytest.mark.parametrize(("length", "planned"), [
     ({"updates": 7}, 7), ({"updates": 0}, 0), ({"minutes": 2.0}, 0), ({"env_steps": 9}, 0), ({"cpu_minutes": 1.0}, 0)
 ], ids=str)  # fmt: skip
-def test_runs_of_another_length_show_a_percentage(tmp_path, length, planned):
+def test_only_runs_of_a_number_of_updates_plan_updates(tmp_path, length, planned):
     assert make_settings("grpo", model="m", out=tmp_path, **length).planned_updates == planned
 
 

@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from copy import deepcopy
 from importlib.util import find_spec
 
@@ -7,7 +8,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from agents.data.trajectories import Sample
 from agents.models.batches import autocast, batch_logprobs, pack
-from agents.models.parameters import add_adapters, create_optimizer
+from agents.models.parameters import add_adapters, create_optimizer, prepare_for_training
+from agents.settings import PassSettings
 from tests import tiny
 
 
@@ -103,3 +105,51 @@ def test_adapters_of_the_last_layers_alone_learn_and_no_gradient_reaches_the_oth
     assert all("layers.1." in name for name in trained)
     hidden = model.base_model(torch.arange(4)[None], output_hidden_states=True).hidden_states
     assert [states.requires_grad for states in hidden] == [False, False, True]
+
+
+@pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
+@pytest.mark.parametrize("place", ["", "model", "model.layers.0"], ids=["tower", "second stack", "experts"])
+def test_the_last_layers_are_those_of_the_decoder(place):
+    model, _ = tiny.tiny_model()
+    model.get_submodule(place).more = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(5))
+    if place == "model":
+        with pytest.raises(ValueError, match="--lora-layers is 1, but the decoder LlamaModel has 2 lists of layers"):
+            add_adapters(model, 2, layers=1)
+        return
+    add_adapters(model, 2, layers=1)
+    trained = {name for name, weights in model.named_parameters() if weights.requires_grad}
+    assert len(trained) == 14
+    assert all(name.startswith("model.layers.1.") for name in trained)
+
+
+@pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
+@pytest.mark.parametrize(("existing", "rank", "layers", "message"), [
+    (None, 0, 1, "--lora-layers is 1 and --lora-rank 0"),
+    (0, 2, 1, "--lora-layers is 1, but the model has adapters in other layers"),
+    (1, 2, 2, "--lora-layers is 2, but the model has adapters in other layers"),
+    (1, 2, 1, ""), (1, 2, 0, ""), (0, 2, 2, ""),
+])  # fmt: skip
+def test_layers_of_adapters_without_effect_are_rejected(existing, rank, layers, message):
+    model, _ = tiny.tiny_model()
+    if existing is not None:
+        add_adapters(model, 2, layers=existing)
+    with pytest.raises(ValueError, match=message) if message else nullcontext():
+        prepare_for_training(model, PassSettings(lora_rank=rank, lora_layers=layers), seed=0)
+
+
+@pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
+def test_adapters_with_a_bias_keep_it():
+    from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
+
+    model = LlamaForCausalLM(LlamaConfig(
+        vocab_size=50, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, attention_bias=True, pad_token_id=0
+    ))  # fmt: skip
+    model.add_adapter(LoraConfig(r=2, lora_bias=True, target_modules=["q_proj", "v_proj"]))
+    biases = [weights for name, weights in model.named_parameters() if "lora_B" in name and name.endswith("bias")]
+    assert len(biases) == 2
+    for bias in biases:
+        torch.nn.init.normal_(bias)
+    ids = torch.arange(1, 9)[None]
+    expected = model(ids).logits
+    add_adapters(model, 2)
+    torch.testing.assert_close(model(ids).logits, expected)

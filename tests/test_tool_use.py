@@ -141,10 +141,16 @@ def test_turns_are_compared_with_the_same_turn_of_other_episodes():
     assert sum(turn_advantages([[1.0, 0.0, 0.5], [0.0], [0.5, 0.5]])) == pytest.approx(0)
 
 
+TURNS = {"tool_reward": "checklist", "credit": "turn", "standardized": False}
+
+
 def test_settings_without_sense_are_rejected(tmp_path):
     for options, message in (
         ({"advantages": "forks"}, "advantages is 'forks'"),
         ({"credit": "turn"}, "credit is 'turn'"),
+        ({**TURNS, "standardized": True}, "standardized is True; expected False with credit 'turn'"),
+        ({**TURNS, "failed_call_cost": 0.5}, "failed_call_cost is 0.5; expected 0.0 with credit 'turn'"),
+        ({**TURNS, "advantages": "gigpo"}, "advantages is 'gigpo'; expected 'trajectory' with credit 'turn'"),
         ({"standardized": False, "advantages": "state"}, "advantages is 'state'"),
         *(({"system": style}, f"system is '{style}'; expected 'env'") for style in get_args(Style) if style != "env"),
         ({"constrained": True}, "constrained is True"),
@@ -286,7 +292,7 @@ def test_a_language_model_trains_with_tools(tmp_path):
     tiny.save_clone(tmp_path / "clone", max_steps=2, max_new_tokens=4, window=200)
     (task,) = draw_tasks([11], 1, templates=[TASK.template])
     args = make_settings(
-        "tool_use", model=str(tmp_path / "clone"), out=tmp_path / "run", tool_reward="checklist", credit="turn", tools=("lookup",),
+        "tool_use", model=str(tmp_path / "clone"), out=tmp_path / "run", **TURNS, tools=("lookup",),
         updates=1, tasks_per_update=1, group_size=2, max_steps=2, max_new_tokens=4, window=200, kl_weight=0.0001,
     )  # fmt: skip
     folder = train(args, [task])

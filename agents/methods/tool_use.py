@@ -45,8 +45,9 @@ FORM, ANSWERED, RETRIEVED = (
     0.1,
 )  # of Search-R1's verl/utils/reward_score/qa_em_format.py; its script sets RETRIEVED to 0
 ARTIST_ANSWER, ARTIST_FORM = 2.0, 0.5  # from summaries of the paper, whose text was not at hand: check them before a comparison
+WEBDANCER_FORM, WEBDANCER_ANSWER = 0.1, 0.9  # as summaries of the paper, whose text was not at hand
+
 _PART = re.compile(r"\w+(?:(?<=\d)[.,](?=\d)\w+)*|[^\w\s]")  # a word, a number such as 1,300.5, or another sign
-WEBDANCER_FORM, WEBDANCER_ANSWER = 0.1, 0.9  # from notes on the paper, section 3.2
 
 
 class ToolUse(GRPO):

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from agents.settings import fixed_options
+from agents.settings import fixed_options, option_defaults
 from webarena_gym.arguments import reason_of
 from webarena_gym.console import writing
 from webarena_gym.errors import WebArenaGymError
@@ -212,7 +212,7 @@ def open_run(settings: "DataclassInstance", out: Path) -> Checkpoint | None:
     """
     lock_folder(out)
     run_checkpoints = checkpoints(out)
-    record_settings(out, fixed_options(settings), is_resumed=bool(run_checkpoints))
+    record_settings(out, fixed_options(settings), is_resumed=bool(run_checkpoints), defaults=option_defaults(settings))
     return run_checkpoints[-1] if run_checkpoints else None
 
 
@@ -269,8 +269,12 @@ def _first_lock_at() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def record_settings(folder: Path, settings: Mapping[str, Any], *, is_resumed: bool) -> None:
+def record_settings(
+    folder: Path, settings: Mapping[str, Any], *, is_resumed: bool, defaults: Mapping[str, Any] | None = None
+) -> None:
     """Write the settings of a new run to its folder, or compare them with the recorded ones if the run is resumed.
+
+    An option that a run of an earlier version did not record counts as its value in `defaults`.
 
     Raises:
         ValueError: `is_resumed` is true, and the recorded settings are missing or differ.
@@ -287,7 +291,7 @@ def record_settings(folder: Path, settings: Mapping[str, Any], *, is_resumed: bo
         return
     if not file.is_file():
         raise ValueError(f"{folder} contains a run but not its settings ({_SETTINGS_FILE}); {advice}")
-    previous = json.loads(file.read_text(encoding="utf-8"))
+    previous = json.loads(json.dumps(defaults or {}, default=str)) | json.loads(file.read_text(encoding="utf-8"))
     if unknown := sorted({*previous} - {*current}):
         raise ValueError(f"{folder} was started by another command or version: this one has no option {unknown[0]}; {advice}")
     for name in [name for name in {**current, **previous} if previous.get(name) != current.get(name)]:

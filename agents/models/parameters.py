@@ -4,6 +4,7 @@ Adapters are LoRA (arXiv 2106.09685), with peft. The optimizer is AdamW, or Muon
 parameters.
 """
 
+from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
 from types import MethodType
@@ -25,9 +26,11 @@ def prepare_for_training(model: "PreTrainedModel", settings: PassSettings, seed:
     """Add adapters with random weights and enable gradient checkpointing, in place, as `settings` require.
 
     Raises:
-        ValueError: The model has adapters whose rank is not `settings.lora_rank`.
+        ValueError: The model has adapters whose rank is not `settings.lora_rank`, or `settings.lora_layers` has no effect.
 
     """
+    if settings.lora_layers and not settings.lora_rank:
+        raise ValueError(f"--lora-layers is {settings.lora_layers} and --lora-rank 0; expected the rank of the adapters")
     if settings.lora_rank:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -48,7 +51,7 @@ def add_adapters(model: "PreTrainedModel", rank: int, layers: int = 0) -> None:
     adapters are made trainable instead.
 
     Raises:
-        ValueError: Existing adapters have another rank, or the model has fewer layers.
+        ValueError: Existing adapters have another rank or are in other layers, or the model has fewer layers or not one list of layers.
 
     """
     from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
@@ -62,6 +65,8 @@ def add_adapters(model: "PreTrainedModel", rank: int, layers: int = 0) -> None:
             raise ValueError(
                 f"--lora-rank is {rank}, but the model has adapters of rank {existing_rank}; expected the same rank"
             )
+        if layers:
+            _expect_adapters(model, layers)
         set_requires_grad(model, model.active_adapters())
     else:
         modules = _last_linear_modules(model, layers) if layers else "all-linear"
@@ -73,16 +78,39 @@ def add_adapters(model: "PreTrainedModel", rank: int, layers: int = 0) -> None:
 
 def _last_linear_modules(model: "PreTrainedModel", layers: int) -> list[str]:
     """Return the names of the linear modules in the last `layers` transformer layers."""
-    stacks = {name: stack for name, stack in model.named_modules() if isinstance(stack, torch.nn.ModuleList)}
-    name = max(stacks, key=lambda name: len(stacks[name]))
-    if layers > (count := len(stacks[name])):
-        raise ValueError(f"--lora-layers is {layers}; expected at most {count}, the number of layers of {type(model).__name__}")
     return [
-        f"{name}.{index}.{part}"
-        for index in range(count - layers, count)
-        for part, module in stacks[name][index].named_modules()
+        f"{name}.{part}"
+        for name, layer in _last_layers(model, layers).items()
+        for part, module in layer.named_modules()
         if isinstance(module, torch.nn.Linear)
     ]
+
+
+def _last_layers(model: "PreTrainedModel", layers: int) -> dict[str, torch.nn.Module]:
+    """Return the last `layers` transformer layers of the decoder by name."""
+    decoder = model.get_decoder()
+    stacks = [part for part in decoder.children() if isinstance(part, torch.nn.ModuleList)]
+    if len(stacks) != 1:
+        raise ValueError(
+            f"--lora-layers is {layers}, but the decoder {type(decoder).__name__} has {len(stacks)} lists of layers; expected one, or --lora-layers 0"
+        )
+    (stack,) = stacks
+    if layers > (count := len(stack)):
+        raise ValueError(f"--lora-layers is {layers}; expected at most {count}, the number of layers of {type(model).__name__}")
+    name = next(name for name, module in model.named_modules() if module is stack)
+    return {f"{name}.{index}": stack[index] for index in range(count - layers, count)}
+
+
+def _expect_adapters(model: "PreTrainedModel", layers: int) -> None:
+    """Raise ValueError unless the model's adapters are those of exactly the last `layers` transformer layers."""
+    from peft.tuners.lora import LoraLayer  # noqa: PLC0415 - an optional dependency
+
+    def count(modules: Iterable[torch.nn.Module]) -> int:
+        return sum(isinstance(part, LoraLayer) for module in modules for part in module.modules())
+
+    last = _last_layers(model, layers).values()
+    if not all(count([layer]) for layer in last) or count(last) != count([model]):
+        raise ValueError(f"--lora-layers is {layers}, but the model has adapters in other layers; expected 0, which keeps them")
 
 
 def _forward_adapted(layer: "Linear", inputs: Tensor, *args: Any, **options: Any) -> Tensor:
@@ -91,7 +119,7 @@ def _forward_adapted(layer: "Linear", inputs: Tensor, *args: Any, **options: Any
     base, is_plain = layer.base_layer, name in layer.lora_A and name not in layer.lora_variant
     if (
         args or options or layer.merged or layer.disable_adapters or not is_plain or layer.fan_in_fan_out
-        or type(base) is not torch.nn.Linear or base.weight.requires_grad or not isinstance(layer.lora_dropout[name], torch.nn.Identity)
+        or layer.lora_bias.get(name) or type(base) is not torch.nn.Linear or base.weight.requires_grad or not isinstance(layer.lora_dropout[name], torch.nn.Identity)
     ):  # fmt: skip
         return type(layer).forward(layer, inputs, *args, **options)
     device = inputs.device.type

@@ -479,6 +479,12 @@ class ToolUseSettings(GRPOSettings):
             raise ValueError(
                 f"credit is 'turn' and tool_reward {self.tool_reward!r}; expected 'checklist', which rewards steps"
             )
+        unused = {"failed_call_cost": 0.0, "standardized": False, "advantages": "trajectory"}
+        for name, expected in unused.items():
+            if self.credit == "turn" and getattr(self, name) != expected:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; expected {expected!r} with credit 'turn', which does not use it"
+                )
         if not self.standardized and self.advantages != "trajectory":
             raise ValueError(f"advantages is {self.advantages!r}; expected 'trajectory' without standardized")
 
