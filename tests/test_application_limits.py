@@ -7,6 +7,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -203,3 +204,44 @@ def test_a_decision_that_cannot_be_written_names_its_file(tmp_path, monkeypatch)
         add_trust(b"", ["network"])
     with pytest.raises(ApplicationError, match="is not trusted"):
         expect_trust("it", b"", ["network"], ["trust"])
+
+
+SHOW = """
+import json, os, sys
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps({"path": sys.path} | {name: os.environ.get(name) for name in ("PYTHONPATH", "LD_PRELOAD", "TZ")}).encode()]
+"""
+LEAK = """
+import pathlib
+try:
+    pathlib.Path({0!r}, "was-here").touch()
+except OSError:
+    pass  # read-only in the isolation
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the isolation is that of Linux")
+@pytest.mark.parametrize("start", [{"wsgi": "show:application"}, {"wsgi": "show:application", "loads": "each time"}])
+def test_no_variable_of_an_application_takes_effect_before_the_isolation(tmp_path, start):
+    (tmp_path / "elsewhere").mkdir()
+    folder = tmp_path / "app"
+    (folder / "state").mkdir(parents=True)
+    (folder / "show.py").write_text(SHOW)
+    (folder / "state" / "sitecustomize.py").write_text(LEAK.format(str(tmp_path / "elsewhere")))
+    variables = {"PYTHONPATH": "{state}", "LD_PRELOAD": "state/library.so", "TZ": "Asia/Tokyo"}
+    application = Application(name="greedy", folder=str(folder), state="state", environment=variables, **start)
+    with closing(WebArenaLite(application=application, tasks=[parse_task(LOOK)])) as env:
+        env.reset()
+        host = env._backend._current._host
+        seen = json.loads(env.network.request("GET", "http://greedy.test/").body)
+        assert seen["TZ"] == "Asia/Tokyo"
+        assert seen["PYTHONPATH"].endswith("/state")
+        assert any(path.endswith("/state") for path in seen["path"])
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+        names = {
+            line.partition(b"=")[0].decode() for line in Path(f"/proc/{host._process.pid}/environ").read_bytes().split(b"\0")
+        }
+        assert not names & {"PYTHONPATH", "LD_PRELOAD"}
+    close_all()

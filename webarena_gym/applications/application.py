@@ -68,7 +68,8 @@ class Application:
     incidental: tuple[str, ...] = ()
     """changes that are no side effects: a table ("session"), columns ("*.last_login"), added rows ("+log"), files ("/cache/*")"""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """additional environment variables"""
+    """additional environment variables. With `wsgi` and `asgi`, they are set once the interpreter is isolated: of those that it reads at its
+    start, such as PYTHONUTF8 and LD_LIBRARY_PATH, only PYTHONPATH has an effect"""
     inherits: tuple[str, ...] = ()
     """names of variables of this process that the application sees too. By default it sees the search paths, the locale and the home folder;
     others may contain secrets"""

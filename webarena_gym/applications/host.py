@@ -12,6 +12,9 @@ standard library, and uvicorn for ASGI. Its argument is a JSON object with these
 - `secret`: files and folders that no instance may read
 - `limits`: limits of each instance (see `limit_resources`)
 
+The environment variable WEBARENA_GYM_VARIABLES is a JSON object of the application's variables. They are set only in the isolated process,
+because an interpreter or a loader of libraries may run code that a variable names.
+
 The script serves in a fork, which is isolated as far as the system supports it (see `isolate_host`). It first writes
 {"apart": bool, "enclosed": bool}: whether it and its instances have a separate network namespace, and whether it and each instance are
 isolated (see `isolate_instance`). Then it reads requests and writes responses, one JSON object per line:
@@ -45,6 +48,7 @@ import struct
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -519,7 +523,11 @@ def serve(settings: Any, is_enclosed: bool) -> int:
             return _NOT_ISOLATED
     orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")  # separate from stdout, which the application may print to
     os.dup2(2, 1)
-    sys.path[0] = settings["folder"]
+    variables = json.loads(os.environ.pop("WEBARENA_GYM_VARIABLES"))
+    os.environ.update(variables)
+    time.tzset()
+    search_paths = filter(None, variables.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:1] = [settings["folder"], *map(os.path.abspath, search_paths)]
     settings["enclosed"] = is_enclosed
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
     application, running = None, {}  # type: Any, dict[int, int | None]

@@ -87,14 +87,16 @@ class AppHost:
             "writable": [str(app_folder / path) for path in application.shared],
         }  # fmt: skip
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
-        variables = _fill_placeholders(application.environment, {"state": state_path, "env": "0"})
+        clock = _clock(application, folder)
+        variables = {**_fill_placeholders(application.environment, {"state": state_path, "env": "0"}), **clock}
         inherited = {name: os.environ[name] for name in (*_VARIABLES, *application.inherits) if name in os.environ}
-        environment = {**inherited, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **variables}  # so that logs are complete
+        environment = {**inherited, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **clock}  # so that logs are complete
+        environment["WEBARENA_GYM_VARIABLES"] = json.dumps(variables)
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
                     [python, str(_HOST), json.dumps(settings)],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env={**environment, **_clock(application, folder)},
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env=environment,
                     start_new_session=True,
                 )  # fmt: skip
         except OSError as error:

@@ -157,7 +157,7 @@ def _read(path: Path) -> Suite:
 
 
 def _trust_of(suite: Suite) -> tuple[bytes, list[str]]:
-    """Return what the user must trust: the folder of a suite, and what its programs may do outside of the isolation."""
+    """Return what the user must trust: the path of a suite's folder, and what its programs may do outside of the isolation."""
     folder = Path(suite.folder).resolve()
     grants = [f"{name}: {grant}" for name, item in suite.applications.items() for grant in grants_of(item, folder)]
     if is_inside(suite.python, folder):

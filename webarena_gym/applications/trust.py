@@ -56,7 +56,7 @@ def expect_trust(source: str, content: bytes, grants: Sequence[str], remedy: Seq
 
     Args:
         source: name of the archive or suite, for the error message.
-        content: the bytes of the archive, or of the description of the suite, for which the user's decision is valid.
+        content: what the user's decision is valid for: the bytes of the archive, or the path of the suite's folder, whatever that contains later.
         grants: the lines of `grants_of`.
         remedy: arguments of the command that allows them.
 
