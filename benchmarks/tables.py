@@ -72,7 +72,7 @@ def _fields(value: Any, key: str = "") -> Iterator[tuple[str, object]]:
 def learning(name: str) -> str:
     """Return the table of behaviour cloning followed by M-GRPO on the whole suite."""
     result = _read(name)
-    rows = [{"": "behaviour cloning (BC)", "success": _score(result["bc_pooled"]), "the paper, 3B": PAPER_3B["bc"]}]
+    rows = [{"": "behaviour cloning (BC)", "success": _score(result["bc_pooled"]), "WebAgent-R1, 3B": PAPER_3B["bc"]}]
     if "clone_converged" in result:
         rows.append({"": "BC, trained twice as long", "success": _score(result["clone_converged_pooled"])})
     *marks, end = result.get("by_minutes") or [{}]
@@ -86,10 +86,10 @@ def learning(name: str) -> str:
         "improvement over BC (95 % CI)": _lift(result),
     }
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
-    rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
+    rows.append(last | {"WebAgent-R1, 3B": PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
     note = f"n = {result['n']}, {clones} BC {'agent' if clones == 1 else 'agents'} x {result['seeds']} seeds"
-    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes", "the paper, 3B")
+    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes", "WebAgent-R1, 3B")
     return _table(rows, heads) + _origin(note, result)
 
 
@@ -154,12 +154,12 @@ def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 %
     clone = {
         "": "behaviour cloning (BC)",
         "success": _score(results[0]["rows"][0]["greedy"]["clone"]),
-        "the paper, 8B": PAPER_8B["clone"],
+        "WebAgent-R1, 8B": PAPER_8B["clone"],
     }
     rows: list[Row] = [] if "before" in columns else [clone]
     for method, row in scored.items():
         before, after = _score(row["greedy"]["clone"]), _score(row["greedy"]["after"])
-        paper = {"the paper, 3B": PAPER_3B.get(method, ""), "the paper, 8B": PAPER_8B.get(method, "")}
+        paper = {"WebAgent-R1, 3B": PAPER_3B.get(method, ""), "WebAgent-R1, 8B": PAPER_8B.get(method, "")}
         cells = {"before": before, "success": after, "improvement (95 % CI)": _lift(row["greedy"]["lift"])}
         rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}", **paper})
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
@@ -260,13 +260,13 @@ def reference_tables(name: str) -> str:
     return "\n".join(parts)
 
 
-_LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", "the paper, 8B")
+_LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", "WebAgent-R1, 8B")
 TABLES: dict[str, Callable[[], str]] = {
     "learning": partial(learning, "learning"), "language_model": partial(learning, "language_model"),
     "whole_suite": partial(methods, "whole_suite", columns=_AND_PAPER),
     "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
-    "variants": partial(methods, "variants", columns=("before", *_LIFTS, "the paper, 3B")),
+    "variants": partial(methods, "variants", columns=("before", *_LIFTS, "WebAgent-R1, 3B")),
     "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions,
     **{name: partial(reference_tables, name) for name in reference.TABLES},
