@@ -125,7 +125,10 @@ def test_a_page_that_a_script_has_changed_is_not_restored_silently(opened, tmp_p
 
 
 @needs.chromium
-@pytest.mark.parametrize("script", ["setTimeout(() => 1, 300)", "new Worker(URL.createObjectURL(new Blob([''])))"])
+@pytest.mark.parametrize(
+    "script",
+    ["setTimeout(() => 1, 300)", pytest.param("new Worker(URL.createObjectURL(new Blob([''])))", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("virtual", [False, True])
 def test_the_time_of_scripts_is_reported(tmp_path, capsys, script, virtual):
     (tmp_path / "one.py").write_text(

@@ -41,7 +41,7 @@ def run(words):
         importlib.import_module(words[2]).main(words[3:])
 
 
-@pytest.mark.parametrize("has_templates", [False, True])
+@pytest.mark.parametrize("has_templates", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_commands_of_the_guide_run(folder, tmp_path, monkeypatch, has_templates):
     file = folder / "webarena-app.toml"
     text = file.read_text().replace("{ NOTES_DB", '{ NOTES_SOUND = "1", NOTES_DB')

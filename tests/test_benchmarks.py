@@ -189,6 +189,7 @@ def test_an_episode_that_was_lost_without_a_kill_is_wrong_and_so_is_memory_that_
     assert "memory grew" in tally.wrong[-1]
 
 
+@pytest.mark.slow
 def test_the_arena_s_benchmark_says_what_was_solved(monkeypatch, capsys):
     from benchmarks import arena  # noqa: PLC0415 - needs the extra serve
 

@@ -248,6 +248,7 @@ def test_a_file_system_without_locks_is_told_and_trained_on(tmp_path, monkeypatc
     assert "cannot be locked (No locks available)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_every_command_that_trains_locks_its_folder(tmp_path, hold):
     holder = hold(tmp_path)
     found = "--out", str(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
+from webarena_gym.browsers.chromium import driver
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError
@@ -205,12 +206,14 @@ def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_a_zero
     assert elsewhere.reached == []
 
 
-def test_a_session_that_has_lost_its_cookies_is_not_saved(envs):
+def test_a_session_that_has_lost_its_cookies_is_not_saved(envs, monkeypatch):
     env = envs[0]
     env.reset(options=TASK)
     kill("NetworkService")
-    with pytest.raises(BrowserError, match=r"network process has died|did not answer"):
-        env.snapshot()
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "_CALL_TIMEOUT_S", 3.0)
+        with pytest.raises(BrowserError, match=r"network process has died|did not answer"):
+            env.snapshot()
     env.reset(options=TASK)
     assert env.snapshot().backend.browser.cookies
 

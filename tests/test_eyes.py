@@ -121,7 +121,7 @@ def test_what_a_moment_is_read_as_does_not_depend_on_others():
         assert one.exp().sum().item() == pytest.approx(1.0)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("beside", "updates", "least"), [(0, 80, 0.85), (80, 120, 0.7)])
 def test_it_learns_colours_from_pictures_alone_on_a_mark_and_beside_it(tmp_path, beside, updates, least):
     held_out, shown = decisions(1, 100, beside), decisions(0, 200, beside)

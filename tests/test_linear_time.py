@@ -43,7 +43,7 @@ MOST_TEXTS = 500
 
 STAND_INS = {
     "word": "word", "choice": "word", "wanted": "word", "answer": "word", "words": "word", "name": "textarea", "separator": r",\s", "names": ("do", "exit"), "phrase": "word",
-    "before": "Edit ", "blank": "{}", "after": " now", "pattern": "[a-z]+", "control": "<s>|</s>", "called": r"(add|note)(?=[ \t]*\()", "alternatives": rb"shop\.test",
+    "before": "Edit ", "blank": "{}", "after": " now", "pattern": "[a-z]+", "control": "<s>|</s>", "tag": "information", "called": r"(add|note)(?=[ \t]*\()", "alternatives": rb"shop\.test",
 }  # fmt: skip
 """Values of the local names from which patterns are made while the package runs."""
 

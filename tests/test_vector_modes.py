@@ -230,7 +230,7 @@ def test_texts_of_full_length_fit_and_longer_ones_are_refused(space):
 DRAWN = SAMPLE | {"browser": "chromium", "observation": "text+pixels", "window_size": (320, 240)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @needs.chromium
 @pytest.mark.parametrize(
     ("env_id", "options"),

@@ -97,8 +97,8 @@ Difficulty = Literal[
 """A kind of difficulty of hard tasks, by which success is reported; KINDS describes them. A task may have several."""
 
 KINDS: Mapping[Difficulty, str] = {
-    "names": "The goal does not give the full name: it has a part of it or a description, or several candidates of which one fits.",
-    "reading": "The answer follows from texts that people wrote: who says what of whom, at first hand or not, in earnest or not.",
+    "names": "The goal has no full name, but a part of a name, a description, or a name that fits several items, of which one is meant.",
+    "reading": "The answer follows from texts that people wrote. The agent must find out who claims what about whom, from own experience or hearsay, and seriously or not.",
     "needs": "The goal describes a product by its use and price, in words that no search box finds.",
     "optimum": "Several conditions apply at once, and one of the items that meet them is the best.",
     "exhaustive": "An action is applied to all items that meet a condition, in some 20 to 60 steps; none may be missed.",

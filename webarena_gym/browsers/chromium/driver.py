@@ -97,12 +97,12 @@ class Driver:
         self._thread = threading.Thread(target=self._loop.run_forever, name="chromium", daemon=True)
         self._thread.start()
 
-    def run(self, work: Coroutine[Any, Any, T], timeout_s: float = _CALL_TIMEOUT_S, *, is_shielded: bool = False) -> T:
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None, *, is_shielded: bool = False) -> T:
         """Run a coroutine on the driver's thread and return its result.
 
         Args:
             work: the coroutine.
-            timeout_s: time limit.
+            timeout_s: time limit; None for the usual one.
             is_shielded: let the coroutine finish if this call is interrupted, e.g. by KeyboardInterrupt; by default it is
                 cancelled.
 
@@ -113,6 +113,7 @@ class Driver:
         if threading.current_thread() is self._thread:
             work.close()
             raise BrowserError("browsers cannot be used on the thread of their driver")
+        timeout_s = _CALL_TIMEOUT_S if timeout_s is None else timeout_s
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout_s)
