@@ -89,7 +89,7 @@ def test_the_processes_that_a_verifier_leaves_behind_end_with_its_call(errands):
         for _ in range(2):
             result = play(env, "shelf.crash", ["exit()"])
             if not env._backend._verifiers.is_isolated:
-                pytest.skip("this system lets no process have namespaces of its own")
+                pytest.skip("this system does not let processes create namespaces")
             assert result[1] == 1.0, result[4]
 
 

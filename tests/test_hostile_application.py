@@ -169,7 +169,7 @@ def folder():
 
 def assert_denied(said):
     if not said:
-        pytest.skip("this system lets no process have namespaces of its own")
+        pytest.skip("this system does not let processes create namespaces")
     denied = {
         "Read-only file system", "Operation not permitted", "Invalid argument", "Permission denied", "Network is unreachable", "Connection refused"
     }  # fmt: skip

@@ -32,16 +32,8 @@ THINKING: tuple[Style, ...] = ("think", "react", "plan")
 """Styles in which a reply contains a thought and an action."""
 REMEMBERED: tuple[Style, ...] = ("react", "plan")
 """Styles whose earlier thoughts remain in the conversation."""
-_SHOWN = (
-    "observation",
-    "dialect",
-    "vendor",
-    "window_size",
-    "coordinates",
-    "browser",
-    "tools",
-    "tool_tag",
-)  # in the env's prompt
+_PROMPT_KEYWORDS = frozenset("observation dialect vendor window_size coordinates browser tools tool_tag".split())  # noqa: SIM905
+"""Keywords of the env, in addition to `elements`, that change its system prompt."""
 _NAMING = {
     "id": "the id that stands in its tag",
     "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
@@ -65,7 +57,9 @@ def system_prompt(style: Style, *, elements: Naming = "id", **env_arguments: Any
     if style == "none":
         return ""
     if style == "env":
-        options = EnvOptions(elements=elements, **{name: env_arguments[name] for name in _SHOWN if name in env_arguments})
+        options = EnvOptions(
+            elements=elements, **{name: value for name, value in env_arguments.items() if name in _PROMPT_KEYWORDS}
+        )
         return instructions(options.build_dialect(), options.observation)
     texts = prompt_texts()
     return texts["task"].format(grammar=texts["grammar"], naming=_NAMING[elements]) + texts[style]

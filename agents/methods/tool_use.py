@@ -5,16 +5,16 @@ they are never trained on. Each method is a recipe of `benchmarks.methods`; the 
 
 - `search_r1` (Jin et al., arXiv 2503.09516, and with rewards of the form arXiv 2505.15117): `search_r1_reward`. Its KL weight 0.001, 5 rollouts, 4
   calls and 3 passages are those of the released `scripts/nq_hotpotqa/v0.3/train_grpo_format.sh`.
-- `torl` (Li et al., arXiv 2503.23383): 1 call, 16 rollouts and no KL term, as in the released `scripts/torl_1.5b.sh`. Its rewards are 1 and -1, whose
-  advantages are those of 1 and 0. Its penalty of 0.5 for code that fails, which the paper found not to help, is `--failed-call-cost 0.25` on that
-  scale. An error of a tool is one line in the env.
+- `torl` (Li et al., arXiv 2503.23383): 1 call, 16 rollouts and no KL term, as in the released `scripts/torl_1.5b.sh`. Its rewards of 1 and -1, whose
+  advantages are those of 1 and 0, and its penalty of 0.5 for code that fails, which is `--failed-call-cost 0.25` on that scale, were not verified
+  against the paper. An error of a tool is one line in the env.
 - `artist` (Singh et al., arXiv 2505.01441): `artist_reward`. Its code is not public, and its hyperparameters are not set here.
 - `cm2` (Zhang et al., arXiv 2602.12268): the sum over steps of newly satisfied items of the checklist. Advantages without standard deviation, token
   importance weights of at most 2, a KL weight of 0.0001, a mean over tokens and 4 rollouts are those of the released `pipeline/5_rl_training/traj_n48.sh`.
   `--credit turn` is its estimator `checklist`. Differences: items are judged without a language model, tokens with tiny importance weights are not
   vetoed, and turns that few rollouts reached are kept.
-- `astra` (Tian et al., arXiv 2601.21558): the F1 value of completion and economy (`webarena_gym.evaluators.checklist.f1`). The code of its training
-  is not public, so all other options are the defaults.
+- `astra` (Tian et al., arXiv 2601.21558): the F1 value of completion and economy (`webarena_gym.evaluators.checklist.f1`), whose formula was not
+  verified against the paper: economy counts steps here, and not calls. The code of its training is not public, so all other options are the defaults.
 - `webdancer` (Wu et al., arXiv 2505.22648): cloning of ReAct episodes, and then DAPO with `webdancer_reward`. Its dynamic sampling plays
   at most three times as many groups here.
 
@@ -39,11 +39,8 @@ from agents.training.settings import ToolUseSettings
 from webarena_gym.actions.dialect import RESULT_TAG
 from webarena_gym.tasks import Task
 
-FORM, ANSWERED, RETRIEVED = (
-    0.2,
-    0.1,
-    0.1,
-)  # of Search-R1's verl/utils/reward_score/qa_em_format.py; its script sets RETRIEVED to 0
+FORM, ANSWERED, RETRIEVED = 0.2, 0.1, 0.1
+"""Parts of Search-R1's reward, of its `verl/utils/reward_score/qa_em_format.py`. Its script sets the last one to 0."""
 ARTIST_ANSWER, ARTIST_FORM = 2.0, 0.5  # from summaries of the paper, whose text was not at hand: check them before a comparison
 WEBDANCER_FORM, WEBDANCER_ANSWER = 0.1, 0.9  # as summaries of the paper, whose text was not at hand
 

@@ -51,7 +51,7 @@ def make_parser() -> Parser:
         "  webarena-gym tasks --split test --stats               count the tasks of the test split\n"
         "  webarena-gym evaluate --agent expert --limit 20       score the reference solutions of 20 tasks\n"
         "  webarena-gym serve                                    open the sites in your browser\n\n"
-        "Training has commands of its own, in the folder of the source: python -m agents.train_grpo --help. Guides: docs/index.md.\n\n"
+        "Training has separate commands, in the folder of the source: python -m agents.train_grpo --help. Guides: docs/index.md.\n\n"
         f"Errors print one line. Set {TRACEBACK}=1 in the environment to see tracebacks. Tab completion:\n"
         "  pip install 'webarena-gym[completion]'\n"
         '  eval "$(register-python-argcomplete webarena-gym)"',

@@ -102,7 +102,7 @@ class Driver:
 
         Args:
             work: the coroutine.
-            timeout_s: time limit; None for the usual one.
+            timeout_s: time limit in seconds; None for 60.
             is_shielded: let the coroutine finish if this call is interrupted, e.g. by KeyboardInterrupt; by default it is
                 cancelled.
 

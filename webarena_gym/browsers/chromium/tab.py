@@ -240,7 +240,7 @@ class Tab:
             await self._wait(self.signals.document_event)
 
     async def clear(self, *, is_blank: bool) -> None:
-        """Reset a tab in which no script has run: clear cookies and cache, and unless it is blank, mark the page for replacement."""
+        """Clear cookies and cache, and mark the page for replacement unless it is blank. The tab keeps no other state if no script has run."""
         self.check()
         await asyncio.gather(
             self.session.send("Network.clearBrowserCookies"),
