@@ -9,7 +9,7 @@ from agents.evaluation import report
 from agents.evaluation.report.document import LiveReport, create_app, entry_names, render_report, write_report
 from agents.evaluation.report.sources import MAX_GROUPS, Sources, read_sources, write_table
 from webarena_gym import console
-from webarena_gym.server.http import listen, serve
+from webarena_gym.arena.http import listen, serve
 
 _HELP = Path(report.__file__).parent / "static" / "help.txt"
 

@@ -27,6 +27,7 @@ from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
 from webarena_gym import console
 from webarena_gym import env as env_module
+from webarena_gym.arena.app import run_server
 from webarena_gym.browsers import document
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
 from webarena_gym.browsers.document import changed_tree, original_tree
@@ -35,7 +36,6 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 from webarena_gym.observation.history import History
 from webarena_gym.pages.page import Network
-from webarena_gym.server.app import run_server
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import load
 from webarena_gym.tools.serve import WorldSites

@@ -14,8 +14,8 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from webarena_gym import console
+from webarena_gym.arena.app import run_server
 from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable
-from webarena_gym.server.app import run_server
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import LARGEST_SEED, load_world

@@ -8,7 +8,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from webarena_gym.servers.logins import Account, Login
+from webarena_gym.addresses import Account
+from webarena_gym.logins import Login
 
 STAFF = Account("staff@shop.test", "correct horse 7")
 LOGIN = Login("/accounts/login/", '[name="login-username"]', '[name="login-password"]', "/accounts/profile/")

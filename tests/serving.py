@@ -59,7 +59,7 @@ def serving_asgi(app):
     """Serve an ASGI application on a free port; give its base URL, without a last slash."""
     import uvicorn  # noqa: PLC0415 - needs an extra
 
-    from webarena_gym.server.http import listen, uvicorn_config  # noqa: PLC0415
+    from webarena_gym.arena.http import listen, uvicorn_config  # noqa: PLC0415
 
     server = uvicorn.Server(uvicorn_config(app))
     with listen("127.0.0.1", (0,)) as sock:
@@ -75,7 +75,7 @@ def serving_asgi(app):
 @contextmanager
 def serving_episodes(address=None, limits=None):
     """Run an episode server; give its URL."""
-    from webarena_gym.server.app import run_server  # noqa: PLC0415 - needs an extra
+    from webarena_gym.arena.app import run_server  # noqa: PLC0415 - needs an extra
 
     with run_server(address, limits) as service:
         yield service.url

@@ -19,8 +19,8 @@ from tests.clocks import tick, until
 from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
 from tests.model_server import serving_model
 from tests.tiny import tiny_model
+from webarena_gym.clients import rest
 from webarena_gym.errors import ServerError
-from webarena_gym.servers import rest
 
 PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (5, 6, 7), (20,)]
 

@@ -20,6 +20,17 @@ from hypothesis import strategies as st
 from tests.chat_server import WEBRL, call_of, expert, serving_chat
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.clients import rest
+from webarena_gym.clients.chat import (
+    ChatModel,
+    Completion,
+    ToolCall,
+    Usage,
+    _parse_usage,
+    is_context_overflow,
+    may_be_context_overflow,
+)
+from webarena_gym.clients.rest import retry_after_s
 from webarena_gym.errors import AgentError, RefusedError, ResultError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load_agent, with_tool_calls
@@ -41,17 +52,6 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.evaluation.runner import AbortedRunError, run_trials
 from webarena_gym.evaluation.statistics import clustered_score, mean_pass_rates, pass_all, pass_at, wilson
-from webarena_gym.servers import rest
-from webarena_gym.servers.chat import (
-    ChatModel,
-    Completion,
-    ToolCall,
-    Usage,
-    _parse_usage,
-    is_context_overflow,
-    may_be_context_overflow,
-)
-from webarena_gym.servers.rest import retry_after_s
 from webarena_gym.tasks import load as load_tasks
 from webarena_gym.tools.cli import main
 
@@ -953,7 +953,7 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
 def test_programs_are_told_of_keywords_that_the_server_does_not_know_and_of_what_to_install(evaluate, monkeypatch):
     status, _, said = evaluate("--agent", "command:true", "--browser", "chromium")
     assert (status, "does not support the keyword browser" in said) == (2, True)
-    monkeypatch.setitem(sys.modules, "webarena_gym.server.app", None)
+    monkeypatch.setitem(sys.modules, "webarena_gym.arena.app", None)
     status, _, said = evaluate("--agent", "command:true")
     assert (status, "webarena-gym[serve]" in said) == (2, True)
 

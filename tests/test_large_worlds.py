@@ -18,10 +18,10 @@ from tests import needs
 from tests.crawl import Visitor, survey
 from tests.prose_reader import read_opinions, read_outcomes, says
 from webarena_gym import tasks as suite
+from webarena_gym.arena.episodes import EpisodeStore
+from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError
-from webarena_gym.server.episodes import EpisodeStore
-from webarena_gym.server.schema import NewEpisode
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import moment
 from webarena_gym.sites.country.geography import country

@@ -35,27 +35,31 @@ actions: errors texts
 observation: actions errors pages texts
 browsers: actions errors observation pages
 sites: changes console errors pages
-servers: browsers errors observation pages sites
+addresses: errors sites
+clients: errors
+logins: addresses browsers errors observation pages sites
 applications: arguments changes errors sites
-evaluators: answers changes errors observation pages servers texts
+evaluators: addresses answers changes clients errors observation pages texts
 tasks: actions answers applications arguments errors evaluators observation pages sites
 templates: actions answers evaluators observation pages sites tasks
-backends: actions applications browsers changes errors evaluators observation pages servers sites tasks texts
+backends: actions addresses applications browsers changes errors evaluators logins observation pages sites tasks texts
 spaces: actions observation texts
 toolbox: actions errors pages sites texts
-options: actions applications arguments errors evaluators observation servers sites tasks texts toolbox
+options: actions addresses applications arguments errors evaluators logins observation sites tasks texts toolbox
 episode: errors evaluators observation tasks toolbox
-env: actions applications arguments backends browsers changes episode errors evaluators observation options pages servers spaces tasks texts toolbox
+env: actions addresses applications arguments backends browsers changes episode errors evaluators logins observation options pages spaces tasks texts
+  toolbox
 recording: errors
 vector: arguments env episode errors options processes spaces
 testing: backends browsers env episode errors observation pages tasks
 miniwob: arguments backends browsers env errors options pages tasks
-tools: actions applications answers arguments backends browsers changes console env errors evaluation evaluators observation options pages
-  processes recording server servers sites tasks texts toolbox
-server: actions applications arguments browsers env episode errors evaluators observation options pages sites tasks texts
+tools: actions addresses applications answers arena arguments backends browsers changes clients console env errors evaluation evaluators logins
+  observation options pages processes recording sites tasks texts toolbox
+arena: actions applications arguments browsers env episode errors evaluators observation options pages sites tasks texts
+server: arena
 candidates: actions arguments env observation pages
 integrations: actions applications browsers env errors observation options pages server sites tasks toolbox
-evaluation: actions applications arguments console env errors evaluators observation options recording server servers sites tasks vector
+evaluation: actions applications arena arguments clients console env errors evaluators observation options recording sites tasks vector
 __main__: tools
 """.replace("\n  ", " ").splitlines()
 }

@@ -8,7 +8,7 @@ import pytest
 from tests import needs
 from tests.crawl import Page, Visitor, home
 from tests.looks import WIDTHS, Looker, faults_of, look
-from webarena_gym.server.app import run_server
+from webarena_gym.arena.app import run_server
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.serve import WorldSites, addresses, for_people

@@ -14,11 +14,11 @@ from tests import needs
 from tests.official_pages import Shop, page_for
 from tests.serving import outcome_of, serving
 from tests.test_official_rules import outcome
+from webarena_gym.addresses import placeholders, read_addresses, resolve, resolve_all
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import check, evaluate
-from webarena_gym.servers.addresses import placeholders, read_addresses, resolve, resolve_all
-from webarena_gym.servers.logins import LOGINS, login_sites
+from webarena_gym.logins import LOGINS, login_sites
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import read_tasks
 

@@ -33,23 +33,24 @@ from tests.notes_app import make_state
 from tests.processes import ends
 from webarena_gym import WebArenaLite
 from webarena_gym.actions import Action, Kind
+from webarena_gym.addresses import Account
 from webarena_gym.applications import processes, state
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import _clock, close_all, launcher_of
+from webarena_gym.arena.app import run_server
+from webarena_gym.arena.episodes import EpisodeStore
+from webarena_gym.arena.mcp_tools import McpTools
+from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.browsers import http
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.changes import Change
+from webarena_gym.clients.rest import request_json
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows
 from webarena_gym.integrations.trl import environment
 from webarena_gym.integrations.vagen import WebArenaGym
-from webarena_gym.server.app import run_server
-from webarena_gym.server.episodes import EpisodeStore
-from webarena_gym.server.mcp_tools import McpTools
-from webarena_gym.server.schema import NewEpisode
-from webarena_gym.servers.logins import Account, Login
-from webarena_gym.servers.rest import request_json
+from webarena_gym.logins import Login
 from webarena_gym.tasks import Task, draw, find, load, parse_task
 from webarena_gym.tasks.task import Step
 from webarena_gym.tools import application as application_commands

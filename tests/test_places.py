@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import pytest
 
+from webarena_gym.addresses import resolve
 from webarena_gym.backends.base import build_outcome
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -16,7 +17,6 @@ from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds.url_match import matches_url, page_identity, read_address
 from webarena_gym.observation import visible_text
-from webarena_gym.servers.addresses import resolve
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Task, draw
 

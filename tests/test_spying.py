@@ -16,6 +16,9 @@ from benchmarks.arena import Client
 from tests.notes_app import make_state
 from tests.serving import serving_episodes
 from webarena_gym.applications.processes import copies_folder
+from webarena_gym.arena.episodes import EpisodeStore
+from webarena_gym.arena.mcp_tools import McpTools
+from webarena_gym.arena.schema import BROKEN, NewEpisode
 from webarena_gym.errors import AgentError, EvaluationError
 from webarena_gym.evaluation.programs import (
     TOKEN,
@@ -26,9 +29,6 @@ from webarena_gym.evaluation.programs import (
     secret_paths,
 )
 from webarena_gym.evaluation.results import EPISODES, EvaluationPlan, read_episodes
-from webarena_gym.server.episodes import EpisodeStore
-from webarena_gym.server.mcp_tools import McpTools
-from webarena_gym.server.schema import BROKEN, NewEpisode
 from webarena_gym.sites.world import cache_folder
 from webarena_gym.tasks import load
 from webarena_gym.tools.cli import main
@@ -96,7 +96,7 @@ def test_a_spying_program_earns_nothing_in_an_evaluation(spy, capsys, mode, sour
 def test_a_spy_learns_nothing_from_a_server_of_somebody_else(spy, capsys, monkeypatch):
     command, notes = spy
     monkeypatch.setenv(TOKEN, "the-token-of-the-operator")
-    from webarena_gym.server.service import ServerSettings  # noqa: PLC0415 - needs an extra
+    from webarena_gym.arena.service import ServerSettings  # noqa: PLC0415 - needs an extra
 
     with serving_episodes(ServerSettings(token="the-token-of-the-operator")) as url:
         agent = ["--agent", f"command:{command}", "--base-url", url, "--world-seed", str(SEED), "--template", TEMPLATES[0]]
@@ -130,7 +130,7 @@ FORBIDDEN = [
 @pytest.fixture(scope="module")
 def arena():
     """Return the operator and a client without a token of an arena as evaluations start it."""
-    from webarena_gym.server.service import ServerSettings  # noqa: PLC0415 - needs an extra
+    from webarena_gym.arena.service import ServerSettings  # noqa: PLC0415 - needs an extra
 
     with serving_episodes(ServerSettings(operator="the operator")) as url:
         yield Client(url, "the operator"), Client(url)

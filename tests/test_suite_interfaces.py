@@ -15,6 +15,11 @@ from tests.chat_server import serving_chat
 from tests.test_suites import ERRANDS, SOLVED, errands
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import add_suite, read_suite
+from webarena_gym.arena.app import run_server
+from webarena_gym.arena.episodes import EpisodeStore, candidate_tasks
+from webarena_gym.arena.mcp_tools import McpTools
+from webarena_gym.arena.schema import NewEpisode
+from webarena_gym.clients.rest import request_json
 from webarena_gym.errors import AgentError, ArenaError, TaskError
 from webarena_gym.evaluation.programs import EpisodeClient
 from webarena_gym.evaluation.results import read_result
@@ -22,11 +27,6 @@ from webarena_gym.integrations.session import dataset_rows, select_tasks
 from webarena_gym.integrations.trl import environment
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.options import EnvOptions, read_source
-from webarena_gym.server.app import run_server
-from webarena_gym.server.episodes import EpisodeStore, candidate_tasks
-from webarena_gym.server.mcp_tools import McpTools
-from webarena_gym.server.schema import NewEpisode
-from webarena_gym.servers.rest import request_json
 from webarena_gym.tasks import load
 from webarena_gym.tools.cli import main
 

@@ -13,16 +13,17 @@ from tests import needs
 from tests.serving import outcome_of
 from tests.tracker import ANN, LOGIN, tracking
 from webarena_gym.actions import DIALECTS, Kind
-from webarena_gym.backends.servers import ServerBackend
+from webarena_gym.addresses import Account
+from webarena_gym.backends.live_sites import LiveSitesBackend
 from webarena_gym.browsers.base import perform_action
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ServerError
 from webarena_gym.evaluators import evaluate
+from webarena_gym.logins import Sessions, is_signed_in, log_in, read_cookies, write_cookies
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.logins import Account, Sessions, is_signed_in, log_in, read_cookies, write_cookies
 from webarena_gym.tasks.task import parse_task
 
 pytestmark = pytest.mark.usefixtures("one_chromium")
@@ -180,7 +181,7 @@ class TestSessions:
     def test_a_backend_of_servers_begins_tasks_signed_in(self, tracker, tmp_path):
         _, address, _ = tracker
         known = {"accounts": {"gitlab": ANN}, "logins": {"gitlab": LOGIN}, "folder": tmp_path / "kept"}
-        backend = ServerBackend(lambda hosts: ChromiumBrowser(None, hosts=hosts), {"gitlab": address}, **known)
+        backend = LiveSitesBackend(lambda hosts: ChromiumBrowser(None, hosts=hosts), {"gitlab": address}, **known)
         task = parse_task({**TASK, "intent": "Look at __GITLAB__."})
         assert backend.enter(task) == f"Look at {address}."
         assert "Hello, ann" in observe(backend.browser.page()).text

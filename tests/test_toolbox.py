@@ -20,12 +20,12 @@ from webarena_gym.actions import DIALECTS, Action, Kind, instructions, reply_of,
 from webarena_gym.actions.calls import call_action
 from webarena_gym.actions.computer import Computer
 from webarena_gym.actions.dialect import Dialect
+from webarena_gym.arena.episodes import EpisodeStore
+from webarena_gym.arena.mcp_tools import McpTools
+from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.integrations import trl
-from webarena_gym.server.episodes import EpisodeStore
-from webarena_gym.server.mcp_tools import McpTools
-from webarena_gym.server.schema import NewEpisode
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 from webarena_gym.testing import check_env as check_contract

@@ -14,13 +14,13 @@ from werkzeug.wrappers import Request, Response
 from tests import needs
 from tests.serving import serving
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.addresses import placeholders
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import Outcome, check, evaluate
 from webarena_gym.evaluators.kinds.verified import har_entries
 from webarena_gym.pages.page import MAX_TRAFFIC_BYTES, NO_RESPONSE, Network, Traffic
-from webarena_gym.servers.addresses import placeholders
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tasks.task import parse_task

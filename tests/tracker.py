@@ -8,7 +8,8 @@ from roundup import configuration, init, instance, password
 from roundup.cgi.wsgi_handler import RequestDispatcher
 
 from tests.serving import serving
-from webarena_gym.servers.logins import Account, Login
+from webarena_gym.addresses import Account
+from webarena_gym.logins import Login
 
 ANN = Account("ann", "correct horse")
 LOGIN = Login("/", '[name="__login_name"]', '[name="__login_password"]', "/issue?@template=item")

@@ -24,12 +24,13 @@ from webarena_gym.errors import (
 
 if TYPE_CHECKING:
     from webarena_gym.actions import reply_of
+    from webarena_gym.addresses import Account
     from webarena_gym.env import WebArenaLite
     from webarena_gym.episode import Info, Snapshot
     from webarena_gym.evaluators.judges import ChatJudge
+    from webarena_gym.logins import Login
     from webarena_gym.miniwob import MiniWobText
     from webarena_gym.recording import RecordGif
-    from webarena_gym.servers.logins import Account, Login
     from webarena_gym.tasks import Task, draw, find, load, parse_task, read_tasks
     from webarena_gym.vector import WebArenaLiteVector
 
@@ -42,7 +43,7 @@ __all__ = [
 ]  # fmt: skip
 
 _LAZY = {
-    "Account": "servers.logins", "ChatJudge": "evaluators.judges", "Info": "episode", "Login": "servers.logins", "MiniWobText": "miniwob",
+    "Account": "addresses", "ChatJudge": "evaluators.judges", "Info": "episode", "Login": "logins", "MiniWobText": "miniwob",
     "RecordGif": "recording", "Snapshot": "episode", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "tasks",
     "find": "tasks", "load": "tasks", "parse_task": "tasks", "read_tasks": "tasks", "reply_of": "actions",
 }  # fmt: skip

@@ -18,13 +18,14 @@ from gymnasium.wrappers import TimeLimit
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind, instructions, tools
+from webarena_gym.addresses import read_addresses
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
 from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects, page_text
 from webarena_gym.backends.embedded import EmbeddedBackend
-from webarena_gym.backends.servers import ServerBackend
+from webarena_gym.backends.live_sites import LiveSitesBackend
 from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
@@ -41,6 +42,7 @@ from webarena_gym.evaluators.checklist import (
     f1,
     update,
 )
+from webarena_gym.logins import read_logins
 from webarena_gym.observation import Observation, header_lines, observe, pivotal_text, scrolled_top
 from webarena_gym.observation.history import Message, Turn, as_text, compress, keep_results, placeholder
 from webarena_gym.observation.pictures import (
@@ -54,8 +56,6 @@ from webarena_gym.observation.pictures import (
 )
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
 from webarena_gym.pages.page import Network, Page
-from webarena_gym.servers.addresses import read_addresses
-from webarena_gym.servers.logins import read_logins
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
 from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut, first_difference
@@ -459,7 +459,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
                 raise ValueError(
                     f"rules='verified' evaluates the network traffic, which is encrypted for {url} ({site}); expected http://"
                 )
-        return ServerBackend(
+        return LiveSitesBackend(
             lambda site_hosts: self._make_chromium(None, site_hosts.union(options.hosts)),
             addresses,
             accounts=options.accounts,

@@ -17,15 +17,16 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import NAMES, Computer, Coordinates, Vendor
 from webarena_gym.actions.dialect import RESULT_TAG
+from webarena_gym.addresses import Account
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.suite import Suite, read_suite
 from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, field_descriptions, suggestion
 from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
+from webarena_gym.logins import Login
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
 from webarena_gym.observation.pictures import PictureFormat, PictureStyle
-from webarena_gym.servers.logins import Account, Login
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import OnUnreadable, Task

@@ -22,9 +22,9 @@ from agents.settings import (
 )
 from webarena_gym import tasks as task_suite
 from webarena_gym.arguments import quote_value, suggestion
+from webarena_gym.clients.chat import ChatModel
 from webarena_gym.evaluation.statistics import Evaluation
 from webarena_gym.options import read_source
-from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_PAGE
 

@@ -18,11 +18,11 @@ from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
 from webarena_gym.actions.dialect import ANSWERS
+from webarena_gym.clients.chat import ChatModel, is_context_overflow
+from webarena_gym.clients.rest import RefusedError
 from webarena_gym.errors import ServerError
 from webarena_gym.observation import HIGHLIGHT, pivotal_text
 from webarena_gym.observation.history import parse_chat
-from webarena_gym.servers.chat import ChatModel, is_context_overflow
-from webarena_gym.servers.rest import RefusedError
 from webarena_gym.sites.catalogue import URLS
 
 _WORKFLOWS = 3  # workflows in the prompt of an episode

@@ -16,8 +16,8 @@ from webarena_gym.backends.base import Backend, page_text, replay_solution, star
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
+from webarena_gym.logins import is_signed_in, log_in
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 

@@ -2,7 +2,7 @@
 
 A backend resets sites and browser to the initial state of a task. The env acts through it, and evaluators read its state.
 There are four: the embedded sites (`backends.embedded`), your web application (`backends.application`), real servers
-(`backends.servers`) and MiniWoB's pages (`webarena_gym.miniwob`).
+(`backends.live_sites`) and MiniWoB's pages (`webarena_gym.miniwob`).
 """
 
 import sqlite3
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import Kind
+from webarena_gym.addresses import Account, resolve
 from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
@@ -22,8 +23,6 @@ from webarena_gym.evaluators import Outcome, Verdict, View, no_scripts, side_eff
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.addresses import resolve
-from webarena_gym.servers.logins import Account
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
 

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.actions import Action, Kind, reply_of
 from webarena_gym.arguments import quote_value, suggestion
+from webarena_gym.clients.chat import ChatModel, Completion, is_context_overflow, may_be_context_overflow
+from webarena_gym.clients.rest import RefusedError
 from webarena_gym.console import existing_path
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
 from webarena_gym.evaluation.results import Trial
 from webarena_gym.observation import visible_text
-from webarena_gym.servers.chat import ChatModel, Completion, is_context_overflow, may_be_context_overflow
-from webarena_gym.servers.rest import RefusedError
 from webarena_gym.tasks import Expert
 
 CHAT, COMMAND = "chat:", "command:"

@@ -25,12 +25,12 @@ from webarena_gym.applications import host
 from webarena_gym.applications.application import read_application
 from webarena_gym.applications.processes import copies_folder
 from webarena_gym.applications.suite import read_suite, suites_folder
+from webarena_gym.arena.schema import ENV_SETTINGS
 from webarena_gym.arguments import reason_of
+from webarena_gym.clients.rest import request_json
 from webarena_gym.errors import AgentError, ServerError, WebArenaGymError
 from webarena_gym.evaluation.results import Record, Trial, failed_outcome, make_record
 from webarena_gym.options import read_source
-from webarena_gym.server.schema import ENV_SETTINGS
-from webarena_gym.servers.rest import request_json
 from webarena_gym.sites.world import cache_folder
 
 URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
@@ -219,8 +219,8 @@ def secret_paths(
 def _start_server(source: Mapping[str, Any], token: str) -> Any:
     """Return a context manager that runs an episode server. Raises AgentError without the optional packages."""
     try:
-        from webarena_gym.server.app import run_server  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
-        from webarena_gym.server.service import ServerSettings  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        from webarena_gym.arena.app import run_server  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
+        from webarena_gym.arena.service import ServerSettings  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
     except ImportError as error:
         raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
     return run_server(ServerSettings(operator=token), **read_source(**source))

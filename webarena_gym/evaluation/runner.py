@@ -20,6 +20,7 @@ import gymnasium
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.arguments import read_pairs
+from webarena_gym.clients.chat import ChatModel
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, TaskError, WebArenaGymError
@@ -59,7 +60,6 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.options import HARD_STEPS, read_source
 from webarena_gym.recording import play
-from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
@@ -267,7 +267,7 @@ def evaluate(options: argparse.Namespace) -> int:
 class _RetryPrinter(logging.Handler):
     """Prints warnings about retried requests above the progress bar."""
 
-    log = logging.getLogger("webarena_gym.servers")
+    log = logging.getLogger("webarena_gym.clients")
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(logging.WARNING)

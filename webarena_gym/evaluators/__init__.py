@@ -14,6 +14,8 @@ name. A check that cannot be evaluated raises EvaluationError: a broken evaluato
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webarena_gym.addresses import resolve as resolve
+from webarena_gym.addresses import resolve_all as resolve_all
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds, string_match
@@ -24,8 +26,6 @@ from webarena_gym.evaluators.outcome import Outcome as Outcome
 from webarena_gym.evaluators.outcome import Verdict as Verdict
 from webarena_gym.evaluators.outcome import View as View
 from webarena_gym.evaluators.outcome import no_scripts as no_scripts
-from webarena_gym.servers.addresses import resolve as resolve
-from webarena_gym.servers.addresses import resolve_all as resolve_all
 
 RULES = ("native", *official.RULE_SETS, "verified")
 """Names of the rule sets under which an `eval` block can be evaluated."""

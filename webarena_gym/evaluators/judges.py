@@ -7,8 +7,8 @@ the env compares by type (`answers.matches`). A verdict names the judge that dec
 import json
 import os
 
+from webarena_gym.clients.chat import ChatModel
 from webarena_gym.errors import EvaluationError, ServerError
-from webarena_gym.servers.chat import ChatModel
 
 _INSTRUCTIONS = """You decide whether an answer to a task is right. You are given the task, a reference, and the answer, as JSON.
 The answer is right when it states everything that the reference states and contradicts none of it; wording, order, units and \
@@ -24,7 +24,7 @@ class ChatJudge:
 
     Args:
         model: name of the model; by default $WEBARENA_GYM_JUDGE_MODEL.
-        base_url: address of the server, as for `servers.chat.ChatModel`.
+        base_url: address of the server, as for `clients.chat.ChatModel`.
         api_key: bearer token.
         timeout_s: time limit of one request.
         deadline_s: time limit of one judgment, with all retries.

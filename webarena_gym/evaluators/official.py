@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from webarena_gym.errors import EvaluationError, ScriptError
+from webarena_gym.evaluators.helpers import HELPERS, HelperContext
 from webarena_gym.evaluators.outcome import (
     FINAL_ONLY,
     OR,
@@ -52,7 +53,6 @@ from webarena_gym.evaluators.outcome import (
     judge_page,
     shorten,
 )
-from webarena_gym.servers.helpers import HELPERS, HelperContext
 
 UrlRule = Callable[[Sequence[str], str], bool]
 """(references, URL) -> True if the URL matches one of the references."""

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from lxml.html import Element
 
+from webarena_gym.addresses import Account
 from webarena_gym.answers import matches
 from webarena_gym.errors import EvaluationError
 from webarena_gym.pages.page import Page, Traffic
-from webarena_gym.servers.logins import Account
 
 Judge = Callable[[str, str, str], bool]
 """Decides a fuzzy match: (intent, reference, answer) -> True if the answer is right."""

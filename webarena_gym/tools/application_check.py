@@ -21,11 +21,11 @@ from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, ApplicationError, SnapshotError, WebArenaGymError
+from webarena_gym.logins import is_signed_in
 from webarena_gym.observation import observe
 from webarena_gym.options import BrowserKind
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
-from webarena_gym.servers.logins import is_signed_in
 from webarena_gym.tasks import Task, load
 from webarena_gym.texts import first_difference
 from webarena_gym.tools.audit.replays import earns, exit_with, replay

@@ -11,12 +11,12 @@ from typing import Any
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
+from webarena_gym.addresses import parse_addresses
 from webarena_gym.applications.application import read_application
 from webarena_gym.console import TRACEBACK, Parser, decimal, integer, print_error, status, validated_by, writable_path
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
 from webarena_gym.options import add_application, add_options, add_source
-from webarena_gym.servers.addresses import parse_addresses
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task

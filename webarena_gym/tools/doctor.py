@@ -6,13 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from webarena_gym.addresses import Account, hosts
 from webarena_gym.arguments import reason_of
 from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.clients.rest import RefusedError, request
 from webarena_gym.errors import BrowserError, ServerError
+from webarena_gym.logins import LOGINS, Login, Sessions
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.addresses import hosts
-from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions
-from webarena_gym.servers.rest import RefusedError, request
 from webarena_gym.sites.world import cache_folder
 
 if TYPE_CHECKING:

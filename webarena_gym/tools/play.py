@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
+from webarena_gym.arena.episodes import Episode
+from webarena_gym.arena.schema import Limits, NewEpisode
 from webarena_gym.arguments import reason_of
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, TaskError
 from webarena_gym.evaluators.outcome import describe_result
 from webarena_gym.options import OPTION_NAMES
 from webarena_gym.recording import StepRecord, play
-from webarena_gym.server.episodes import Episode
-from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.world import cache_folder
 
 _PLAYING = """\

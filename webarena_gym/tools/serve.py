@@ -15,12 +15,12 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.arena.schema import Limits, NewEpisode
 from webarena_gym.arguments import quote_value
 from webarena_gym.console import decimal, integer
 from webarena_gym.errors import ArenaError
 from webarena_gym.options import add_source, read_source
 from webarena_gym.pages.page import Network, Response
-from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.country.seeding import COOKIE
@@ -122,8 +122,8 @@ def serve_sites(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    from webarena_gym.server.app import open_server  # noqa: PLC0415 - needs an extra
-    from webarena_gym.server.service import ServerSettings, is_loopback  # noqa: PLC0415
+    from webarena_gym.arena.app import open_server  # noqa: PLC0415 - needs an extra
+    from webarena_gym.arena.service import ServerSettings, is_loopback  # noqa: PLC0415
 
     is_local = is_loopback(options.host)
     token = options.token or os.environ.get(_TOKEN, "") or ("" if is_local else secrets.token_urlsafe(16))
@@ -185,7 +185,7 @@ def serve_mcp(options: argparse.Namespace) -> int:
     """Serve the tools over the Model Context Protocol."""
     if find_spec("mcp") is None:
         raise ArenaError("MCP needs its SDK: pip install 'webarena-gym[mcp]'", 500)
-    from webarena_gym.server.mcp_tools import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
+    from webarena_gym.arena.mcp_tools import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
 
     settings = settings_of(options)
     source = read_source(options.application, options.suite)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from agents.evaluation.report.curves import metric_definitions, rollouts_by_policy, successes, thin, trees
 from agents.evaluation.report.episodes import EmbeddedCounts, pack_episodes
 from agents.evaluation.report.sources import Sources, read_sources, summarise_all
-from webarena_gym.server.http import host_name, with_error_responses
+from webarena_gym.arena.http import host_name, with_error_responses
 
 _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (

@@ -24,8 +24,8 @@ from agents.data.trajectories import Ids
 from agents.models.parameters import merge_adapters
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Generation, RequestPool
+from webarena_gym.clients.rest import request_json_with_retries
 from webarena_gym.errors import ServerError
-from webarena_gym.servers.rest import request_json_with_retries
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

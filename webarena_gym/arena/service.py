@@ -21,11 +21,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
+from webarena_gym.arena.episodes import EpisodeStore, candidate_tasks
+from webarena_gym.arena.gateway import Translation, Visit
+from webarena_gym.arena.http import Listener, host_name, listen, read_body, with_error_responses
+from webarena_gym.arena.schema import EpisodeResult, EpisodeState, NewEpisode
 from webarena_gym.errors import ArenaError
-from webarena_gym.server.episodes import EpisodeStore, candidate_tasks
-from webarena_gym.server.gateway import Translation, Visit
-from webarena_gym.server.http import Listener, host_name, listen, read_body, with_error_responses
-from webarena_gym.server.schema import EpisodeResult, EpisodeState, NewEpisode
 
 P = ParamSpec("P")
 T = TypeVar("T")

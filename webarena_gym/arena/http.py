@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from webarena_gym.arena.schema import Problem
 from webarena_gym.errors import ArenaError
-from webarena_gym.server.schema import Problem
 
 MAX_BODY = 2_100_000
 """Largest body of a request, in bytes. The sites accept two million."""
@@ -45,7 +45,7 @@ _LONG_BODY = 65_536  # bytes; shorter bodies are not limited in number
 _MAX_PENDING_BYTES = 16 * MAX_BODY  # of all longer bodies that are being received, in the whole process
 _SHUTDOWN_TIMEOUT_S = 3  # for open response streams
 
-_LOG = logging.getLogger("webarena_gym.server.http")
+_LOG = logging.getLogger("webarena_gym.arena.http")
 _LOG.setLevel(logging.ERROR)  # uvicorn warns about every malformed request
 
 _pending_bodies: dict[int, int] = {}  # bytes received of each long body

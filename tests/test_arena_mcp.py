@@ -11,9 +11,9 @@ from importlib.util import find_spec
 import pytest
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.server.episodes import EpisodeStore
-from webarena_gym.server.mcp_tools import McpTools
-from webarena_gym.server.schema import Limits, NewEpisode
+from webarena_gym.arena.episodes import EpisodeStore
+from webarena_gym.arena.mcp_tools import McpTools
+from webarena_gym.arena.schema import Limits, NewEpisode
 from webarena_gym.tasks import load
 
 TASKS = {task.task_id: task for task in load("test")}

@@ -35,11 +35,11 @@ from webarena_gym.actions import reply_of, tools
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
+from webarena_gym.arena.episodes import Episode, EpisodeStore
+from webarena_gym.arena.http import listen, serve
+from webarena_gym.arena.schema import EpisodeResult, NewEpisode
 from webarena_gym.errors import ArenaError
 from webarena_gym.options import EnvOptions
-from webarena_gym.server.episodes import Episode, EpisodeStore
-from webarena_gym.server.http import listen, serve
-from webarena_gym.server.schema import EpisodeResult, NewEpisode
 from webarena_gym.tasks import SPLITS
 
 INSTRUCTIONS = f"""\

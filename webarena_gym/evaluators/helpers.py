@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
+from webarena_gym.addresses import Account, find_account
+from webarena_gym.clients.rest import request_json
 from webarena_gym.errors import EvaluationError, ScriptError, ServerError
-from webarena_gym.servers.logins import Account, find_account
-from webarena_gym.servers.rest import request_json
 
 _SHOP = "__SHOPPING__"
 _ROLE = """(() => {

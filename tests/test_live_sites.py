@@ -9,27 +9,24 @@ from werkzeug.wrappers import Request, Response
 from tests import needs
 from tests.official_pages import Shop
 from tests.serving import outcome_of, serving
-from webarena_gym.backends.servers import ServerBackend
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError
-from webarena_gym.evaluators import evaluate
-from webarena_gym.pages.page import Network
-from webarena_gym.servers.addresses import addresses_from_environment, hosts, placeholders, read_addresses, resolve_all
-from webarena_gym.servers.helpers import HELPERS, HelperContext
-from webarena_gym.servers.logins import (
-    LOGINS,
+from webarena_gym.addresses import (
     PUBLISHED_ACCOUNTS,
     Account,
-    Login,
-    Sessions,
+    addresses_from_environment,
     find_account,
-    is_signed_in,
-    log_in,
-    login_sites,
-    read_cookies,
-    write_cookies,
+    hosts,
+    placeholders,
+    read_addresses,
+    resolve_all,
 )
-from webarena_gym.servers.rest import RefusedError, request_json
+from webarena_gym.backends.live_sites import LiveSitesBackend
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.clients.rest import RefusedError, request_json
+from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError
+from webarena_gym.evaluators import evaluate
+from webarena_gym.evaluators.helpers import HELPERS, HelperContext
+from webarena_gym.logins import LOGINS, Login, Sessions, is_signed_in, log_in, login_sites, read_cookies, write_cookies
+from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import parse_task
 from webarena_gym.tools import doctor
@@ -228,7 +225,7 @@ def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
 
 
 def test_a_backend_of_servers_has_no_databases_and_no_snapshots(opened):
-    backend = opened(ServerBackend(lambda _: None, {"map": "http://a.test"}))
+    backend = opened(LiveSitesBackend(lambda _: None, {"map": "http://a.test"}))
     with pytest.raises(KeyError):
         backend.database("map")
     with pytest.raises(SnapshotError):

@@ -17,16 +17,8 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
-from webarena_gym.arguments import quote_value, suggestion
-from webarena_gym.browsers.cookies import Cookie, CookieJar
-from webarena_gym.env import WebArenaLite
-from webarena_gym.episode import Snapshot
-from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
-from webarena_gym.evaluators.outcome import describe_result
-from webarena_gym.options import read_source
-from webarena_gym.pages.page import Response
-from webarena_gym.server.gateway import Gateway, Visit, is_target
-from webarena_gym.server.schema import (
+from webarena_gym.arena.gateway import Gateway, Visit, is_target
+from webarena_gym.arena.schema import (
     BROKEN,
     ArenaState,
     EpisodeResult,
@@ -41,6 +33,14 @@ from webarena_gym.server.schema import (
     Verdict,
     player_info,
 )
+from webarena_gym.arguments import quote_value, suggestion
+from webarena_gym.browsers.cookies import Cookie, CookieJar
+from webarena_gym.env import WebArenaLite
+from webarena_gym.episode import Snapshot
+from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
+from webarena_gym.evaluators.outcome import describe_result
+from webarena_gym.options import read_source
+from webarena_gym.pages.page import Response
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import is_seed, load_world

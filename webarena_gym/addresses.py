@@ -1,4 +1,4 @@
-"""Addresses of real servers: base URLs by site, and the placeholders and hosts derived from them."""
+"""Addresses and accounts of real servers by site, and the placeholders and hosts derived from addresses."""
 
 import json
 import os
@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from webarena_gym.errors import ServerError
-from webarena_gym.sites.catalogue import HOSTS, SITE_NAME
+from webarena_gym.sites.catalogue import HOSTS, SITE_NAME, SITES
+from webarena_gym.sites.catalogue import Account as Account
 
 
 def resolve(text: str, urls: Mapping[str, str]) -> str:
@@ -116,3 +117,27 @@ def hosts(addresses: Mapping[str, str]) -> frozenset[str]:
     """
     parts = [urlsplit(url) for url in addresses.values()]
     return frozenset(f"{part.hostname}:{part.port or _PORTS[part.scheme]}" for part in parts)
+
+
+PUBLISHED_ACCOUNTS: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
+"""The published accounts of WebArena's servers, by site."""
+
+
+def find_account(
+    site: str, accounts: Mapping[str, Account] | None = None, environment: Mapping[str, str] | None = None
+) -> Account | None:
+    """Return the account of a site, or None if it has none.
+
+    The first source that has one is used: `accounts`, then $WEBARENA_GYM_<SITE>_USER and _PASSWORD, then `PUBLISHED_ACCOUNTS`. One
+    of the two variables is enough to replace that part of the published account.
+
+    >>> find_account("gitlab", environment={"WEBARENA_GYM_GITLAB_PASSWORD": "other"}).user
+    'byteblaze'
+    """
+    if accounts and site in accounts:
+        return accounts[site]
+    variables = os.environ if environment is None else environment
+    published = PUBLISHED_ACCOUNTS.get(site)
+    user = variables.get(f"WEBARENA_GYM_{site.upper()}_USER", published.user if published else "")
+    password = variables.get(f"WEBARENA_GYM_{site.upper()}_PASSWORD", published.password if published else "")
+    return Account(user, password) if user else None

@@ -9,8 +9,8 @@ from math import inf
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from webarena_gym.clients.rest import RateLimiter, RefusedError, request_json, request_json_with_retries
 from webarena_gym.errors import CutOffError, ServerError
-from webarena_gym.servers.rest import RateLimiter, RefusedError, request_json, request_json_with_retries
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _CONTEXT_OVERFLOW = re.compile(

@@ -1,4 +1,4 @@
-"""Log-ins to web applications through a browser: accounts, log-in forms, checks for a session, and stored sessions."""
+"""Log-ins to web applications through a browser: log-in forms, checks for a session, and stored sessions."""
 
 import hashlib
 import json
@@ -11,41 +11,17 @@ from typing import TYPE_CHECKING, Any
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
+from webarena_gym.addresses import Account, find_account
 from webarena_gym.browsers.base import Browser
 from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.catalogue import SITE_NAME, SITES
-from webarena_gym.sites.catalogue import Account as Account
 from webarena_gym.sites.catalogue import Login as Login
 from webarena_gym.sites.world import cache_folder
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
-
-PUBLISHED_ACCOUNTS: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
-"""The published accounts of WebArena's servers, by site."""
-
-
-def find_account(
-    site: str, accounts: Mapping[str, Account] | None = None, environment: Mapping[str, str] | None = None
-) -> Account | None:
-    """Return the account of a site, or None if it has none.
-
-    The first source that has one is used: `accounts`, then $WEBARENA_GYM_<SITE>_USER and _PASSWORD, then `PUBLISHED_ACCOUNTS`. One
-    of the two variables is enough to replace that part of the published account.
-
-    >>> find_account("gitlab", environment={"WEBARENA_GYM_GITLAB_PASSWORD": "other"}).user
-    'byteblaze'
-    """
-    if accounts and site in accounts:
-        return accounts[site]
-    variables = os.environ if environment is None else environment
-    published = PUBLISHED_ACCOUNTS.get(site)
-    user = variables.get(f"WEBARENA_GYM_{site.upper()}_USER", published.user if published else "")
-    password = variables.get(f"WEBARENA_GYM_{site.upper()}_PASSWORD", published.password if published else "")
-    return Account(user, password) if user else None
-
 
 _EXCERPT = 200  # characters of a page in an error message
 

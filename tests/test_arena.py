@@ -25,15 +25,15 @@ from benchmarks.arena import BIOGRAPHY, Client, Sockets, follow_solution, read_b
 from tests.needs import chromium, has_chromium, opened_chromium
 from tests.serving import serving_episodes
 from webarena_gym.actions import DIALECTS
+from webarena_gym.arena.app import OPERATIONS, openapi, run_server
+from webarena_gym.arena.episodes import EpisodeStore
+from webarena_gym.arena.gateway import Translation, Visit, is_target
+from webarena_gym.arena.schema import Limits, NewEpisode
+from webarena_gym.arena.service import ServerSettings
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
 from webarena_gym.observation import observe
-from webarena_gym.server.app import OPERATIONS, openapi, run_server
-from webarena_gym.server.episodes import EpisodeStore
-from webarena_gym.server.gateway import Translation, Visit, is_target
-from webarena_gym.server.schema import Limits, NewEpisode
-from webarena_gym.server.service import ServerSettings
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Expert, load
 
@@ -100,7 +100,7 @@ def test_whatever_keeps_an_arena_from_opening_is_raised(monkeypatch, error):
     def fail():
         raise error
 
-    monkeypatch.setattr("webarena_gym.server.app._raise_file_limit", fail)
+    monkeypatch.setattr("webarena_gym.arena.app._raise_file_limit", fail)
     with pytest.raises(type(error)), serving_episodes():
         pass
 
@@ -526,7 +526,7 @@ def test_limits_hold():
 
 
 def test_idle_episodes_are_closed_by_the_server(monkeypatch):
-    monkeypatch.setattr("webarena_gym.server.service._SWEEP_S", 0.01)
+    monkeypatch.setattr("webarena_gym.arena.service._SWEEP_S", 0.01)
     with serving_episodes(limits=Limits(idle_s=0.05)) as url:
         client = Client(url)
         episode = client.create_episode(task=WISH)

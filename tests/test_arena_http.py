@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.serving import serving_episodes
-from webarena_gym.server import http
-from webarena_gym.server.http import Listener, listen, with_error_responses
-from webarena_gym.server.service import ServerSettings
+from webarena_gym.arena import http
+from webarena_gym.arena.http import Listener, listen, with_error_responses
+from webarena_gym.arena.service import ServerSettings
 
 
 async def _wait_for_ever(_):

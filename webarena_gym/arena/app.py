@@ -18,11 +18,9 @@ from webarena_gym import __version__
 from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
-from webarena_gym.errors import ArenaError
-from webarena_gym.pages.page import Network
-from webarena_gym.server.episodes import Episode, EpisodeStore, candidate_tasks
-from webarena_gym.server.gateway import is_target
-from webarena_gym.server.http import (
+from webarena_gym.arena.episodes import Episode, EpisodeStore, candidate_tasks
+from webarena_gym.arena.gateway import is_target
+from webarena_gym.arena.http import (
     MAX_CONNECTIONS,
     Listener,
     host_name,
@@ -31,7 +29,7 @@ from webarena_gym.server.http import (
     read_body,
     with_error_responses,
 )
-from webarena_gym.server.schema import (
+from webarena_gym.arena.schema import (
     ArenaState,
     EpisodeResult,
     EpisodeState,
@@ -48,7 +46,7 @@ from webarena_gym.server.schema import (
     TaskSummary,
     ToolQuery,
 )
-from webarena_gym.server.service import (
+from webarena_gym.arena.service import (
     LOOPBACK,
     TEMPLATES,
     EpisodeService,
@@ -58,6 +56,8 @@ from webarena_gym.server.service import (
     make_response,
     request_target,
 )
+from webarena_gym.errors import ArenaError
+from webarena_gym.pages.page import Network
 from webarena_gym.tasks import load
 
 T = TypeVar("T")

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from webarena_gym.addresses import Account, hosts, placeholders, resolve
 from webarena_gym.backends.base import Backend, start_page_errors, start_urls
 from webarena_gym.errors import ServerError
-from webarena_gym.servers.addresses import hosts, placeholders, resolve
-from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions, login_sites
+from webarena_gym.logins import LOGINS, Login, Sessions, login_sites
 from webarena_gym.tasks import Task
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
 
-class ServerBackend(Backend):
+class LiveSitesBackend(Backend):
     """Real servers and a browser that can reach only them.
 
     Args:

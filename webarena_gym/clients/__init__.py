@@ -1,0 +1,1 @@
+"""Clients of JSON APIs over HTTP: requests with retries, and chat models."""
