@@ -41,8 +41,8 @@ from agents.training.metrics import read_metrics
 from agents.training.settings import PointerBCSettings
 from webarena_gym import console
 from webarena_gym.evaluation.statistics import Score, score
+from webarena_gym.suite.parts import PARTS
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.suite import PARTS
 
 _BC_WORLDS = (11, 12, 13, 14)  # each template is demonstrated in one of them
 _TRAINING_STEPS = 15  # step limit of the episodes of M-GRPO

@@ -37,7 +37,7 @@ from agents.settings import fixed_options, option_defaults
 from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.console import writing
 from webarena_gym.env import WebArenaLite

@@ -19,7 +19,7 @@ from agents.models.checkpoints import agent_record, save_agent
 from agents.settings import parse_settings
 from agents.training.settings import RememberSettings
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 _SUMMARY_FILE = "remembered.json"
 

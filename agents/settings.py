@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar, Un
 
 import tyro
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.arguments import field_descriptions, quote_value, read_pairs, suggestion
 from webarena_gym.console import BAD_INPUT, decimal, existing_path, integer, print_error, writable_path
 from webarena_gym.observation import Elements

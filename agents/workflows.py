@@ -11,7 +11,7 @@ from agents.data.trajectories import read_trajectories
 from agents.data.workflows import WorkflowMemory
 from agents.settings import NewFile, PresentFile, TrainingWorlds, parse_settings
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from agents.training.settings import PointerBCSettings
 from benchmarks.learning import demonstration_worlds
 from benchmarks.playing import TrainingSettings, claim_folder, play, rewards, run_parallel, save_result, subsample
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.tasks import Task
 
 DRAWN: dict[str, tuple[Any, ...]] = {

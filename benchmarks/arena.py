@@ -34,7 +34,8 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import HostUnknownError, Response
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.tasks import Step, Task, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Step, Task
 from webarena_gym.tools.cli import main as command
 
 

@@ -49,11 +49,11 @@ from benchmarks import playing
 from benchmarks.learning import demonstration_worlds
 from benchmarks.unseen_states import signed_out, unseen_states
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import read_pairs
+from webarena_gym.suite.parts import PARTS
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.suite import PARTS
 
 
 @dataclass(frozen=True, kw_only=True)

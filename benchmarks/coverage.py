@@ -14,7 +14,7 @@ from agents.models.pointer.decoding import Session, expert_decisions
 from agents.models.pointer.reader import Reader
 from agents.settings import EnvSettings, parse_settings
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ from webarena_gym.observation import observe
 from webarena_gym.observation.history import History
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.world import load_world
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 from webarena_gym.tools.serve import WorldSites
 
 

@@ -40,7 +40,7 @@ from benchmarks.playing import (
 )
 from benchmarks.plots import DYNAMICS
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.evaluation.statistics import paired_difference, pooled_score, wilson
 from webarena_gym.tasks import Task
 

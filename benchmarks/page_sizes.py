@@ -20,7 +20,8 @@ from webarena_gym.observation import Style, observe
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import SPLITS, Expert
+from webarena_gym.suite import SPLITS
+from webarena_gym.tasks import Expert
 
 VOCABULARY = "o200k_base"
 WHOLE = 10**9  # characters of a window that shows every page whole

@@ -14,7 +14,7 @@ from agents.models import checkpoints
 from agents.rollouts.policies import Policy
 from agents.settings import TrainingWorlds
 from benchmarks.machine import COMMIT, RESULTS, origin
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.evaluation.statistics import paired_difference, pooled_score
 from webarena_gym.processes import workers
 from webarena_gym.tasks import Task

@@ -27,7 +27,8 @@ from agents.rollouts.policies import Policy, Reply, Request
 from benchmarks.machine import cores, log_progress, report
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
-from webarena_gym.tasks import Task, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Task
 from webarena_gym.vector import WebArenaLiteVector
 
 STARTER = str(Path(__file__).parents[1] / "agents" / "checkpoints" / "starter")

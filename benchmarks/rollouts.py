@@ -21,7 +21,7 @@ from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
 from benchmarks.machine import report
 from benchmarks.scaling import HeavyTailedEnv
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.vector import Result, WebArenaLiteVector
 
 GROUP_SIZE = 4

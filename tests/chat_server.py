@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 
 from tests.serving import Quiet, answering
 from webarena_gym.actions import DIALECTS
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 WEBRL = DIALECTS["webrl"].naming_by("label")
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, "cost": 0.25}

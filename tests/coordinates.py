@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.actions.computer import Computer
 from webarena_gym.env import WebArenaLite

@@ -13,7 +13,7 @@ from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError,
 from webarena_gym.integrations import trl
 from webarena_gym.integrations.session import Session, dataset_rows, select_tasks
 from webarena_gym.integrations.vagen import WebArenaGym
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 TASK = next(task for task in load("test") if task.template == "shopping.wish_list_add")
 WEBRL = DIALECTS["webrl"].naming_by("label")

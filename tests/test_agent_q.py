@@ -24,7 +24,7 @@ from tests.test_pointer import make_policy, sample_tasks
 from tests.test_pointer import play as play_pointing
 from tests.test_pointer_training import TEMPLATES, unsure  # noqa: F401 - a fixture
 from tests.test_search import TASKS, Maze, try_all
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 
 def flat(states):

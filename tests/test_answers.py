@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.growth import outgrown
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.answers import Form, compare, matches, read_form
 from webarena_gym.answers.form import TYPES
 from webarena_gym.evaluators import is_right_answer

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.tools.audit.answers import right_forms
 

@@ -35,7 +35,8 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
 from webarena_gym.observation import observe
 from webarena_gym.sites.catalogue import HOSTS, URLS
-from webarena_gym.tasks import Expert, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Expert
 
 TASKS = load("test")
 WISH = "shopping.wish_list_add/1000/0"

@@ -13,7 +13,8 @@ import pytest
 from benchmarks.arena import Client, follow_solution, request
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import Expert, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Expert
 from webarena_gym.tools.cli import main
 
 TASKS = load("test")

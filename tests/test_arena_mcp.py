@@ -14,7 +14,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.arena.episodes import EpisodeStore
 from webarena_gym.arena.mcp_tools import McpTools
 from webarena_gym.arena.schema import Limits, NewEpisode
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 TASKS = {task.task_id: task for task in load("test")}
 WISH = "shopping.wish_list_add/1000/0"

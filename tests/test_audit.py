@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks import Task

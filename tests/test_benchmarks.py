@@ -39,7 +39,7 @@ from benchmarks.peers.contender import Contender, play_round
 from benchmarks.recording import record, walk_only
 from benchmarks.unseen_states import count_sign_in_pages, imitate, shows_sign_in, signed_out
 from tests import needs, tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import OPTION_NAMES
 

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from webarena_gym.candidates import PAGE, ROW, make
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 ID = "WebArenaLiteCandidates-v0"
 TASKS = [task.task_id for task in load("test") if task.template == "shopping.account_place"]

@@ -7,7 +7,8 @@ import pytest
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluators.checklist import build_checklist, completion, f1, update
-from webarena_gym.tasks import Expert, draw
+from webarena_gym.suite import draw
+from webarena_gym.tasks import Expert
 
 TEMPLATES = (
     "shopping.wish_list_add",

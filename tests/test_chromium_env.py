@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 import webarena_gym
 from tests import needs
 from tests.serving import serving
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.evaluators import outcome as judged_outcome
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Expert, Task

@@ -5,7 +5,8 @@ from collections import Counter
 from statistics import median
 
 from webarena_gym.console import Progress
-from webarena_gym.tasks import load, load_version, read_tasks, templates
+from webarena_gym.suite import load, load_version, templates
+from webarena_gym.tasks import read_tasks
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import AuditFindings
 from webarena_gym.tools.cli import main

@@ -30,7 +30,7 @@ from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
 from webarena_gym.errors import AgentError, ArenaError, TaskError, WorldError
-from webarena_gym.tasks import HELD_OUT, SPLITS, templates
+from webarena_gym.suite import HELD_OUT, SPLITS, templates
 from webarena_gym.tools.cli import main, make_parser
 from webarena_gym.tools.play import expand_short_form
 

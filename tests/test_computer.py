@@ -14,7 +14,7 @@ from tests import needs
 from tests.coordinates import EYES, CoordinatePlayer
 from tests.growth import grows_too_fast, text_of
 from tests.test_actions import TEXT
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.actions import Action, Kind, instructions, reply_of, tools
 from webarena_gym.actions.computer import NAMES, Computer
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser

@@ -23,7 +23,7 @@ from webarena_gym.evaluators.kinds.string_match import answer
 from webarena_gym.evaluators.outcome import Outcome, View, answer_outcome, describe_result, no_scripts
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.world import load_world
-from webarena_gym.tasks import SPLITS, draw, load, templates
+from webarena_gym.suite import SPLITS, draw, load, templates
 
 TASKS = load("test")
 

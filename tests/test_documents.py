@@ -23,7 +23,7 @@ import pytest
 from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name
 from webarena_gym.episode import Info
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.tasks import templates
+from webarena_gym.suite import templates
 from webarena_gym.tools import cli
 
 OWN_TESTS = {

@@ -20,7 +20,7 @@ from agents.models.pointer.reader import Reader
 from agents.rollouts.policies import Reply, Request, ScriptedPolicy
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import PointerBCSettings
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 SHOP = 'URL: http://shop.test/\n<a id="1">Mug</a> <a id="2">Tent</a> <button id="3">Search</button>'
 FORUM = SHOP.replace("shop.test", "forum.test")

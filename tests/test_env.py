@@ -23,7 +23,8 @@ from webarena_gym.observation import visible_text
 from webarena_gym.options import EnvOptions
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.spaces import CHARSET
-from webarena_gym.tasks import Expert, Task, find
+from webarena_gym.suite import find
+from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.template import answer, at_url, state
 from webarena_gym.texts import MAX_ERROR
 

@@ -6,7 +6,7 @@ import pytest
 
 from agents.rollouts.envs import create_envs
 from tests import tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 TASKS = tiny.tasks(6)
 

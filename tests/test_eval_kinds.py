@@ -25,7 +25,7 @@ from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.evaluators.kinds.verified import verified_check
 from webarena_gym.evaluators.kinds.verifier import accepted_by
 from webarena_gym.evaluators.outcome import answer_outcome
-from webarena_gym.tasks.census import CHECKS, count
+from webarena_gym.suite.census import CHECKS, count
 from webarena_gym.tasks.task import parse_task
 from webarena_gym.tasks.template import all_of, answer, at_url, page_shows, state, with_form
 

@@ -13,7 +13,7 @@ from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
 from tests import tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.evaluation.statistics import mcnemar, paired_difference, score, wilson
 
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat_server import WEBRL, call_of, expert, serving_chat
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.clients import rest
 from webarena_gym.clients.chat import (
@@ -52,7 +52,7 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.evaluation.runner import AbortedRunError, run_trials
 from webarena_gym.evaluation.statistics import clustered_score, mean_pass_rates, pass_all, pass_at, wilson
-from webarena_gym.tasks import load as load_tasks
+from webarena_gym.suite import load as load_tasks
 from webarena_gym.tools.cli import main
 
 TASKS = load_tasks("test")[:4]

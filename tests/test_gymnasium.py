@@ -13,7 +13,7 @@ from gymnasium.wrappers import NormalizeReward, RecordEpisodeStatistics, TimeLim
 
 from tests.odd_envs import make_odd
 from tests.test_vector import TASKS
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError, TaskError, WorkerError

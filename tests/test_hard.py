@@ -13,7 +13,7 @@ from string import Formatter
 import gymnasium
 import pytest
 
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
@@ -21,7 +21,7 @@ from webarena_gym.evaluators.outcome import describe_result, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
 from webarena_gym.sites.planting import PlantedRow
 from webarena_gym.sites.world import load_world
-from webarena_gym.tasks import draw
+from webarena_gym.suite import draw
 from webarena_gym.tasks.task import KINDS
 from webarena_gym.templates.hard import reddit_debates
 from webarena_gym.tools.audit import AuditFindings, audit, replay

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from tests import needs
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.document import original_tree
 from webarena_gym.env import WebArenaLite

@@ -20,7 +20,7 @@ from agents.models.pointer.network import load_pointer
 from agents.models.pointer.pages import parse_page
 from agents.remember import remember
 from agents.training.settings import RememberSettings
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 WORDS = {"shop": 0, "store": 0, "log": 1, "sign": 1, "enter": 1, "cart": 2, "basket": 2, "search": 3, "find": 3, "ann": 4}
 

@@ -17,7 +17,7 @@ from benchmarks import large_worlds
 from tests import needs
 from tests.crawl import Visitor, survey
 from tests.prose_reader import read_opinions, read_outcomes, says
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.arena.episodes import EpisodeStore
 from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite

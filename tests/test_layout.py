@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 from werkzeug.test import Client
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.env import WebArenaLite

@@ -16,7 +16,7 @@ from agents.training.settings import BCSettings
 from benchmarks import compare, methods, playing
 from benchmarks.playing import claim_folder, subsample
 from tests import tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 FEW = {"max_steps": 2, "max_new_tokens": 4}
 

@@ -21,7 +21,8 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe, pivotal_text
 from webarena_gym.observation.history import Turn, compress, parse_chat
-from webarena_gym.tasks import Expert, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Expert
 
 OUTLINE = """URL: http://shop.test/
 RootWebArea 'Bags'

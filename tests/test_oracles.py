@@ -6,9 +6,9 @@ import pytest
 
 from tests.oracles.framework import MOST_STEPS, Outcome, UnclearError, added, changed, disagreements, read_goal, wordings
 from tests.oracles.truths import ORACLES
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import draw
+from webarena_gym.suite import draw
 
 HARD = [name for name, template in suite.templates().items() if template.difficulty]
 ANSWER, STATE = "map.place_phone", "gitlab.star_one"

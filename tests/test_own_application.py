@@ -51,7 +51,8 @@ from webarena_gym.integrations.session import dataset_rows
 from webarena_gym.integrations.trl import environment
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.logins import Login
-from webarena_gym.tasks import Task, draw, find, load, parse_task
+from webarena_gym.suite import draw, find, load
+from webarena_gym.tasks import Task, parse_task
 from webarena_gym.tasks.task import Step
 from webarena_gym.tools import application as application_commands
 from webarena_gym.tools.cli import main

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from tests import needs
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.kit.pictures import COLOURS, KINDS, THINGS, Canvas, draw, facts
 from webarena_gym.sites.shopping.site import site as shop
 from webarena_gym.sites.world import load_world
+from webarena_gym.tasks import Expert
 from webarena_gym.tools.audit import audit
 from webarena_gym.tools.audit.pictures import picture_problems, with_other_pictures
 
@@ -165,7 +166,7 @@ def test_chromium_shows_the_pictures():
     task = first("interests_by_size")
     with WebArenaLite(tasks=[task], browser="chromium", render_mode="rgb_array") as env:
         env.reset()
-        expert = suite.Expert(task, env.dialect)
+        expert = Expert(task, env.dialect)
         for _ in task.solution[:-1]:
             env.step(expert.reply(env.page, env.observation))
         pixels = env.render()

@@ -18,7 +18,8 @@ from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds.url_match import matches_url, page_identity, read_address
 from webarena_gym.observation import visible_text
 from webarena_gym.sites.catalogue import HOSTS, URLS
-from webarena_gym.tasks import Task, draw
+from webarena_gym.suite import draw
+from webarena_gym.tasks import Task
 
 WORLD = 7
 ODD = ("zzz", "", "0", "-1", "99999", "desc", "all", "2022-01-01", "2")

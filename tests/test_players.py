@@ -25,7 +25,7 @@ from agents.settings import EnvSettings
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 TASKS = tiny.tasks(6)
 EPISODES = [episode for number, task in enumerate(TASKS) for episode in group_episodes(task, number, 4)]

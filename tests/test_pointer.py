@@ -26,7 +26,7 @@ from agents.rollouts.envs import create_envs
 from agents.rollouts.pointer import PointerPolicy
 from tests.growth import grows_too_fast
 from tests.pages import page
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.observation import observe
 from webarena_gym.tasks import Expert

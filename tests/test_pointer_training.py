@@ -26,7 +26,7 @@ from agents.training.pointer_cloning import collect_decisions, draw, episodes, t
 from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import POINTER, PointerBCSettings
 from tests import tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Expert
 

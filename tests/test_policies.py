@@ -8,7 +8,7 @@ from agents.data.prompts import PromptEncoder, system_prompt, with_system_prompt
 from agents.models.checkpoints import agent_record
 from agents.rollouts.policies import ExpertReplies, RandomReplies, Request, ScriptedPolicy
 from tests import tiny
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.env import WebArenaLite
 
 

@@ -17,7 +17,7 @@ from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.training.cloning import train
 from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 
 
 def is_installed(package):

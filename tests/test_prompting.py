@@ -9,7 +9,7 @@ from agents import evaluate as command
 from agents.data.prompts import REMEMBERED, system_prompt
 from agents.evaluation.settings import policy_defaults
 from tests.chat_server import WEBRL, goal_of, serving_chat
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 WORDS = {"think": "first reason", "react": "thought", "plan": "Reflection:"}
 

@@ -9,7 +9,7 @@ import pytest
 import webarena_gym
 from tests import needs
 from webarena_gym.errors import RenderModeError
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 HOSTILE = "</pre><script>alert(1)</script>"
 

@@ -35,7 +35,7 @@ from tests.test_pointer_training import (  # noqa: F401 - fixtures
     success,
     unsure,
 )
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 WORDS = ("Star", "the", "project", "open", "latest", "order", "of", "Kim", "Wooden", "Lamp", "12")
 REMEMBERED = ("shopping.newsletter_switch", "shopping.cart_show", "shopping.account_place", "shopping.category_place")

@@ -26,7 +26,7 @@ from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
 from agents.settings import ENV_ID, EnvSettings
 from tests import needs
 from tests.chat_server import call_of
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.pages.page import Network, Page

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import Step, draw, templates
+from webarena_gym.suite import draw, templates
+from webarena_gym.tasks import Step
 from webarena_gym.templates.several import holds, is_clear, tabs
 from webarena_gym.tools.audit import replay
 

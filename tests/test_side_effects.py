@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from webarena_gym import env as env_module
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.backends.embedded import _solution_changes
 from webarena_gym.changes import Change

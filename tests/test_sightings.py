@@ -8,7 +8,8 @@ import pytest
 from tests.pages import page
 from webarena_gym.errors import TaskError
 from webarena_gym.pages.reading import MAX_LABEL, single_line
-from webarena_gym.tasks import draw, parse_task, templates
+from webarena_gym.suite import draw, templates
+from webarena_gym.tasks import parse_task
 from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
 from webarena_gym.tasks.task import Task
 from webarena_gym.tasks.template import Draw, Template, answer, click, end_task

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.pages import page
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "scripted-agents.md"
 bs4 = pytest.importorskip("bs4", reason="pip install 'webarena-gym[soup]'")

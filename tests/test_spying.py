@@ -30,7 +30,7 @@ from webarena_gym.evaluation.programs import (
 )
 from webarena_gym.evaluation.results import EPISODES, EvaluationPlan, read_episodes
 from webarena_gym.sites.world import cache_folder
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 from webarena_gym.tools.cli import main
 
 pytestmark = pytest.mark.skipif(not find_spec("uvicorn"), reason="no episode server here: pip install 'webarena-gym[serve]'")

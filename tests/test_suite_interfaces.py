@@ -27,7 +27,7 @@ from webarena_gym.integrations.session import dataset_rows, select_tasks
 from webarena_gym.integrations.trl import environment
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.options import EnvOptions, read_source
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 from webarena_gym.tools.cli import main
 
 __all__ = ["errands"]  # the fixture

@@ -19,7 +19,7 @@ from webarena_gym.applications.state import json_changes
 from webarena_gym.applications.suite import add_suite, read_suite, suites_folder
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluation.results import read_result
-from webarena_gym.tasks import find, load
+from webarena_gym.suite import find, load
 from webarena_gym.tools.cli import main
 
 ERRANDS = Path(__file__).parent / "errands"

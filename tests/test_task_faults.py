@@ -13,7 +13,8 @@ from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import RULES, check, evaluate
 from webarena_gym.evaluators.kinds import state
 from webarena_gym.evaluators.outcome import Outcome
-from webarena_gym.tasks import draw, parse_task
+from webarena_gym.suite import draw
+from webarena_gym.tasks import parse_task
 from webarena_gym.tasks.task import Task
 
 WORLD = 7

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.pages import page
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import NothingToDraw, TaskError
 from webarena_gym.evaluation.agents import random_action
@@ -22,8 +22,9 @@ from webarena_gym.evaluators import is_right_answer
 from webarena_gym.observation import observe
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.tasks import draw, parse_task, read_tasks
-from webarena_gym.tasks.suite import EXCLUDED_TEMPLATES
+from webarena_gym.suite import draw
+from webarena_gym.suite.parts import EXCLUDED_TEMPLATES
+from webarena_gym.tasks import parse_task, read_tasks
 from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, click, state
 from webarena_gym.templates import reader
 from webarena_gym.templates.reader import Row

@@ -5,7 +5,7 @@ import numpy
 import pytest
 
 from tests import needs
-from webarena_gym import tasks as suite
+from webarena_gym import suite
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser

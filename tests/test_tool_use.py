@@ -44,7 +44,7 @@ from tests import tiny
 from tests.test_methods import method_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 pytest.importorskip("pydantic")
 WEBRL = DIALECTS["webrl"]

@@ -14,7 +14,7 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.integrations import verl
 from agents.settings import EnvSettings
 from tests.tiny import tiny_model
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.errors import ServerError
 
 TASKS = task_suite.load("train")[:3]

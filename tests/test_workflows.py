@@ -15,7 +15,7 @@ from agents.rollouts.policies import Request
 from agents.settings import EnvSettings
 from tests.chat_server import goal_of, serving_chat
 from tests.test_pointer import make_policy
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 
 PAGE = 'URL: http://shop.test/\n<a id="1">Blue Mug</a> <a id="2">Red Tent</a> <button id="3">Add to Wish List</button>'

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from webarena_gym.logins import Login
     from webarena_gym.miniwob import MiniWobText
     from webarena_gym.recording import RecordGif
-    from webarena_gym.tasks import Task, draw, find, load, parse_task, read_tasks
+    from webarena_gym.suite import draw, find, load
+    from webarena_gym.tasks import Task, parse_task, read_tasks
     from webarena_gym.vector import WebArenaLiteVector
 
 __version__ = "0.1.0"
@@ -44,8 +45,8 @@ __all__ = [
 
 _LAZY = {
     "Account": "addresses", "ChatJudge": "evaluators.judges", "Info": "episode", "Login": "logins", "MiniWobText": "miniwob",
-    "RecordGif": "recording", "Snapshot": "episode", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "tasks",
-    "find": "tasks", "load": "tasks", "parse_task": "tasks", "read_tasks": "tasks", "reply_of": "actions",
+    "RecordGif": "recording", "Snapshot": "episode", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "suite",
+    "find": "suite", "load": "suite", "parse_task": "tasks", "read_tasks": "tasks", "reply_of": "actions",
 }  # fmt: skip
 """The module of each name that is imported on first use."""
 

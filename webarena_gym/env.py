@@ -16,7 +16,7 @@ import numpy
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.addresses import read_addresses
 from webarena_gym.applications.application import Application

@@ -13,7 +13,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import NAMES, Computer, Coordinates, Vendor
 from webarena_gym.actions.dialect import RESULT_TAG

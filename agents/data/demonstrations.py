@@ -17,15 +17,15 @@ from agents.data.prompts import Style
 from agents.data.readings import ParsedPage, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
 from agents.settings import NewFile, TaskSettings
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.history import Turn, compress
 from webarena_gym.options import read_source
 from webarena_gym.sites.layout import Variation
+from webarena_gym.suite.parts import PARTS
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.expert import Choice
-from webarena_gym.tasks.suite import PARTS
 
 Message = Mapping[str, str]
 _ROLES = ("system", "user", "assistant")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from agents.settings import ENV_FIELDS, EnvSettings
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.console import writing
 from webarena_gym.errors import ActionError, WebArenaGymError

@@ -20,7 +20,7 @@ from agents.settings import (
     Processes,
     Templates,
 )
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.clients.chat import ChatModel
 from webarena_gym.evaluation.statistics import Evaluation

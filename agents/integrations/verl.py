@@ -22,7 +22,7 @@ from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.trajectories import Ids
 from agents.settings import ENV_ID, EnvSettings, NewFile, parse_settings
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.errors import ServerError
 from webarena_gym.options import read_source
 from webarena_gym.tasks import Task

@@ -25,7 +25,7 @@ from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.runs import Run
 from agents.training.settings import SMALL, BCSettings
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

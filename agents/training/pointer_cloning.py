@@ -27,8 +27,8 @@ from agents.training.settings import PointerBCSettings
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
+from webarena_gym.suite.parts import PARTS
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.suite import PARTS
 
 _MAX_DETOURS = 4  # consecutive detours
 _REPEAT_PROBABILITY = 0.5  # of another detour after a detour

@@ -9,7 +9,8 @@ from importlib import import_module
 
 from tests.answer_generators import LETTERS, Sample, TaskView
 from webarena_gym.evaluators import is_right_answer
-from webarena_gym.tasks import STANDARD, Task, load
+from webarena_gym.suite import STANDARD, load
+from webarena_gym.tasks import Task
 
 
 def tasks_with_views(

@@ -21,7 +21,7 @@ from sys import stdout
 from typing import Any
 
 from tests.answer_generators import Sample, TaskView
-from webarena_gym.tasks import SPLITS, load
+from webarena_gym.suite import SPLITS, load
 
 NUMERIC = ("money", "number", "percent", "duration", "distance")
 AS_WRITTEN = ("fraction", "arithmetic", "sign", "scale", "unit", "digits", "another host")  # of the reference's own notation

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.answer_generators import Sample, TaskView
-from webarena_gym import tasks
+from webarena_gym import suite
+from webarena_gym.tasks import Task
 
 _DATA: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _NAME = re.compile("|".join(sorted(_DATA["names"], key=len, reverse=True)))
@@ -303,8 +304,8 @@ def _date(text: str) -> date | None:
 
 def task_views(splits: Iterable[str], world_seed: int | None = None) -> Iterator[TaskView]:
     """Yield the tasks of splits that have a reference answer, drawn in another world if its seed is given."""
-    templates = defaultdict[str, list[tuple[tasks.Task, str]]](list)
-    for task in chain.from_iterable(tasks.load(split, world_seed=world_seed) for split in splits):
+    templates = defaultdict[str, list[tuple[Task, str]]](list)
+    for task in chain.from_iterable(suite.load(split, world_seed=world_seed) for split in splits):
         if isinstance(reference := (task.eval.get("reference_answers") or {}).get("fuzzy_match"), str):
             templates[task.template].append((task, reference))
     for drawn in templates.values():
@@ -320,7 +321,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
-    views = list(task_views(tasks.SPLITS))
+    views = list(task_views(suite.SPLITS))
     for world_seed in (71, 72):
         views += task_views(("train", "validation", "test", "pool"), world_seed)
     rng.shuffle(views)

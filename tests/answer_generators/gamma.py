@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.answer_generators import Sample, TaskView
-from webarena_gym.tasks import SPLITS, Task, load
+from webarena_gym.suite import SPLITS, load
+from webarena_gym.tasks import Task
 
 WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 OPERATORS, STRUCTURES, VALUES, TEXTS = (WORDS[part] for part in ("operators", "structures", "values", "texts"))

@@ -16,7 +16,8 @@ from webarena_gym.applications.application import Application
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.integrations import browsergym as adapter
 from webarena_gym.observation import observe
-from webarena_gym.tasks import Task, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Task
 
 pytestmark = pytest.mark.integrations
 TASKS = load("test")

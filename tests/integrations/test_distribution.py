@@ -59,7 +59,7 @@ def test_the_wheel_holds_the_package_alone_and_is_light(built):
         "webarena_gym_tasks.py",  # the one module beside it, for verifiers, which looks for such
         next(n for n in names if "dist-info" in n).partition("/")[0],
     }
-    assert {"webarena_gym/py.typed", "webarena_gym/tasks/data/test.json"} <= set(names)
+    assert {"webarena_gym/py.typed", "webarena_gym/suite/data/test.json"} <= set(names)
     assert wheel.stat().st_size < 3e6
     assert len([need for need in metadata.get_all("Requires-Dist") if "extra ==" not in need]) <= 7
     description = metadata.get_payload()

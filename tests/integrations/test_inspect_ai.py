@@ -13,7 +13,7 @@ from tests.chat_server import call_of
 from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.errors import TaskError
 from webarena_gym.integrations.inspect_ai import webarena_gym
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 NAMES = ("shopping.wish_list_add", "shopping.order_total", "gitlab.star_top", "map.save_place")

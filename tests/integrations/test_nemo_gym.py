@@ -23,7 +23,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import BrowserError
 from webarena_gym.integrations.nemo_gym import WebArenaGymConfig, WebArenaGymServer, rows
 from webarena_gym.integrations.session import Session
-from webarena_gym.tasks import find, load
+from webarena_gym.suite import find, load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 ROWS = rows("test", templates=["shopping.wish_list_add", "shopping.order_total", "gitlab.star_top"])

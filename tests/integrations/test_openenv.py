@@ -25,7 +25,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
 from webarena_gym.integrations.openenv import WebArenaGymAction, WebArenaGymClient, WebArenaGymEnvironment, app
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 WEBRL = DIALECTS["webrl"]
@@ -195,7 +195,7 @@ def test_openenv_pushes_the_written_folder(folder, monkeypatch):
     assert done.exit_code == 0, done.output
     assert uploaded["repo_id"] == "somebody/webarena_gym_env"
     assert "ENABLE_WEB_INTERFACE=true" in uploaded["text"]
-    assert {"README.md", "uv.lock", "server/app.py", "webarena_gym/tasks/data/test.json"} <= uploaded.keys()
+    assert {"README.md", "uv.lock", "server/app.py", "webarena_gym/suite/data/test.json"} <= uploaded.keys()
 
 
 def test_the_written_folder_installs_serves_and_is_found_by_its_name(folder):

@@ -6,7 +6,7 @@ skyrl_gym = pytest.importorskip("skyrl_gym", reason="make test-integrations")
 
 from webarena_gym.actions import DIALECTS
 from webarena_gym.integrations import skyrl
-from webarena_gym.tasks import find, load
+from webarena_gym.suite import find, load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 

@@ -27,7 +27,7 @@ from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.errors import BrowserError
 from webarena_gym.integrations.session import Session
 from webarena_gym.integrations.trl import Rollouts, dataset_rows, environment
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 TASKS = [task for task in load("test") if task.template in ("shopping.order_total", "shopping.order_payment")]

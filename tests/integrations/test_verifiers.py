@@ -13,7 +13,7 @@ pytest.importorskip("verifiers.v1", reason="make test-integrations")
 from tests.chat_server import serving_chat
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.integrations.verifiers import WebArenaGymConfig, WebArenaGymTaskset
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 

@@ -11,7 +11,7 @@ from tests.oracles.framework import MOST_STEPS, WORDINGS, disagreements, wording
 from tests.oracles.truths import ORACLES
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WebArenaGymError
-from webarena_gym.tasks import draw, templates
+from webarena_gym.suite import draw, templates
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -25,7 +25,8 @@ from tests.oracles.framework import MOST_STEPS, disagreements
 from tests.oracles.truths import ORACLES
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WebArenaGymError
-from webarena_gym.tasks import Task, draw, templates
+from webarena_gym.suite import draw, templates
+from webarena_gym.tasks import Task
 from webarena_gym.tools.audit import audit
 
 _ROOT = Path(webarena_gym.__file__).parents[1]

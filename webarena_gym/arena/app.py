@@ -58,7 +58,7 @@ from webarena_gym.arena.service import (
 )
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.page import Network
-from webarena_gym.tasks import load
+from webarena_gym.suite import load
 
 T = TypeVar("T")
 

@@ -44,7 +44,8 @@ from webarena_gym.pages.page import Response
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import is_seed, load_world
-from webarena_gym.tasks import SPLITS, Task, find, load, scale_of, templates
+from webarena_gym.suite import SPLITS, find, load, scale_of, templates
+from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_REPLY
 
 BROWSE_INSTRUCTIONS = f"""\

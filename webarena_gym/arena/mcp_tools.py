@@ -40,7 +40,7 @@ from webarena_gym.arena.http import listen, serve
 from webarena_gym.arena.schema import EpisodeResult, NewEpisode
 from webarena_gym.errors import ArenaError
 from webarena_gym.options import EnvOptions
-from webarena_gym.tasks import SPLITS
+from webarena_gym.suite import SPLITS
 
 INSTRUCTIONS = f"""\
 You use websites for a person who has given you a task. `reset` starts a task and returns the goal. Each action is a separate tool that

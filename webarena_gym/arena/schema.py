@@ -12,7 +12,7 @@ from webarena_gym.options import EnvOptions, SideEffects, option_descriptions
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
-from webarena_gym.tasks import SPLITS
+from webarena_gym.suite import SPLITS
 from webarena_gym.texts import MAX_PAGE
 
 Mode = Literal["browse", "step"]

@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import Any
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.console import decimal, existing_path, integer, validated_by, writable_path
 from webarena_gym.options import add_options, add_source
 from webarena_gym.sites.world import LARGEST_SEED

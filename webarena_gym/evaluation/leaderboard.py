@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from webarena_gym import __version__
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.arguments import reason_of
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite

@@ -21,7 +21,8 @@ from webarena_gym.errors import ResultError, TaskError
 from webarena_gym.evaluation.statistics import SCORE_COLUMNS, Score, clustered_score, mean_pass_rates, score_line
 from webarena_gym.evaluators.outcome import is_injected
 from webarena_gym.sites.world import generators
-from webarena_gym.tasks import Task, templates
+from webarena_gym.suite import templates
+from webarena_gym.tasks import Task
 
 FORMAT = 1
 """Format version of the files of an evaluation."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import gymnasium
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.clients.chat import ChatModel
 from webarena_gym.console import Progress

@@ -17,7 +17,8 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, ServerError, TaskError, WorldError
 from webarena_gym.observation.history import Message
 from webarena_gym.options import EnvOptions, read_source
-from webarena_gym.tasks import Task, load, select, select_templates
+from webarena_gym.suite import load, select, select_templates
+from webarena_gym.tasks import Task
 from webarena_gym.toolbox import ToolFunction
 
 TOOL_PROMPT = f"""\

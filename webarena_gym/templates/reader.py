@@ -51,6 +51,7 @@ from urllib.parse import quote_plus
 from webarena_gym.answers import read_form
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.texts import date_time, long_date, money, read_data, read_toml
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.tasks import grounds
@@ -417,6 +418,15 @@ def read_texts(name: str) -> dict[str, Any]:
 def phrasings(entry: Mapping[str, Any]) -> Sequence[str]:
     """Return the phrasings of a section, of which each task has one."""
     return [entry["intent"]] if isinstance(entry["intent"], str) else entry["intent"]
+
+
+def read_all() -> dict[str, t.Template]:
+    """Return the templates of all folders by name, in a fixed order: by site, then those with several sites."""
+    folders = {module.name for module in iter_modules([str(_FOLDER)]) if module.ispkg}
+    known: dict[str, t.Template] = {}
+    for folder in (*(site for site in SITES if site in folders), *sorted(folders - SITES.keys())):
+        known |= read_templates(import_module(f"{__package__}.{folder}"))
+    return known
 
 
 def read_templates(package: ModuleType) -> dict[str, t.Template]:

@@ -20,7 +20,8 @@ from webarena_gym.errors import ApplicationError
 from webarena_gym.evaluation.command import add_jobs, add_walks, world_seed
 from webarena_gym.options import add_options
 from webarena_gym.recording import StepRecord
-from webarena_gym.tasks import Task, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step, parse_task
 from webarena_gym.tools.application_archive import (
     add_archive_options,

@@ -26,7 +26,8 @@ from webarena_gym.observation import observe
 from webarena_gym.options import BrowserKind
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
-from webarena_gym.tasks import Task, load
+from webarena_gym.suite import load
+from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 from webarena_gym.tools.audit.replays import earns, exit_with, replay
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym import __version__
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.addresses import parse_addresses
 from webarena_gym.applications.application import read_application
 from webarena_gym.console import TRACEBACK, Parser, decimal, integer, print_error, status, validated_by, writable_path
@@ -19,8 +19,8 @@ from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_
 from webarena_gym.options import add_application, add_options, add_source
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.world import cache_folder, load_world
+from webarena_gym.suite.census import tables
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.census import tables
 from webarena_gym.tools.application import add_application_commands
 from webarena_gym.tools.play import PLAYING, play_command, play_session
 from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites

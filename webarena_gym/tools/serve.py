@@ -14,7 +14,7 @@ from functools import partial
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from webarena_gym import tasks as task_suite
+from webarena_gym import suite as task_suite
 from webarena_gym.arena.schema import Limits, NewEpisode
 from webarena_gym.arguments import quote_value
 from webarena_gym.console import decimal, integer

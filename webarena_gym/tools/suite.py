@@ -11,7 +11,8 @@ from webarena_gym.console import Parser, Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError, EvaluationError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.tasks import Task, load, parse_task
+from webarena_gym.suite import load
+from webarena_gym.tasks import Task, parse_task
 
 
 def add_suite_commands(parser: argparse.ArgumentParser) -> None:

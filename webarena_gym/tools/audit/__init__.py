@@ -16,7 +16,8 @@ from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Task, find, templates, templates_of
+from webarena_gym.suite import find, templates, templates_of
+from webarena_gym.tasks import Task
 from webarena_gym.tools.audit.answers import alternative_draw as alternative_draw
 from webarena_gym.tools.audit.answers import alternative_draws, other_answers, try_answers
 from webarena_gym.tools.audit.evidence import ObservedText, unsupported_answers

@@ -15,7 +15,8 @@ from webarena_gym.applications.application import Application
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Task, draw, templates, templates_of
+from webarena_gym.suite import draw, templates, templates_of
+from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import Template
 from webarena_gym.tools.audit.replays import AuditFindings
 

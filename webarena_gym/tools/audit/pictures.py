@@ -11,7 +11,8 @@ from webarena_gym.errors import NothingToDraw
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
-from webarena_gym.tasks import Expert, Task, templates
+from webarena_gym.suite import templates
+from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.template import Dice, Sampler
 
 _TRIES = 200  # worlds with other pictures; in most of them the subject of a goal does not occur exactly once
