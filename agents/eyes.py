@@ -36,7 +36,6 @@ from agents.rollouts.curriculum import sampling_weight
 from agents.settings import fixed_options, option_defaults
 from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
-from webarena_gym import console
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.console import writing
@@ -44,6 +43,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluation.statistics import paired_difference, wilson
 from webarena_gym.miniwob import MiniWobText
+from webarena_gym.progress import Progress
 from webarena_gym.tasks import Expert, Task
 
 WORDS = 2048  # rows of the embedding table of hashed words
@@ -507,7 +507,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
             temporary.replace(file)
 
     def evaluate() -> list[float]:
-        bar, rewards = console.Progress(len(tasks.test), "episodes evaluated"), []
+        bar, rewards = Progress(len(tasks.test), "episodes evaluated"), []
         for task, _ in tasks.test:
             rewards.append(play(network, tasks, task, None)[1])
             bar.update(len(rewards))
@@ -516,7 +516,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
 
     with closing(tasks.env):
         if not state:
-            bar = console.Progress(len(tasks.train), "tasks demonstrated")
+            bar = Progress(len(tasks.train), "tasks demonstrated")
             demonstrations: list[list[Decision]] = []
             for task, _ in tasks.train:
                 demonstrations.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(demonstrations)}")))

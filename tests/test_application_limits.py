@@ -88,7 +88,7 @@ def test_the_processes_that_a_verifier_leaves_behind_end_with_its_call(errands):
     with closing(WebArenaLite(suite=errands, split="broken")) as env:
         for _ in range(2):
             result = play(env, "shelf.crash", ["exit()"])
-            if not env._backend._verifiers.is_isolated:
+            if not env.backend._verifiers.is_isolated:
                 pytest.skip("this system does not let processes create namespaces")
             assert result[1] == 1.0, result[4]
 
@@ -234,7 +234,7 @@ def test_no_variable_of_an_application_takes_effect_before_the_isolation(tmp_pat
     application = Application(name="greedy", folder=str(folder), state="state", environment=variables, **start)
     with closing(WebArenaLite(application=application, tasks=[parse_task(LOOK)])) as env:
         env.reset()
-        host = env._backend._current._host
+        host = env.backend._current._host
         seen = json.loads(env.network.request("GET", "http://greedy.test/").body)
         assert seen["TZ"] == "Asia/Tokyo"
         assert seen["PYTHONPATH"].endswith("/state")

@@ -91,7 +91,7 @@ def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
     other.reset(seed=1)
     assert "failure" not in env.step('do(action="Wait")')[4]
     with pytest.raises(webarena_gym.errors.BrowserError):
-        env.unwrapped._backend.browser.crash()
+        env.unwrapped.backend.browser.crash()
     text, reward, terminated, truncated, info = env.step('do(action="Wait")')
     assert numpy.isnan(reward)
     assert (terminated, truncated) == (False, True)

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from statistics import median
 
-from webarena_gym.console import Progress
+from webarena_gym.progress import Progress
 from webarena_gym.suite import load, load_version, templates
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tools import audit as auditing
@@ -93,7 +93,7 @@ def test_tasks_of_version_1_are_exported_and_not_drawn(capsys, tmp_path):
 
 def test_progress_is_drawn_on_a_terminal_with_the_time_that_is_left(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("webarena_gym.console.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("webarena_gym.progress.time.perf_counter", lambda: now[0])
     bar = Progress(4, "things")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     bar.update(1)  # of an earlier run
@@ -109,7 +109,7 @@ def test_progress_is_drawn_on_a_terminal_with_the_time_that_is_left(capsys, monk
 
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("webarena_gym.console.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("webarena_gym.progress.time.perf_counter", lambda: now[0])
     bar = Progress(10, "things")
     for done in range(10):
         bar.update(done)

@@ -269,7 +269,7 @@ def test_rows_of_postgresql_are_judged_and_restored(desk, server):
 @pytest.mark.parametrize("sql", VANDALISM)
 def test_vandalism_in_postgresql_fails_the_task(desk, server, sql):
     desk.reset()
-    psql(server, f"desk_{desk._backend._current.own_name}", f"{sql};")
+    psql(server, f"desk_{desk.backend._current.own_name}", f"{sql};")
     *_, info = result = solve(desk)
     assert result[1] == 0.0, sql
     assert info["side_effects"] or not info["verdicts"][0]["passed"], info["verdicts"]

@@ -114,7 +114,7 @@ def fail(env, monkeypatch):
     def broken(*_):
         raise BrowserError("the browser has gone")
 
-    monkeypatch.setattr(type(env.unwrapped._backend.browser), "page", broken)
+    monkeypatch.setattr(type(env.unwrapped.backend.browser), "page", broken)
 
 
 @pytest.mark.parametrize("on_failure", ["nan", "zero", "raise"])

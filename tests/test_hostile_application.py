@@ -239,7 +239,7 @@ def test_a_link_in_the_place_of_its_socket_leads_nowhere(folder):
         env = WebArenaLite(application=application, tasks=[parse_task(look_at("links"))])
         env.reset()
         assert [env.network.request("GET", f"http://links.test{path}").body for path in ("/now", "/")] == [b"own", b"own"]
-        assert (env._backend._current.folder / "socket").is_symlink()
+        assert (env.backend._current.folder / "socket").is_symlink()
         env.close()
     close_all()
 

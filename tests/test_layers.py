@@ -28,13 +28,14 @@ arguments:
 changes:
 console: arguments errors
 processes:
+progress:
 texts:
 answers: texts
 pages: errors texts
 actions: errors texts
 observation: actions errors pages texts
 browsers: actions errors observation pages
-sites: changes console errors pages
+sites: changes errors pages progress
 addresses: errors sites
 clients: errors
 logins: addresses browsers errors observation pages sites
@@ -55,13 +56,13 @@ vector: arguments env episode errors options processes spaces
 testing: backends browsers episode errors observation pages tasks
 miniwob: arguments backends browsers env errors options pages tasks
 tools: actions addresses answers applications arena arguments backends browsers changes clients console env errors evaluation
-  evaluators logins observation options pages processes recording sites suite tasks texts toolbox
+  evaluators logins observation options pages processes progress recording sites suite tasks texts toolbox
 arena: actions applications arguments browsers env episode errors evaluators observation options pages sites suite tasks texts
 server: arena
 candidates: actions arguments env observation pages
 integrations: actions applications browsers env errors observation options pages server suite tasks toolbox
-evaluation: actions applications arena arguments clients console env errors evaluators observation options recording sites suite tasks
-  vector
+evaluation: actions applications arena arguments clients console env errors evaluators observation options progress recording
+  sites suite tasks vector
 __main__: tools
 """.replace("\n  ", " ").splitlines()
 }

@@ -116,7 +116,7 @@ def test_parts_without_text_are_named_by_what_they_are(env):
 
 def test_no_clock_limits_an_episode(env):
     begin(env, "click-test/1")
-    browser = env.unwrapped._backend.browser
+    browser = env.unwrapped.backend.browser
     assert browser.run_script("core.EPISODE_MAX_TIME") > 20 * 24 * 3600 * 1000
     assert browser.run_script("new Date().toISOString()").startswith("2017-03-01T12:0")
 
@@ -126,7 +126,7 @@ def test_leaving_the_page_ends_the_episode_with_nothing(env):
     _, reward, terminated, _, info = env.step("go_backward()")
     assert (reward, terminated) == (0.0, False)
     assert info["action_error"]
-    env.unwrapped._backend.browser.goto("http://miniwob.test/miniwob/click-test.html")
+    env.unwrapped.backend.browser.goto("http://miniwob.test/miniwob/click-test.html")
     _, reward, terminated, _, info = env.step('do(action="Wait")')
     assert (reward, terminated, info["raw_reward"]) == (0.0, True, 0.0)
     begin(env, "click-test/1")

@@ -224,7 +224,7 @@ def test_changes_of_the_schema_are_side_effects_too(make):
         ("ALTER TABLE note ADD COLUMN size", "notes: schema note changed: sql CREATE TABLE note"),
     ):
         env.reset(options={"task": "add"})
-        with sqlite3.connect(env._backend.files / "notes.db") as db:
+        with sqlite3.connect(env.backend.files / "notes.db") as db:
             db.execute(statement)
         db.close()
         assert str(env.changes()[0]).startswith(told)
@@ -295,10 +295,10 @@ def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before
     copies = {"load": "cp {state}/files/old.txt {state}/files/loaded.txt", "save": "cp {state}/notes.db {state}/files/saved.db"}
     env = WebArenaLite(application=notes(warm=("/login",), **copies), elements="label")
     assert "Visit 1" in env.reset(options={"task": "add"})[0]
-    assert (env._backend.files / "files" / "loaded.txt").read_text() == "old"
+    assert (env.backend.files / "files" / "loaded.txt").read_text() == "old"
     env.step(do("Click", "Delete Tea"))
     env.restore(env.snapshot())
-    with sqlite3.connect(env._backend.files / "files" / "saved.db") as saved:
+    with sqlite3.connect(env.backend.files / "files" / "saved.db") as saved:
         assert saved.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (3,)
     saved.close()
     env.close()
@@ -364,7 +364,7 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
     place = "/proc/self/cwd/state" if start == "wsgi" else "/webarena-gym/notes/state"
     assert f"{place}/notes.db" in texts[0]
     assert place in env.page.root.xpath("string(//a/@href)").replace("%2F", "/")
-    assert env._backend._current.wsgi  # the same way leads back
+    assert env.backend._current.wsgi  # the same way leads back
     found = env.network.request("GET", f"http://notes.test/about?at={place}/notes.db")
     assert found.status == 200
     assert f"at={place}/notes.db".encode() in found.body
@@ -477,9 +477,9 @@ def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes, start, 
     env = opened(WebArenaLite(application=notes(start, clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
     first, _ = env.reset()
     assert (first.count("2001-03-05 08:59:59."), first.count("2001-03-05 09:00:00")) == (2, 1), "folder and file are older"
-    (env._backend.files / "files" / "new.txt").write_text("new")
+    (env.backend.files / "files" / "new.txt").write_text("new")
     env.network.request("GET", "http://notes.test/open")
-    assert state.difference(launcher_of(env.options.application).base, env._backend.files)["files/new.txt"] == b"new"
+    assert state.difference(launcher_of(env.options.application).base, env.backend.files)["files/new.txt"] == b"new"
     assert "2001-03-05" in env.network.request("GET", "http://notes.test/about").body.decode()
     monkeypatch.setattr(Path, "glob", None)  # its library was found once
     assert env.reset()[0] == first
@@ -498,7 +498,7 @@ def test_the_death_of_a_process_is_never_a_zero(make):
         else:
             assert reward == 0.0, "an error page of the application is its own"
     env.reset(options={"task": "add"})
-    host = env._backend._current._host._process.pid
+    host = env.backend._current._host._process.pid
     os.kill(host, signal.SIGKILL)
     assert ends(host)
     assert solve(env, "add")[1] == 1.0, "a killed host is started again"
@@ -515,7 +515,7 @@ def test_closing_an_env_whose_application_has_ended_starts_none(make):
 def test_a_process_that_is_killed_leaves_no_files_behind(folder):
     code = (
         "import os, signal, sys; from webarena_gym import WebArenaLite; env = WebArenaLite(application=sys.argv[1]);"
-        "env.reset(); print(env._backend._current.folder.parent, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "env.reset(); print(env.backend._current.folder.parent, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     run = subprocess.run([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True, check=False)
     assert run.stdout.strip()

@@ -317,7 +317,7 @@ def test_an_open_dialog_is_in_the_way_and_is_a_picture_too(make_env):
         assert "a dialog is open" in env.step(reply)[4]["action_error"]
     with pytest.raises(SnapshotError, match="a dialog is open"):
         env.unwrapped.snapshot()
-    browser = env.unwrapped._backend.browser
+    browser = env.unwrapped.backend.browser
     assert browser.screenshot().startswith(b"\x89PNG")
     assert browser.run_script("out.textContent") == "nobody"  # it is dismissed for whoever looks into the page
     env.step("click('Go')")
@@ -332,13 +332,13 @@ def test_sockets_lead_to_the_application_alone_and_its_death_is_no_zero(make_env
     with socket.create_server(("127.0.0.1", 0)) as elsewhere:
         elsewhere.setblocking(False)
         port = elsewhere.getsockname()[1]
-        browser = env.unwrapped._backend.browser
+        browser = env.unwrapped.backend.browser
         for place in (f"127.0.0.1:{port}", f"localhost:{port}", f"controls.test:{port}", "other.test", "controls.test:81"):
             assert browser.run_script(ask.format(place)) == "refused"
         assert browser.run_script(ask.format("controls.test/socket")) == "open"
         with pytest.raises(BlockingIOError):
             elsewhere.accept()
-    pid = pid_of(env.unwrapped._backend._current)
+    pid = pid_of(env.unwrapped.backend._current)
     os.kill(pid, signal.SIGKILL)
     assert ends(pid)
     _, reward, _, truncated, info = env.unwrapped.step("send_msg_to_user('done')")

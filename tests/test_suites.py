@@ -98,12 +98,12 @@ def click(name):
 @needs.chromium
 def test_an_episode_starts_by_setting_the_state_without_another_process(board):
     first = board.reset(options={"task": "board.card"})[0]
-    instance = board._backend._current
+    instance = board.backend._current
     board.step(click("Remove Pay rent"))
     assert [str(change) for change in board.changes()] == ["board: cards removed: id=2, title=Pay rent"]
     board.reset(options={"task": "shelf.jam"})
     assert board.reset(options={"task": "board.card"})[0] == first
-    assert (board.changes(), board._backend._current is instance) == ([], True)
+    assert (board.changes(), board.backend._current is instance) == ([], True)
     instance._host.request(stop=instance._pid)
     assert board.reset(options={"task": "board.card"})[0] == first
 
@@ -229,7 +229,7 @@ def test_a_verifier_reaches_only_the_application(errands):
         (errands.parent / "verify_crash.py").write_text(source)
         info = play(env, "shelf.crash", ["exit()"])[4]
         server.shutdown()
-    if not env._backend._verifiers.is_isolated:
+    if not env.backend._verifiers.is_isolated:
         pytest.skip("this system does not isolate processes")
     assert info["verdicts"][0]["reason"] == "['refused', 'refused', 'refused'] 200"
     env.close()
@@ -239,7 +239,7 @@ def test_an_application_does_not_serve_its_verifier(errands):
     env = WebArenaLite(suite=errands, split="easy", dialect="webarena")
     env.reset(options={"task": "shelf.jam"})
     served = env.step("goto [http://shelf.test/verify_jam.py]")[0]
-    if not env._backend._verifiers.is_isolated:
+    if not env.backend._verifiers.is_isolated:
         pytest.skip("this system does not isolate processes")
     assert "marmalade" not in served
     assert "THINGS" in env.step("goto [http://shelf.test/shelf.py]")[0]

@@ -185,6 +185,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         """The visible part of the page, with the elements that actions can refer to."""
         return self._current_page(self._running_episode()).observation
 
+    @property
+    def backend(self) -> Backend:
+        """The sites and the browser of the env, for tools and tests that look behind the observations."""
+        return self._backend
+
     def database(self, site: str) -> sqlite3.Connection:
         """Return the episode's database of an embedded site, for inspection and for tests. Raises LookupError on real servers."""
         self._running_episode()

@@ -11,7 +11,8 @@ from statistics import fmean, pstdev
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from webarena_gym.console import Progress, writing
+from webarena_gym.console import writing
+from webarena_gym.progress import Progress
 
 if TYPE_CHECKING:  # reports read metrics without torch
     from agents.rollouts.branching import SearchingCollector

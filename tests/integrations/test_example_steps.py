@@ -114,7 +114,7 @@ class Person:
                 f"{{const Real = Date, off = {ms} - Real.now(); Date = class extends Real {{"
                 "constructor(...given) { given.length ? super(...given) : super(Real.now() + off) } static now() { return Real.now() + off }} }"
             )
-        for host, cookies in env._backend.cookies.items():
+        for host, cookies in env.backend.cookies.items():
             self.context.add_cookies(
                 [{"name": name, "value": value, "url": f"http://{host}/"} for name, value in cookies.items()]
             )
@@ -261,7 +261,7 @@ def persons(make_env):
             if (name, script) not in seen:
                 env = make_env(name, BROWSERS[name][0], "person")
                 env.reset(seed=0)
-                wire.address = env._backend._current.address
+                wire.address = env.backend._current.address
                 person, shown = Person(chromium, env), []
                 person.do("goto", env.page.url, "")  # some applications keep what was open
                 for verb, label, text in steps_of(script, env.options.application.url):
@@ -287,7 +287,7 @@ def difference(env, info, wanted):
     if info["action_error"] and not info["action_error"].startswith("the form was not sent"):  # Chromium shows a bubble
         return info["action_error"]
     try:
-        driven = env._backend.browser
+        driven = env.backend.browser
         shown = [normal(each) for each in driven._run(driven._context.tab.page.evaluate(SHOWN))]  # without a word to the env
     except BrowserError as error:
         return str(error)

@@ -51,7 +51,7 @@ def make():
 
 def digest(env):
     """Return a digest of all files of the state, but for those of which a description says that they do not matter."""
-    backend, application = env._backend, env.options.application
+    backend, application = env.backend, env.options.application
     files = {}
     unseen = Path(backend._copy.folder) / "nothing"
     unseen.mkdir(exist_ok=True)
@@ -85,14 +85,14 @@ def test_eight_at_once_see_their_own_writes_alone(make, name):
     envs = [make(name) for _ in range(8)]
     for number, env in enumerate(envs):
         env.reset(options={"task": next(task for task in env.tasks if "string_match" not in task.eval_types)})
-        (env._backend.files / f"of {number}").write_text(str(number))
+        (env.backend.files / f"of {number}").write_text(str(number))
     for env in envs[::2]:
         do_all(env, env.task)
     alone = [[change for change in map(str, env.changes()) if "=of " not in change] for env in envs]
     assert not any(alone[1::2])
     assert all(found == alone[0] for found in alone[::2])
     assert alone[0] or name == "klaus", "which only reads"
-    files = [sorted(path.name for path in env._backend.files.glob("of *")) for env in envs]
+    files = [sorted(path.name for path in env.backend.files.glob("of *")) for env in envs]
     assert files == [[f"of {number}"] for number in range(8)]
 
 
@@ -100,7 +100,7 @@ def test_eight_at_once_see_their_own_writes_alone(make, name):
 def test_a_kill_is_a_fault_and_never_a_zero(make, name):
     env = make(name)
     env.reset(options={"task": env.tasks[0]})
-    os.kill(pid_of(env._backend._current), signal.SIGKILL)
+    os.kill(pid_of(env.backend._current), signal.SIGKILL)
     steps = [env.step(f'do(action="Click", element="{number}")') for number in range(3)]
     *_, info = steps[-1]
     _, reward, _, truncated, info = next((step for step in steps if step[3]), None) or env.step('exit(message="x")')
@@ -114,9 +114,9 @@ def test_foreign_hosts_are_out_of_reach(make, name):
     env = make(name, "chromium")
     env.reset(options={"task": env.tasks[0]})
     if sys.platform == "linux":
-        interfaces = Path(f"/proc/{pid_of(env._backend._current)}/net/dev").read_text().splitlines()[2:]
+        interfaces = Path(f"/proc/{pid_of(env.backend._current)}/net/dev").read_text().splitlines()[2:]
         assert [line.split(":")[0].strip() for line in interfaces] == ["lo"], "of its process"
-    browser, asked = env._backend.browser, "fetch({!r}, {{mode: 'no-cors'}}).then(() => 'reached', () => 'refused')"
+    browser, asked = env.backend.browser, "fetch({!r}, {{mode: 'no-cors'}}).then(() => 'reached', () => 'refused')"
     for url in ("http://example.com/", "https://example.com/", "http://127.0.0.1:80/", "http://[::1]/"):
         assert browser.run_script(asked.format(url)) == "refused"
     browser.new_tab("http://example.com/")

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, get_args
 from webarena_gym import __version__
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import reason_of
-from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, WebArenaGymError
 from webarena_gym.evaluation.agents import COMMAND, Reply
@@ -34,6 +33,7 @@ from webarena_gym.evaluation.results import (
     summarise,
 )
 from webarena_gym.evaluation.runner import EnvWorker
+from webarena_gym.progress import Progress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 

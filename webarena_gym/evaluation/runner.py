@@ -21,7 +21,6 @@ import gymnasium
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.clients.chat import ChatModel
-from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
@@ -59,6 +58,7 @@ from webarena_gym.evaluation.results import (
     write_result,
 )
 from webarena_gym.options import HARD_STEPS, read_source
+from webarena_gym.progress import Progress
 from webarena_gym.recording import play
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from webarena_gym.changes import Change
-from webarena_gym.console import Progress
 from webarena_gym.errors import WorldError
 from webarena_gym.pages.page import Network, WSGIApplication
+from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import declared_by, net_changes, overlay_changes
 from webarena_gym.sites.country.dice import Scale

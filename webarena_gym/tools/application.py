@@ -237,8 +237,8 @@ def _record(options: argparse.Namespace) -> int:
         if not steps or steps[-1].action.kind is not Kind.EXIT:
             print("not recorded: the task was not ended with exit")
             return 1
-        folders = [launcher_of(application).base, env._backend.files or Path()]  # noqa: SLF001
-        again = env._backend.reference_changes(replace(task, solution=tuple(steps)))  # noqa: SLF001
+        folders = [launcher_of(application).base, env.backend.files or Path()]
+        again = env.backend.reference_changes(replace(task, solution=tuple(steps)))
         record = _task_record(task, steps, changes, changes if isinstance(again, str) else again, folders)
     if not record["eval"]["eval_types"]:
         print("not recorded: the task changes nothing and has no answer. The solution, to which you can add a check:")

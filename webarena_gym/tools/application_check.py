@@ -100,7 +100,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
     report: dict[str, Any] = {}
     task = exploration_task(application)
     with closing(WebArenaLite(application=application, tasks=[task], browser=browser, elements="label")) as env:
-        backend = env._backend  # noqa: SLF001 - no part of the env's interface
+        backend = env.backend
         assert isinstance(backend, ApplicationBackend)
         seconds, problems = compare_resets(env, resets)
         report["first_start_s"], report["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
@@ -238,7 +238,7 @@ def _sign_in_problem(backend: ApplicationBackend, application: Application) -> l
 
 def _snapshot_problem(env: WebArenaLite, pages: Sequence[Page], application: Application) -> list[str]:
     """Return a problem if a page differs after it was restored from a snapshot that was taken after an interaction."""
-    browser = env._backend.browser  # noqa: SLF001
+    browser = env.backend.browser
     url = next((page.url for page in pages if any(map(_is_draft, page.root.iter("input", "textarea")))), pages[0].url)
     browser.goto(url)
     for button in browser.page().root.iter("button"):
@@ -266,7 +266,7 @@ def _is_draft(field: Any) -> bool:
 
 def _memory_difference(env: WebArenaLite) -> str:
     """Return how the first page differs after the episode was restored, "" for no difference: memory is not restored."""
-    texts, browser = [], env._backend.browser  # noqa: SLF001
+    texts, browser = [], env.backend.browser
     for _ in range(2):
         browser.goto(browser.page().url)
         texts.append(observe(browser.page(), elements="label").text)
@@ -281,7 +281,7 @@ def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str
         start = time.perf_counter()
         texts.append(env.reset()[0])
         seconds.append(time.perf_counter() - start)
-        errors += env._backend.site_errors  # noqa: SLF001 - no part of the env's interface
+        errors += env.backend.site_errors
     differences = (first_difference(texts[0], text) for text in texts)
     return seconds, [
         *(f"it fails: {error}" for error in errors[:1]),

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from webarena_gym.applications.suite import Suite, add_suite, leave_out_tasks, read_suite, suite_names
 from webarena_gym.backends.base import build_outcome
-from webarena_gym.console import Parser, Progress
+from webarena_gym.console import Parser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError, EvaluationError
 from webarena_gym.evaluators import evaluate
+from webarena_gym.progress import Progress
 from webarena_gym.suite import load
 from webarena_gym.tasks import Task, parse_task
 
@@ -94,7 +95,7 @@ def _check(options: argparse.Namespace) -> int:
 def _fault(env: WebArenaLite, task: Task) -> str:
     """Return the fault of a task in the untouched state of its application; "" if there is none."""
     try:
-        verdicts = evaluate(task.eval, task.intent, build_outcome(env._backend, "", {}))  # noqa: SLF001
+        verdicts = evaluate(task.eval, task.intent, build_outcome(env.backend, "", {}))
     except (BrowserError, EvaluationError) as error:
         return str(error)
     return f"rewarded without an action: {verdicts[0].reason}" if all(verdict.passed for verdict in verdicts) else ""

@@ -10,11 +10,11 @@ from typing import Any
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application
 from webarena_gym.backends.embedded import WorldSpec
-from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
+from webarena_gym.progress import Progress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.suite import find, templates, templates_of
 from webarena_gym.tasks import Task

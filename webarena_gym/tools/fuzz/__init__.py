@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application
-from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import BrowserKind
 from webarena_gym.pages.page import Traffic
 from webarena_gym.processes import workers
+from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import HOSTS, URLS, Account
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task

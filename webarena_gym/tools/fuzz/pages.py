@@ -18,12 +18,12 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.console import Progress
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.processes import workers
+from webarena_gym.progress import Progress
 from webarena_gym.tools.fuzz.grammar import HOME, HOSTS, Case, PageAction, Redirect, make_case, nodes, reductions, shape
 
 _PIECE = 50  # cases that a process is given at a time
