@@ -3,6 +3,7 @@
 import gc
 import io
 import json
+import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from inspect import cleandoc, isfunction
 from pathlib import Path
+from shutil import get_terminal_size
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -41,9 +43,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "agents.integrations.verl": ("--out train.jsonl --split train",),
     "agents.remember": ("--model runs/bc --out runs/with-memory", "--model runs/bc --walk 600 --worlds 7 --out runs/explored"),
     "agents.search": ("--policy agents/checkpoints/starter --method best_of_n --budget 60 --limit 20",),
-    "agents.train_bc": ("--model pointer --out runs/bc --worlds 11 12 13 14 --one-world-each --updates 1200", "--out runs/language-model --updates 2000"),
+    "agents.train_bc": ("--model pointer --out runs/bc --worlds 11 12 13 14 --one-world-each --updates 1200", "--model HuggingFaceTB/SmolLM2-360M-Instruct --out runs/bc-360m --window 2000 --lora-rank 16 --updates 100"),
     "agents.train_eyes": ("--out runs/eyes --updates 30",),
-    "agents.train_grpo": ("--model agents/checkpoints/cloned-1 --out runs/grpo --worlds 41 42 43 --max-steps 15 --updates 50",),
+    "agents.train_grpo": ("--model Qwen/Qwen2.5-1.5B-Instruct --out runs/qwen --system env --window 6000 --max-new-tokens 256 --dtype bfloat16 --lora-rank 16", "--model agents/checkpoints/cloned-1 --out runs/grpo --worlds 41 42 43 --max-steps 15 --updates 50",),
     "agents.train_rl": ("--method awr --model agents/checkpoints/cloned-1 --out runs/awr --worlds 41 42 43 --updates 50",),
     "agents.train_sb3": ("--out runs/sb3 --templates shopping.wish_list_add --updates 20",),
     "agents.workflows": ("--episodes runs/played.jsonl --out runs/workflows.json",),
@@ -68,13 +70,13 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "rollout": (
         "Episodes and their sampling.",
-        "temperature tasks_per_update group_size step_limits dtype dynamic_sampling processes num_envs max_new_tokens constrained vllm sharing "
+        "temperature tasks_per_update group_size step_limits dynamic_sampling processes num_envs max_new_tokens constrained vllm sharing "
         "seek_mixed groups_remembered replayed replay fork_every workers steps_per_update candidates trace detours mistakes dagger max_steps",
     ),
     "optimizer": (
         "Updates of the parameters.",
         "epochs minibatches learning_rate schedule max_grad_norm average weight_decay optimizer tokens_per_update tokens_per_pass "
-        "gradient_checkpointing lora_rank lora_layers decisions_per_update dropout batch curriculum curriculum_power",
+        "dtype gradient_checkpointing lora_rank lora_layers decisions_per_update dropout batch curriculum curriculum_power",
     ),
     "loss": (
         "Advantages and loss.",
@@ -91,7 +93,13 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
 }
 """Groups of options in the help, each with a description and field names. An option belongs to the first group that lists it."""
+_TEXT_METAVARS = {
+    "application": "FILE", "cluster": "ADDRESS", "episodes": "FILE", "keywords": "NAME=JSON", "members": "MODEL", "model": "MODEL", "models": "MODEL",
+    "policy": "MODEL", "split": "NAME", "suite": "NAME", "tasks": "TASK", "templates": "NAME", "vllm": "URL",
+}  # fmt: skip
+"""Names of the values of text options in the help."""
 _MAX_UNGROUPED = 12  # maximum number of options in a help without groups
+_MAX_COLUMNS = 100  # width of a help
 _START_OPTIONS = 5  # options in the first group
 
 _MAY_CHANGE = "may change when a run is resumed"
@@ -299,8 +307,8 @@ def option_defaults(settings: "DataclassInstance") -> dict[str, Any]:
 
 def parse_settings(
     kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
-    hidden: Collection[str] = (), note: str = "", other_defaults: Mapping[str, Any] | None = None,
-    other_models: str = "language models",
+    hidden: Collection[str] = (), note: str = "", default_hints: Mapping[str, str] | None = None,
+    special_groups: Mapping[str, tuple[str, str]] | None = None,
 ) -> S:  # fmt: skip
     """Parse the command line of `python -m PROGRAM` into settings.
 
@@ -311,8 +319,8 @@ def parse_settings(
         program: Name of the module, for help and errors.
         hidden: Names of options that the help does not show.
         note: Text of the help after the description of the settings.
-        other_defaults: Defaults of other models by name, which the help shows as well.
-        other_models: Name of these models in the help.
+        default_hints: Texts of the help in place of a default, by name, for defaults that depend on the model.
+        special_groups: Groups in the form of `GROUPS` that come last in the help and precede `GROUPS` in the choice of a group.
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
@@ -324,7 +332,7 @@ def parse_settings(
     box = io.StringIO()
     try:
         if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, values, program, hidden, note, other_defaults or {}, other_models)
+            _show_help(kind, values, program, hidden, note, default_hints or {}, special_groups or {})
         else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
@@ -352,48 +360,68 @@ def _show_help(
     program: str,
     hidden: Collection[str],
     note: str,
-    other_defaults: Mapping[str, Any],
-    other_models: str,
+    default_hints: Mapping[str, str],
+    special_groups: Mapping[str, tuple[str, str]],
 ) -> NoReturn:
     """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
-    title, groups = cleandoc(kind.__doc__ or "") + note, group_options(kind, hidden)
+    paragraphs = (cleandoc(kind.__doc__ or "") + note).split("\n\n")
+    title = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # the terminal wraps the lines
+    groups = group_options(kind, hidden, special_groups)
+    hints = get_type_hints(kind, include_extras=True)
+    required = [
+        f"--{name.replace('_', '-')} {_metavar(name, hints[name])}"
+        for names in groups.values()
+        for name in names
+        if values.get(name) is tyro.MISSING
+    ]
 
     def make_help_type(text: str, names: Sequence[str]) -> Any:
-        return _help_type(kind, text, names, values, other_defaults, other_models)
+        return _help_type(kind, text, names, values, default_hints)
 
     if sum(map(len, groups.values())) <= _MAX_UNGROUPED:
         help_type = make_help_type(title, [name for names in groups.values() for name in names])
     else:
         parts: list[tuple[str, Any, Any]] = []
-        for group, names in groups.items():
-            group_type = make_help_type(group_description(group), names)
-            parts.append((group, Annotated[group_type, tyro.conf.OmitArgPrefixes], field()))
+        for number, (group, names) in enumerate(groups.items()):
+            group_title = special_groups[group][0] if group in special_groups else group_description(group)
+            group_type, config = make_help_type(group_title, names), tyro.conf.arg(name=group)
+            parts.append((f"group_{number}", Annotated[group_type, tyro.conf.OmitArgPrefixes, config], field()))
         help_type = make_dataclass(kind.__name__, parts, frozen=True, kw_only=True, namespace={"__doc__": title})
+    columns = os.environ.get("COLUMNS", "")
+    # On wide terminals, tyro arranges the groups in columns, and the first group is not at the top.
+    os.environ["COLUMNS"] = str(min(get_terminal_size().columns, _MAX_COLUMNS))
     try:
-        tyro.cli(help_type, args=["--help"], prog=f"python -m {program}")
+        tyro.cli(help_type, args=["--help"], prog=" ".join([f"python -m {program}", *required]))
     except SystemExit:
         if examples := EXAMPLES.get(program):
             print("\n  ".join(["\nexamples:", *(f"python -m {program} {example}".rstrip() for example in examples)]))
+    finally:
+        os.environ["COLUMNS"] = columns  # an empty value is ignored
     raise SystemExit
 
 
-def group_options(kind: type[Any], hidden: Collection[str] = ()) -> dict[str, list[str]]:
-    """Return the names of a command's options, without `hidden` ones, by their group in GROUPS.
+def group_options(
+    kind: type[Any], hidden: Collection[str] = (), special_groups: Mapping[str, tuple[str, str]] | None = None
+) -> dict[str, list[str]]:
+    """Return the names of a command's options, without `hidden` ones, by their group in GROUPS, then by those of `special_groups`.
 
-    The last group, "method", has the options of no other group.
+    The group "method" has the options of no other group.
     """
+    special_groups = special_groups or {}
     hints = get_type_hints(kind, include_extras=True)
     ungrouped = [
         item.name
         for item in fields(kind)
         if item.name not in hidden and tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())
     ]
-    groups = {}
-    for group, (_, field_names) in GROUPS.items():
+    groups: dict[str, list[str]] = {}
+    for group, (_, field_names) in {**special_groups, **GROUPS}.items():
         names = [name for name in field_names.split() if name in ungrouped][: _START_OPTIONS if group == "start" else None]
         ungrouped = [name for name in ungrouped if name not in names]
         groups[group] = names
-    return {group: names for group, names in {**groups, "method": ungrouped}.items() if names}
+    order = [*GROUPS, "method", *special_groups]
+    groups["method"] = ungrouped
+    return {group: groups[group] for group in order if groups[group]}
 
 
 def group_description(group: str) -> str:
@@ -420,8 +448,7 @@ def _help_type(
     title: str,
     names: Sequence[str],
     values: Mapping[str, Any],
-    other_defaults: Mapping[str, Any],
-    other_models: str,
+    default_hints: Mapping[str, str],
 ) -> Any:
     """Return a dataclass of the options `names` for the help, with their descriptions and defaults."""
     hints, descriptions = get_type_hints(kind, include_extras=True), setting_descriptions(kind)
@@ -429,19 +456,17 @@ def _help_type(
     options = []
     for name in names:
         default = defaults[name]
-        hint, other = _default_hint(default), other_defaults.get(name, default)
-        if other != default:
-            hint = f"(default: {_format_default(default)}; {_format_default(other)} for {other_models})"
+        hint = f"(default: {default_hints[name]})" if name in default_hints else _default_hint(default)
         text = descriptions.get(name)
         if hint == "" and text:  # tyro adds a space and the hint
             text, _, hint = text.rpartition(" ")
-        config: Any = tyro.conf.arg(help=text, help_behavior_hint=hint, metavar=_optional_metavar(hints[name]))
+        config: Any = tyro.conf.arg(help=text, help_behavior_hint=hint, metavar=_metavar(name, hints[name]), aliases=())
         default = MISSING if default is tyro.MISSING else default
         options.append((name, Annotated[hints[name], config], field(default=default)))
     return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
 
 
-def _format_default(value: Any) -> str:
+def format_default(value: Any) -> str:
     """Return a default for the help. Of consecutive integers, only the first two and the last are shown."""
     if isinstance(value, tuple):
         if len(value) > 3 and all(isinstance(item, int) for item in value) and value == tuple(range(value[0], value[-1] + 1)):
@@ -454,21 +479,27 @@ def _default_hint(default: Any) -> str | None:
     """Return the text of a default in the help: "" if nothing is set by default, and None for tyro's own text."""
     if default is None or default in ((), ""):
         return ""
-    return f"(default: {_format_default(default)})" if isinstance(default, tuple) else None
+    return f"(default: {format_default(default)})" if isinstance(default, tuple) else None
 
 
-def _optional_metavar(hint: Any) -> str | None:
-    """Return the name of the value of an option that may be None, without tyro's {None}; None for other types."""
-    parts = [hint]
-    while get_origin(parts[0]) is Annotated:
-        parts = list(get_args(parts[0]))
-    types = get_args(parts[0]) if get_origin(parts[0]) in (Union, UnionType) else ()
-    if NoneType not in types or len(types) != 2:
+def _metavar(name: str, hint: Any) -> str | None:
+    """Return the name of an option's value in the help: N for an integer, X for another number; None for tyro's own."""
+    metadata: list[Any] = []
+    while get_origin(hint) is Annotated:
+        metadata, hint = [*metadata, *hint.__metadata__], get_args(hint)[0]
+    if any(getattr(item, "metavar", None) for item in metadata):
         return None
-    (kind,) = [item for item in types if item is not NoneType]
-    while get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
-    return {Path: "PATH", str: "STR", int: "INT", float: "FLOAT"}.get(kind)
+    if get_origin(hint) is tuple:
+        value = _metavar(name, get_args(hint)[0])
+        return f"{value} ..." if value else None
+    if get_origin(hint) in (Union, UnionType):
+        values = {_metavar(name, item) for item in get_args(hint) if item is not NoneType}
+        return values.pop() if len(values) == 1 else None
+    if get_origin(hint) is Literal:
+        return "{" + ",".join(map(str, get_args(hint))) + "}"
+    if hint is Path:
+        return "FILE" if {get_args(PresentFile)[1], get_args(NewFile)[1]} & {*metadata} else "FOLDER"
+    return {str: _TEXT_METAVARS.get(name, "TEXT"), int: "N", float: "X"}.get(hint)
 
 
 def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:

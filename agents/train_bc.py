@@ -5,14 +5,29 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from agents.data.demonstrations import recorded_agent
 from agents.models.checkpoints import is_pretrained, recorded_settings
 from agents.settings import collect_rarely, option_value, parse_settings, trains_adapters
-from agents.training.settings import LORA_LEARNING_RATE, POINTER, PRETRAINED, SMALL, BCSettings, PointerBCSettings
+from agents.training.settings import (
+    LORA_LEARNING_RATE,
+    POINTER,
+    PRETRAINED,
+    PRETRAINED_BC_RATES,
+    SMALL,
+    SMALL_MODEL_GROUPS,
+    BCSettings,
+    PointerBCSettings,
+)
 from webarena_gym import console
+
+_ANY_MODEL = """
+
+Defaults depend on the model. `--model MODEL --help` shows those of one model, and `--model pointer --help` the options of a pointer network,
+which is not a language model."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -26,13 +41,28 @@ def main(arguments: Sequence[str]) -> None:
         return
     file = option_value(arguments, "--demonstrations")
     defaults = model_defaults(model, arguments) | (recorded_agent(Path(file)) if file else {})
-    others = {} if model else PRETRAINED
+    has_small_options = model is None or not _is_pretrained(model)
+    small_names = SMALL_MODEL_GROUPS["small model"][1].split()
     bc_settings = parse_settings(
-        BCSettings, arguments, defaults, program="agents.train_bc", other_defaults=others, other_models="pretrained models"
-    )
+        BCSettings, arguments, defaults, program="agents.train_bc", note="" if model else _ANY_MODEL,
+        default_hints=_default_hints(model), hidden=[] if has_small_options else small_names, special_groups=SMALL_MODEL_GROUPS,
+    )  # fmt: skip
     from agents.training.cloning import train  # noqa: PLC0415 - options are refused without torch
 
     print(train(bc_settings))
+
+
+def _is_pretrained(model: str) -> bool:
+    return model != SMALL and is_pretrained(model)
+
+
+def _default_hints(model: str | None) -> dict[str, str]:
+    """Return the texts of the help for defaults that depend on a model, if there is none, or on --lora-rank."""
+    if model is not None and not _is_pretrained(model):
+        return {}
+    values = {**PRETRAINED, "learning_rate": PRETRAINED_BC_RATES}
+    small = {item.name: item.default for item in fields(BCSettings) if item.name in PRETRAINED}
+    return {name: f"{value}" if model else f"{value}; {small[name]} for a small model" for name, value in values.items()}
 
 
 def model_defaults(model: str | None, arguments: Sequence[str]) -> dict[str, Any]:
@@ -40,7 +70,7 @@ def model_defaults(model: str | None, arguments: Sequence[str]) -> dict[str, Any
 
     A run that is resumed keeps the values that it was started with.
     """
-    if model in (None, SMALL) or not is_pretrained(model):
+    if model is None or not _is_pretrained(model):
         return {}
     defaults = {**PRETRAINED, **({"learning_rate": LORA_LEARNING_RATE} if trains_adapters(arguments) else {})}
     out = option_value(arguments, "--out")

@@ -13,9 +13,11 @@ from pkgutil import resolve_name
 from typing import Any
 
 from agents.models.checkpoints import agent_record, checkpoints, expect_model, is_pointer, is_pretrained, recorded_settings
-from agents.settings import collect_rarely, option_value, parse_settings, trains_adapters
+from agents.settings import ENV_FIELDS, collect_rarely, format_default, option_value, parse_settings, trains_adapters
 from agents.training.settings import (
+    LANGUAGE_MODEL_GROUPS,
     METHODS,
+    MODEL_RECORD_FIELDS,
     OF_LANGUAGE_MODELS,
     PRETRAINED_RL_LEARNING_RATE,
     STREAM_OPTIONS,
@@ -25,6 +27,11 @@ from agents.training.settings import (
 from webarena_gym import console
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.tasks import Task
+
+_ANY_MODEL = """
+
+Most options apply to language models and to pointer networks, the kind of most bundled agents. Those in the last groups apply to language
+models only. `--model MODEL --help` shows the options of one model, with its defaults."""
 
 
 def make_settings(method: str = "grpo", /, **options: Any) -> TrainSettings:
@@ -77,6 +84,24 @@ def language_model_defaults(method: str) -> Mapping[str, Any]:
     return {name: value for name, value in OF_LANGUAGE_MODELS.items() if (name in common_names) != (name in method_names)}
 
 
+def _default_hints(method: str, model: str | None) -> Mapping[str, str]:
+    """Return the texts of the help for defaults that depend on a model, if there is none, or on --lora-rank."""
+    kind = METHODS[method]
+    values = {item.name: item.default for item in fields(kind)}
+    language_model_values = language_model_defaults(method)
+    rate = language_model_values.get("learning_rate", values["learning_rate"])
+    adapters = f"{PRETRAINED_RL_LEARNING_RATE:g}, or {rate:g} with --lora-rank"
+    if model is not None:
+        return {} if is_pointer(model) or not is_pretrained(model) else {"learning_rate": adapters}
+    recorded = (*ENV_FIELDS, *MODEL_RECORD_FIELDS)
+    hints = {name: f"as stored with the model, or {values[name]}" for name in recorded if values[name] not in (None, "")}
+    hints |= {
+        name: f"{format_default(value)}; {format_default(values[name])} for a pointer network"
+        for name, value in language_model_values.items()
+    }
+    return hints | {"learning_rate": f"{adapters}; {values['learning_rate']:g} for a pointer network"}
+
+
 def train(settings: TrainSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train with the method of the settings, and return the folder of the last checkpoint."""
     expect_model(settings.model)  # before tasks are drawn, which takes minutes
@@ -93,15 +118,17 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     method, model = namespace.method, option_value(arguments, "--model")
     words = (argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_") for argument in arguments)
     kind = settings_class(method)
-    hidden = hidden_from_pointing_networks() if model is None or is_pointer(model) else set[str]()
+    hidden = hidden_from_pointing_networks() if model is not None and is_pointer(model) else set[str]()
     if STREAM_OPTIONS.isdisjoint(words):
         hidden |= STREAM_OPTIONS
-    methods = f"\n\n--method NAME trains with another method, which has its own options: {', '.join(METHODS)}."
-    note = methods if program == "agents.train_rl" else ""
+    note = _ANY_MODEL if model is None else ""
+    if program == "agents.train_rl":
+        note += f"\n\n--method NAME trains with another method, which has its own options: {', '.join(METHODS)}."
     model_defaults = _defaults(method, model, option_value(arguments, "--out"), has_adapters=trains_adapters(arguments))
-    defaults = {"processes": 0, **model_defaults, **(agent_record(model) if model else {})}
-    others = {} if model else language_model_defaults(method)
-    settings = parse_settings(kind, arguments, defaults, program=program, hidden=hidden, note=note, other_defaults=others)
+    settings = parse_settings(
+        kind, arguments, {"processes": 0, **model_defaults, **(agent_record(model) if model else {})}, program=program, hidden=hidden,
+        note=note, default_hints=_default_hints(method, model), special_groups={} if model else LANGUAGE_MODEL_GROUPS,
+    )  # fmt: skip
     if settings.cluster:
         from agents.cluster.learners import fit  # noqa: PLC0415 - most runs do not need Ray
 

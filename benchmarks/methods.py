@@ -23,7 +23,7 @@ from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
 from agents.training.metrics import read_metrics
-from agents.training.settings import METHODS, BCSettings, RememberSettings, SB3Settings
+from agents.training.settings import METHODS, SMALL, BCSettings, RememberSettings, SB3Settings
 from benchmarks.playing import TrainingSettings, claim_folder, measure, run_parallel, save_result, subsample, suite_tasks
 from webarena_gym import console
 from webarena_gym.evaluation.statistics import paired_difference, pooled_score
@@ -258,7 +258,7 @@ def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
     shared = {name: getattr(settings, name) for name in (*_TASKS, "threads")}
-    return BCSettings(**{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
+    return BCSettings(**{"model": SMALL, "out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:

@@ -17,6 +17,10 @@ from agents.settings import GROUPS, group_description, group_options, setting_de
 from agents.train_rl import language_model_defaults
 from agents.training.settings import (
     METHODS,
+    PRETRAINED,
+    PRETRAINED_BC_RATES,
+    PRETRAINED_RL_RATES,
+    SMALL_MODEL_GROUPS,
     STREAM_OPTIONS,
     BCSettings,
     GRPOSettings,
@@ -116,9 +120,11 @@ def keywords(names: str) -> Iterator[Section]:
 def training_options() -> Iterator[Section]:
     """Yield the tables of the options of `train_grpo`."""
     defaults = _defaults(GRPOSettings) | {"processes": 0}
+    defaults["max_steps"] = _Text(f"as stored with the model, or {defaults['max_steps']}")
     hidden = hidden_from_pointing_networks() | (STREAM_OPTIONS - {"staleness", "overlap", "workers"})  # no clusters either
     pointer = {name: value for name, value in defaults.items() if name not in hidden}
-    yield from _sections([GRPOSettings], pointer, {**defaults, **language_model_defaults("grpo")})
+    language_model = {**defaults, **language_model_defaults("grpo"), "learning_rate": _Text(PRETRAINED_RL_RATES)}
+    yield from _sections([GRPOSettings], {"language model": language_model, "pointer network": pointer}, GRPO_OPTIONS)
 
 
 def method_options() -> Iterator[Section]:
@@ -141,20 +147,17 @@ def method_options() -> Iterator[Section]:
 
 def cloning_options() -> Iterator[Section]:
     """Yield the tables of the options of `train_bc`."""
-    yield from _sections([BCSettings, PointerBCSettings], _defaults(PointerBCSettings), _defaults(BCSettings), SFT_OPTIONS)
+    small = _defaults(BCSettings)
+    small_names = SMALL_MODEL_GROUPS["small model"][1].split()
+    pretrained = {name: value for name, value in small.items() if name not in small_names} | dict(PRETRAINED)
+    pretrained["learning_rate"] = _Text(PRETRAINED_BC_RATES)
+    columns = {"pretrained model": pretrained, "small model": small, "pointer network": _defaults(PointerBCSettings)}
+    yield from _sections([BCSettings, PointerBCSettings], columns, SFT_OPTIONS)
 
 
 def evaluation_options() -> Iterator[Section]:
     """Yield the tables of the options of `agents.evaluate`."""
-    defaults = _defaults(EvaluationSettings) | {"processes": 0}
-    for title, rows in _sections([EvaluationSettings], defaults, defaults):
-        yield (
-            title,
-            [
-                {"option": row["option"], "type": row["type"], "default": row["pointer network"], "meaning": row["meaning"]}
-                for row in rows
-            ],
-        )
+    yield from _sections([EvaluationSettings], {"default": _defaults(EvaluationSettings) | {"processes": 0}}, {})
 
 
 def metrics() -> Iterator[Section]:
@@ -178,10 +181,12 @@ def _defaults(kind: Any) -> dict[str, Any]:
     return {item.name: item.default for item in fields(kind)}
 
 
-def _sections(
-    kinds: Sequence[Any], pointer: Mapping[str, Any], language_model: Mapping[str, Any], trl: Mapping[str, str] = GRPO_OPTIONS
-) -> Iterator[Section]:
-    """Yield a table of each group of options, with the defaults for both kinds of models."""
+class _Text(str):
+    """A default in words."""
+
+
+def _sections(kinds: Sequence[Any], columns: Mapping[str, Mapping[str, Any]], trl: Mapping[str, str]) -> Iterator[Section]:
+    """Yield a table of each group of options. `columns` contains the defaults by kind of model; an absent option is not used."""
     names: dict[str, dict[str, Any]] = defaultdict(dict)
     for kind in kinds:
         for group, options in group_options(kind).items():
@@ -191,17 +196,27 @@ def _sections(
         rows = [
             {
                 "option": _option(kind, name),
-                "type": _type(get_type_hints(kind)[name]),
-                "pointer network": _value(pointer[name]) if name in pointer else "not used",
-                "language model": _value(language_model[name]) if name in language_model else "not used",
-                "meaning": _cell(
-                    " / ".join({setting_descriptions(other)[name]: 0 for other in kinds if name in _defaults(other)})
-                ),
-                "TRL": trl.get(name, ""),
+                **{column: _cell_of(values, name) for column, values in columns.items()},
+                "meaning": _meaning([other for other in kinds if name in _defaults(other)], name),
+                **({"TRL": trl.get(name, "")} if trl else {}),
             }
             for name, kind in names[group].items()
         ]
         yield group_description(group).removesuffix("."), rows
+
+
+def _cell_of(values: Mapping[str, Any], name: str) -> str:
+    if name not in values:
+        return "-"
+    return "none" if values[name] is None or values[name] in ((), "") else _value(values[name])
+
+
+def _meaning(kinds: Sequence[Any], name: str) -> str:
+    """Return the description of an option with its values, and the text of each kind of settings if they differ."""
+    text = " / ".join({setting_descriptions(kind)[name]: 0 for kind in kinds})
+    hint = get_type_hints(kinds[0])[name]
+    missing = [value for value in get_args(hint) if get_origin(hint) is Literal and not re.search(rf"\b{value}\b", text)]
+    return _cell(f"{text} ({_type(hint)})" if missing else text)
 
 
 def _option(kind: Any, name: str) -> str:
@@ -215,6 +230,8 @@ def _value(value: Any) -> str:
     """Return a default as a cell."""
     if value is MISSING:
         return "required"
+    if isinstance(value, _Text):
+        return _cell(re.sub(r"--[a-z-]+|[\d.e-]*\d", r"`\g<0>`", value))
     if isinstance(value, tuple):
         is_range = bool(value) and isinstance(value[0], int) and value == (*range(value[0], value[-1] + 1),)
         return f"`{value[0]}` to `{value[-1]}`" if is_range else f"`{value}`"

@@ -301,7 +301,7 @@ def cloning_updates(effort: Effort) -> dict[str, Any]:
 
     config = SMOLLM2 | ({"num_hidden_layers": 2} if effort.rounds == 1 else {})
     args = BCSettings(
-        out=Path(), templates=CLONE_TEMPLATES, per_template=1, worlds=(11,), window=2000, copy_weight=0, curriculum=0, lora_rank=32,
+        model="small", out=Path(), templates=CLONE_TEMPLATES, per_template=1, worlds=(11,), window=2000, copy_weight=0, curriculum=0, lora_rank=32,
         dtype="bfloat16",
     )  # fmt: skip
     steps = demonstrate(training_tasks(args), **args.env_arguments())

@@ -188,7 +188,7 @@ def hold():
 @pytest.mark.skipif(importlib.util.find_spec("fcntl") is None, reason="Windows has no flock")
 @pytest.mark.parametrize("options", [(), ("ranks",)])
 def test_a_folder_is_locked_until_the_process_that_trains_in_it_ends_however(tmp_path, hold, options):
-    settings, run = BCSettings(out=tmp_path), tmp_path / "run"
+    settings, run = BCSettings(model="small", out=tmp_path), tmp_path / "run"
     holder = hold(run, *options)
     for is_resumed in (False, True):  # a new run, and one that is resumed
         if is_resumed:
@@ -211,7 +211,7 @@ def test_a_folder_is_locked_until_the_process_that_trains_in_it_ends_however(tmp
 
 
 @pytest.mark.parametrize(
-    "settings", [BCSettings(out=Path("run")), ToolUseSettings(model="m", out=Path("run"))], ids=["bc", "rl"]
+    "settings", [BCSettings(model="small", out=Path("run")), ToolUseSettings(model="m", out=Path("run"))], ids=["bc", "rl"]
 )
 def test_a_run_of_a_version_without_an_option_resumes_with_its_default(tmp_path, settings):
     run = tmp_path / "run"
@@ -254,14 +254,14 @@ def test_every_command_that_trains_locks_its_folder(tmp_path, hold):
     holder = hold(tmp_path)
     found = "--out", str(tmp_path)
     for name, *options in (
-        ("train_bc",), ("train_bc", "--model", "pointer"), ("train_grpo", "--model", str(LANGUAGE_MODEL)), ("train_eyes",),
+        ("train_bc", "--model", "small"), ("train_bc", "--model", "pointer"), ("train_grpo", "--model", str(LANGUAGE_MODEL)), ("train_eyes",),
         ("agent_q", "--model", str(LANGUAGE_MODEL)),
     ):  # fmt: skip
         main = importlib.import_module(f"agents.{name}").main
         with pytest.raises(ValueError, match=f"in use by process {holder.pid}"):
             main([*options, *found])
     done = subprocess.run(
-        [sys.executable, "-m", "agents.train_bc", *found], capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-m", "agents.train_bc", "--model", "small", *found], capture_output=True, text=True, timeout=300, check=False,
         cwd=Path(__file__).parents[1],
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

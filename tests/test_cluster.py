@@ -154,7 +154,7 @@ def train_on_tiny_envs(settings):
 @pytest.mark.slow
 def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster, tmp_path, monkeypatch):
     values = {"width": 64, "layers": 2, "heads": 4, "practice": 60, "vocabulary": 400, "tokens_per_update": 400}
-    cloning = BCSettings(out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
+    cloning = BCSettings(model="small", out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
     clone = train_bc.train(cloning, tiny.demonstrations(300))
     monkeypatch.setattr(trainer, "create_envs", tiny.create_envs)
     alone = train_rl.train(grpo(tmp_path / "alone", clone), tiny.tasks(20))

@@ -317,12 +317,14 @@ def test_the_help_of_settings_ends_with_examples_and_has_groups(program, somewhe
     assert not re.search(r"None[|}]|\(default: (None|)\)|\(default:\s+11 12 13", text)
     commands = examples_of(text)
     assert 1 <= len(commands) <= 2
-    parts = re.split(r"^\W*\b([a-z]+) options\b.*$", text, flags=re.MULTILINE)
+    assert not re.search(r"\b(STR|INT|FLOAT|PATH)\b|\[[A-Z]+ \[", text)
+    parts = re.split(r"^\W*\b([a-z ]+) options\b.*$", text, flags=re.MULTILINE)
     boxes = dict(zip(parts[1::2], parts[2::2], strict=True))
     sizes = [len(re.findall(r"^\W* --", box, re.MULTILINE)) for box in boxes.values() or parts]
     assert 0 < max(sizes) <= 15, sizes
     if program in ("agents.train_grpo", "agents.train_rl"):
-        assert [*boxes] == ["start", "task", "rollout", "optimizer", "loss", "run"]
+        special = ["language model prompt", "language model computation"]
+        assert [*boxes] == ["start", "task", "rollout", "optimizer", "loss", "run", *special]
 
     def stop(*arguments, **options):
         raise CaughtError(real(*arguments, **options))

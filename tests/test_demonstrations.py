@@ -123,7 +123,7 @@ def test_steps_with_long_prompts_are_never_trained_on(tmp_path, monkeypatch):
     long = [item._replace(messages=({"role": "user", "content": "word " * 500},)) for item in short]
     monkeypatch.setattr(train_bc, "encode", lambda encoder, items: encoded.append(items) or encode(encoder, items))
     settings = BCSettings(
-        out=tmp_path, updates=3, width=32, layers=2, heads=2, practice=1, vocabulary=300, max_prompt_tokens=200
+        model="small", out=tmp_path, updates=3, width=32, layers=2, heads=2, practice=1, vocabulary=300, max_prompt_tokens=200
     )
     train_bc.train(settings, [*long, *short])
     assert len(encoded) == 1 + 3  # measured at once, then one update after the other
@@ -175,7 +175,19 @@ def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
     tasks = demos.draw_tasks([901], 1, templates=["shopping.order_payment", "map.town_population"])
     assert demos.read_demonstrations(file) == demos.demonstrate(tasks, expert_thoughts="long", elements="id", thoughts=True)
     assert demos.recorded_agent(file)["elements"] == "id"
-    main(["--demonstrations", str(file), "--out", str(tmp_path / "run"), *TINY, "--max-prompt-tokens", "4000"])
+    main(
+        [
+            "--model",
+            "small",
+            "--demonstrations",
+            str(file),
+            "--out",
+            str(tmp_path / "run"),
+            *TINY,
+            "--max-prompt-tokens",
+            "4000",
+        ]
+    )
     agent = agent_record(tmp_path / "run")
     assert (agent["elements"], agent["system"], agent["thoughts"]) == ("id", "think", True)
 
@@ -191,8 +203,10 @@ def test_a_training_rejects_held_out_tasks_and_demonstrations_unless_they_are_al
     options = ["--out", str(tmp_path / "run"), *TINY]
     command.main(["--out", str(file), *["--worlds", "1001", "--allow-held-out-worlds", "--templates", "map.town_population"]])
     with pytest.raises(ValueError, match=r"demos.jsonl' includes 1001, the held-out world of the validation split"):
-        main(["--demonstrations", str(file), *options])
-    main(["--demonstrations", str(file), *options, "--max-prompt-tokens", "4000", "--allow-held-out-worlds"])
+        main(["--model", "small", "--demonstrations", str(file), *options])
+    main(
+        ["--model", "small", "--demonstrations", str(file), *options, "--max-prompt-tokens", "4000", "--allow-held-out-worlds"]
+    )
 
 
 def test_a_file_written_elsewhere_is_read(tmp_path):
@@ -241,14 +255,14 @@ def test_a_thinned_page_keeps_what_the_reply_names():
 
 
 def test_pages_grow_to_whole_ones(tmp_path):
-    settings = BCSettings(out=tmp_path, curriculum=0.5)
+    settings = BCSettings(model="small", out=tmp_path, curriculum=0.5)
     shares = [line_fraction(settings, progress, Random(0)) for progress in (0.0, 0.25, 0.5, 0.9)]
     assert shares == [0.1, 0.55, 1.0, 1.0]
-    assert line_fraction(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)) == pytest.approx(
-        0.325
-    )
-    assert line_fraction(BCSettings(out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
-    mixed = BCSettings(out=tmp_path, curriculum=0.0, thinned=0.5)
+    assert line_fraction(
+        BCSettings(model="small", out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)
+    ) == pytest.approx(0.325)
+    assert line_fraction(BCSettings(model="small", out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
+    mixed = BCSettings(model="small", out=tmp_path, curriculum=0.0, thinned=0.5)
     shares = [line_fraction(mixed, 0.5, Random(number)) for number in range(200)]
     assert 0.3 < sum(share < 1 for share in shares) / 200 < 0.7
     assert min(shares) >= 0.05

@@ -54,7 +54,7 @@ def test_the_options_of_every_recipe_are_those_of_its_trainer(name, tmp_path):
     recipe = methods.RECIPES[name]
     settings = make_settings(recipe.trainer, model="m", out=tmp_path, **recipe.options)
     assert {key: value for key, value in vars(settings).items() if key in recipe.options} == recipe.options
-    BCSettings(out=tmp_path, **(recipe.cloning or {}))
+    BCSettings(model="small", out=tmp_path, **(recipe.cloning or {}))
 
 
 def test_curves_are_thinned_and_leave_out_what_was_not_trained():
@@ -84,7 +84,7 @@ def test_each_seed_has_its_clone_on_the_whole_suite(arguments, capsys, tmp_path)
 
 
 def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):
-    monkeypatch.setattr(methods, "agent_record", lambda path: {**BCSettings(out=path).agent(), **FEW})
+    monkeypatch.setattr(methods, "agent_record", lambda path: {**BCSettings(model="small", out=path).agent(), **FEW})
     monkeypatch.setattr(methods, "BCSettings", partial(BCSettings, width=32, practice=1, vocabulary=512))
     shared = ["--cloning-minutes", "0.001", "--methods"]
     methods.main([*arguments, *shared, "zero", "short"])

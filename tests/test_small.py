@@ -79,7 +79,7 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
     inserted = deeper.base_model.layers[1:3]
     assert all(layer.self_attn.o_proj.weight.grad.abs().max() > 0 for layer in inserted)
     with pytest.raises(ValueError, match="inserted_layers is 2; expected 0 with model="):
-        BCSettings(out=Path("new"), inserted_layers=2)
+        BCSettings(model="small", out=Path("new"), inserted_layers=2)
 
 
 def test_a_row_holds_a_step_and_its_credit(tmp_path):

@@ -203,7 +203,7 @@ def test_every_command_gives_the_prompt_of_the_env_with_its_keywords(tmp_path, k
     assert system_prompt("env", elements="label", **keywords) == expected
     tokenizer = SimpleNamespace()
     made = [
-        _create_encoder(BCSettings(out=tmp_path, system="env", **record), None, tokenizer),
+        _create_encoder(BCSettings(model="small", out=tmp_path, system="env", **record), None, tokenizer),
         create_agent_encoder({"system": "env", **record, "keywords": list(record["keywords"])}, tokenizer),
         LanguageModel.encoder.func(
             SimpleNamespace(

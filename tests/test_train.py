@@ -1,5 +1,6 @@
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
 
@@ -49,7 +50,16 @@ def clone(tmp_path_factory):
 
 
 def bc(out, **changes):
-    values = {"updates": 4, "width": 32, "layers": 2, "heads": 2, "practice": 5, "vocabulary": 400, "tokens_per_update": 400}
+    values = {
+        "model": "small",
+        "updates": 4,
+        "width": 32,
+        "layers": 2,
+        "heads": 2,
+        "practice": 5,
+        "vocabulary": 400,
+        "tokens_per_update": 400,
+    }
     values["curriculum"] = 0.0  # the tiny pages are small enough
     return BCSettings(out=out, **{**values, **changes})
 
@@ -350,28 +360,99 @@ def options_of(help_text):
     return set(re.findall(r"--[a-z][a-z0-9-]*", help_text))
 
 
-@pytest.mark.parametrize("command", ["train_bc", "language model", "stream", *METHODS])
-def test_every_option_is_explained_some_may_change_and_the_help_shows_at_most_43(command, capsys, clone):
+def help_of(main, capsys, *arguments):
+    with pytest.raises(SystemExit):
+        main([*map(str, arguments), "--help"])
+    text = capsys.readouterr().out
+    titles_and_boxes = re.split(r"^╭─ (.*) options ─+╮$", text, flags=re.MULTILINE)[1:]
+    return text, {
+        title: " ".join(box.replace("│", " ").split()) for title, box in zip(*[iter(titles_and_boxes)] * 2, strict=True)
+    }
+
+
+def names_of(settings):
+    return {item.name for item in fields(settings)} - {"keywords"}
+
+
+@pytest.mark.parametrize("command", ["train_bc", "pointer network", "language model", "stream", *METHODS])
+def test_every_option_is_explained_some_may_change_and_the_help_shows_those_of_the_model(command, capsys, clone):
     main = clone_command if command == "train_bc" else train_rl.main
     chosen = ["--method", command] if command in METHODS else []
-    chosen += {"language model": ["--model", str(clone)], "stream": ["--overlap"]}.get(command, [])
-    with pytest.raises(SystemExit):
-        main([*chosen, "--help"])
-    text = capsys.readouterr().out
+    pointer = "agents/checkpoints/cloned-1"
+    chosen += {"language model": ["--model", clone], "pointer network": ["--model", pointer], "stream": ["--overlap"]}.get(
+        command, []
+    )
+    text, _ = help_of(main, capsys, *chosen)
     if command == "train_bc":
-        made, hidden = bc("out"), {"keywords"}
+        made, hidden = bc("out"), set()
     else:
         more = {"staleness": 1} if command == "stream" else {}
         made = make_settings(command if command in METHODS else "grpo", model="m", out="out", **more)
-        hidden = {"keywords", *(() if command == "language model" else hidden_from_pointing_networks())}
+        hidden = hidden_from_pointing_networks() if command == "pointer network" else set()
         hidden |= set() if command == "stream" else STREAM_OPTIONS
-    assert options_of(text) >= {"--" + name.replace("_", "-") for name in {*vars(made)} - hidden}
+    assert options_of(text) >= {"--" + name.replace("_", "-") for name in names_of(made) - hidden}
     assert options_of(text).isdisjoint(
         "--" + name.replace("_", "-") for name in hidden - {"window", "contexts", "overlap", "cluster", "lora_rank"}
     )
-    assert command != "grpo" or len({*vars(made)} - hidden) <= 43
+    assert command != "pointer network" or len(names_of(made) - hidden) <= 43
     assert {"minutes", "out", "threads"}.isdisjoint(fixed_options(made))
     assert {"learning_rate", "max_steps", "seed"} <= {*fixed_options(made)}
+
+
+def test_the_help_separates_the_options_of_language_models_and_has_the_defaults_of_each_kind_of_model(capsys, clone):
+    pointer = "agents/checkpoints/cloned-1"
+    _, boxes = help_of(train_rl.main, capsys)
+    special = {"--" + name.replace("_", "-") for name in hidden_from_pointing_networks() & names_of(METHODS["grpo"])}
+    assert (
+        set().union(*(re.findall(r"--[a-z-]+", boxes[f"language model {part}"]) for part in ("prompt", "computation")))
+        >= special
+    )
+    others = " ".join(box for title, box in boxes.items() if not title.startswith("language model"))
+    assert not [name for name in special if re.search(rf"{name} (N|X|TEXT|URL|JSON|{{|, --no-)", others)]
+    assert "truncated (default: as stored with the model, or 15)" in boxes["start"]
+    assert "one seed (default: 16; 8 for a pointer network)" in boxes["rollout"]
+    assert "learning rate (default: 1e-06, or 0.0003 with --lora-rank; 0.0005 for a pointer network)" in boxes["optimizer"]
+    settings = {"language model": make_settings(model=str(clone), out="o"), "pointer": make_settings(model=pointer, out="o")}
+    for source, made in ((clone, settings["language model"]), (pointer, settings["pointer"])):
+        _, boxes = help_of(train_rl.main, capsys, "--model", source)
+        assert f"truncated (default: {made.max_steps})" in boxes["start"]
+        assert f"one seed (default: {made.group_size})" in boxes["rollout"]
+        assert f"learning rate (default: {made.learning_rate})" in boxes["optimizer"]
+    assert settings["pointer"].max_steps == 30
+
+
+def test_the_help_of_cloning_has_the_defaults_of_each_kind_of_model(capsys, tmp_path):
+    model, tokenizer = tiny.tiny_model()
+    tokenizer.pad_token = tokenizer.eos_token
+    save_agent(tmp_path, model, tokenizer, {})
+    text, boxes = help_of(clone_command, capsys)
+    assert "agents.train_bc --model MODEL --out FOLDER [-h]" in text
+    assert "(default: 2e-05, or 0.0005 with --lora-rank; 0.002 for a small model)" in boxes["optimizer"]
+    assert "--vocabulary" in boxes["small model"]
+    _, boxes = help_of(clone_command, capsys, "--model", tmp_path)
+    assert "(default: 2e-05, or 0.0005 with --lora-rank)" in boxes["optimizer"]
+    assert "small model" not in boxes
+    _, boxes = help_of(clone_command, capsys, "--model", "small")
+    assert "(default: 0.002)" in boxes["optimizer"]
+    with pytest.raises(SystemExit):
+        clone_command(["--out", str(tmp_path / "run")])
+    assert "the following options are required: --model" in capsys.readouterr().err
+
+
+def test_the_page_of_settings_and_the_help_have_the_same_texts(capsys):
+    page = (Path(__file__).parents[1] / "docs" / "settings.md").read_text(encoding="utf-8")
+    helps = {
+        "training_options": help_of(train_rl.main, capsys, "--cluster", "local")[0],
+        "cloning_options": "".join(help_of(clone_command, capsys, *more)[0] for more in ((), ("--model", "pointer"))),
+    }
+    for name, output in helps.items():
+        text = " ".join(re.sub(r'[│`"]', " ", output).split())
+        rows = re.search(rf"<!-- begin {name} -->(.*)<!-- end {name} -->", page, re.DOTALL)[1]
+        meanings = re.findall(r"^\| `--[a-z-]+` \|.*?(?<= \| )([a-zA-Z][^|]{15,}) \|", rows, re.MULTILINE)
+        assert len(meanings) > 40
+        for meaning in meanings:
+            for part in re.sub(r' \((`"\w+"`(, )?)+\)$', "", meaning).split(" / "):
+                assert " ".join(re.sub(r'[`"]', " ", part).split()) in text, part
 
 
 def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def save_clone(folder, **used):
     model, tokenizer = tiny_model()
     optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
     return save_checkpoint(
-        folder, 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, BCSettings(out=folder).agent() | used
+        folder, 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, BCSettings(model="small", out=folder).agent() | used
     ).path
 
 

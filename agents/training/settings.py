@@ -79,6 +79,13 @@ def template_record(values: Mapping[str, Any] | None) -> dict[str, Any]:
 
 PRETRAINED: Mapping[str, Any] = {"copy_weight": 0.0, "curriculum": 0.0, "max_prompt_tokens": 4096, "learning_rate": 2e-5}
 """Defaults of behaviour cloning for pretrained language models. The others are for small models, which first learn to copy."""
+SMALL_MODEL_GROUPS: Mapping[str, tuple[str, str]] = {
+    "small model": (
+        "Only for --model small or a model that it created.",
+        "vocabulary width layers heads practice inserted_layers",
+    ),
+}
+"""Group of options in the help of behaviour cloning, in the form of `agents.settings.GROUPS`."""
 PRETRAINED_RL_LEARNING_RATE = 1e-6
 """Default learning rate of reinforcement learning for all weights of pretrained language models."""
 LORA_LEARNING_RATE = 5e-4
@@ -92,7 +99,7 @@ class ModelSettings(LanguageModelSettings, RunFolderSettings):
     """A model that is trained on its own episodes."""
 
     model: str
-    """a model folder, a run of train_bc (of a language model or a pointer network), or a Hugging Face name"""
+    """the model to train: a run of train_bc, a model folder, or a name on the Hugging Face Hub"""
     temperature: float = 1.0
     """temperature of sampling and of the trained log-probabilities"""
 
@@ -159,6 +166,26 @@ def hidden_from_pointing_networks() -> set[str]:
     }
 
 
+PRETRAINED_RL_RATES = f"{PRETRAINED_RL_LEARNING_RATE:g}, or 0.0003 with --lora-rank"
+"""Default learning rates of reinforcement learning for pretrained language models, for the help."""
+PRETRAINED_BC_RATES = f"{PRETRAINED['learning_rate']:g}, or {LORA_LEARNING_RATE:g} with --lora-rank"
+"""Default learning rates of behaviour cloning for pretrained language models, for the help."""
+
+MODEL_RECORD_FIELDS = ("system", "max_new_tokens", "constrained", "chat_template_kwargs")
+"""Names of the options in a language model's agent record, in addition to those of the env."""
+
+LANGUAGE_MODEL_GROUPS: Mapping[str, tuple[str, str]] = {
+    "language model prompt": (
+        "Language models only: prompts and replies.",
+        "system chat_template_kwargs elements history thoughts window max_prompt_tokens max_new_tokens constrained contexts tools tool_budget",
+    ),
+    "language model computation": (
+        "Language models only: precision, memory, adapters and sampling.",
+        "lora_rank lora_layers dtype gradient_checkpointing tokens_per_pass num_envs vllm correction sharing distilled",
+    ),
+}
+"""Groups of options in the help for any model, in the form of `agents.settings.GROUPS`."""
+
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
     "group_size": 16, "epochs": 1, "minibatches": 1, "learning_rate": 3e-4, "average": 0.0, "replayed": 0,
     "groups_remembered": 2, "old_logprobs": "sampled",
@@ -201,7 +228,7 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     minibatches: int = 4
     """optimizer steps in one pass"""
     learning_rate: float = 5e-4
-    """initial learning rate; by default 1e-6 for a pretrained model without --lora-rank"""
+    """initial learning rate"""
     schedule: Literal["constant", "linear"] = "constant"
     """constant learning rate, or linear decay to 0 over the training"""
     max_grad_norm: float = 1.0
@@ -274,8 +301,8 @@ class GRPOSettings(ClippedSettings):
 
     With --processes 1, equal runs end with bit-identical parameters, even if one was interrupted.
 
-    `--model RUN --help` shows the defaults for the model RUN, and the options of language models if it is one. `--overlap --help` or
-    `--cluster local --help` show the options of asynchronous and distributed rollouts. docs/settings.md lists all options.
+    Use `--overlap --help` or `--cluster local --help` for the options of asynchronous and distributed rollouts. The file docs/settings.md lists
+    all options, with their names in TRL.
     """
 
     trainer: ClassVar = "agents.grpo:GRPO"
@@ -553,14 +580,11 @@ class CloningSettings(SplitSettings, RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class BCSettings(PassSettings, CloningSettings):
-    """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint.
+    """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint."""
 
-    `--model pointer --help` shows the options of pointer networks.
-    """
-
-    model: str = SMALL
-    """a Hugging Face name, or a model folder; "small" creates a language model with 1.7 million parameters and its tokenizer, "pointer" a
-    pointer network, with other options (`--model pointer --help`). Pretrained models have other defaults"""
+    model: str
+    """the model to train: a model folder, a name on the Hugging Face Hub, "small" for a new language model of 1.7 million parameters, or
+    "pointer" for a new pointer network"""
     updates: MayChange[int] = 2000
     """number of updates of the training; 0 saves the untrained model"""
     demonstrations: PresentFile | None = None
@@ -590,7 +614,7 @@ class BCSettings(PassSettings, CloningSettings):
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers; with equal data, muon was better in long runs and worse in short runs"""
     learning_rate: float = 2e-3
-    """maximum learning rate of a language model; by default 5e-4 for a pretrained model with --lora-rank"""
+    """maximum learning rate, after a warmup; it decays to 2 %"""
     tokens_per_update: int = 3072
     """tokens in one update, including padding, computed with whole pages; updates with shortened pages have fewer"""
     copy_weight: float = 0.5
@@ -661,7 +685,7 @@ class PointerBCSettings(CloningSettings):
     dropout: float = 0.1
     """dropout rate of embeddings and hidden units"""
     learning_rate: float = 4e-3
-    """maximum learning rate of a pointer network, after a warmup; it decays to 3 %"""
+    """maximum learning rate, after a warmup; it decays to 3 %"""
     weight_decay: float = 0.05
     decisions_per_update: int = 64
     """decisions (selections of a candidate) in one update"""
