@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from agents import eyes, train_eyes
-from agents.eyes import END, SCROLL, Decision, EpisodeEncoder, Eyes, clone, create_tasks, demonstrate, improve
+from agents.eyes import Decision, clone, create_tasks, demonstrate, improve
+from agents.models.eyes import END, MAX_PIECES, PATCH, SCENE, SCROLL, EpisodeEncoder, Eyes
 from agents.training.settings import EyesSettings
 from tests import needs
 from webarena_gym.actions import Action, Kind
@@ -54,7 +55,7 @@ def test_what_is_read_of_an_observation():
     selects = [Action(Kind.SELECT, "1", value) for value in ("12", "24")]
     writes = [Action(Kind.TYPE, "2", ""), Action(Kind.SEARCH, "2", "")]
     assert view.choices == [*clicks[:2], *selects, clicks[2], *writes, Action(Kind.EXIT, argument=""), SCROLL]
-    assert (view.scene.shape, view.patches.shape) == ((3, *eyes.SCENE), (4, 3, *eyes.PATCH))
+    assert (view.scene.shape, view.patches.shape) == ((3, *SCENE), (4, 3, *PATCH))
     assert view.marks == [1, 2, 2, 2, 3, 3, 3, 0, 0]
     left, top, right, bottom, width, height, share, is_named, was_chosen, is_written = view.features.T
     assert (left[:7] < right[:7]).all()
@@ -82,9 +83,7 @@ def test_a_text_is_written_piece_by_piece():
     assert [take("red;"), take("Blue Jug")] == [None, None]
     assert take(END) == 'do(action="Type", argument="red; Blue Jug", element="0")'
     assert take(Action(Kind.EXIT, argument="")) is None
-    assert [take("Bowl") for _ in range(eyes.MAX_PIECES)] == [None] * (eyes.MAX_PIECES - 1) + [
-        f'exit(message="{"Bowl " * 9}Bowl")'
-    ]
+    assert [take("Bowl") for _ in range(MAX_PIECES)] == [None] * (MAX_PIECES - 1) + [f'exit(message="{"Bowl " * 9}Bowl")']
 
 
 def test_a_page_without_marks_can_be_scrolled():

@@ -57,7 +57,7 @@ def test_there_is_no_circle_of_imports():
 
 
 KNOWS_POINTING_NETWORKS = {
-    "agents.eyes", "agents.remember",
+    "agents.models.eyes", "agents.remember",
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.average",
     "agents.training.pointer_cloning", "agents.training.pointing_networks",
