@@ -25,7 +25,7 @@ from webarena_gym.arguments import as_int
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import Observation, field_value, visible_text
 from webarena_gym.pages.page import Page
-from webarena_gym.pages.reading import options
+from webarena_gym.pages.reading import options, split_number
 
 Form = Literal["leave", "back", "link", "button", "box", "option", "type", "search", "answer"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -50,7 +50,6 @@ _BUTTONS = ("submit", "button", "reset", "image", "file")
 _STOP_WORDS = frozenset(
     "a an and for from i in into is it me my of on one please that the their this to what with you".split()  # noqa: SIM905
 )
-_NUMBER = re.compile(r" \[\d+\]$")  # the second element with a label is named "Label [2]"
 _TAG = re.compile(r"<[^>]*>?")  # an unclosed tag extends to the end of the text
 _QUOTATION = re.compile(r'"([^"]+)"')
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]*\w")
@@ -123,7 +122,7 @@ def find_strings(goal: str) -> list[str]:
 
 def _control_candidates(address: str, element: HtmlElement, line: str, strings: list[str]) -> list[Candidate]:
     """Return the candidates of one control."""
-    label = _NUMBER.sub("", address)
+    label = split_number(address)[0]
     kind = element.get("type", "text").lower() if element.tag == "input" else ""
     if element.tag == "select":
         return [

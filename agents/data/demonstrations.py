@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from agents.data.expert import MOST_STEPS, ExpertStep, envs_with_tasks, play_with_mistakes, with_label
 from agents.data.prompts import Style
-from agents.data.readings import ParsedPage, parse_page
+from agents.data.readings import ParsedPage, bare, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
 from agents.settings import NewFile, TaskSettings
 from webarena_gym import suite as task_suite
@@ -30,7 +30,6 @@ from webarena_gym.tasks.expert import Choice
 Message = Mapping[str, str]
 _ROLES = ("system", "user", "assistant")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_NUMBERED = re.compile(r" \[\d+\]$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +307,7 @@ def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstratio
     lines = newest["content"].split("\n")
     action = answer_part(demonstration.reply)
     quotations = _QUOTED.findall(action)
-    mentions = [_NUMBERED.sub("", text) for text in (quotations[1:] or quotations) if text]
+    mentions = [bare(text) for text in (quotations[1:] or quotations) if text]
     mentions += [
         text for text in _QUOTED.findall(demonstration.reply.partition("</think>")[0]) if demonstration.reply != action and text
     ]

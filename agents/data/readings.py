@@ -7,11 +7,12 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
+from webarena_gym.answers.values import MONTHS, read
 from webarena_gym.observation import Observation, observe
 from webarena_gym.pages.page import Page
+from webarena_gym.pages.reading import split_number
 
 _NO_WINDOW = 10**9  # characters: no window
-_NUMBERED = re.compile(r" \[\d+\]$")
 _SELECT = re.compile(r"<select[^>]*>.*?</select>")
 _SELECTED_OPTION = re.compile(r"<option selected>(.*?)</option>")
 _FIELD = re.compile(r"<(input|select|textarea)\b")
@@ -25,13 +26,10 @@ _COMMON = frozenset(
     "its list many me much my name names not of on one only or other page please separated show tell than that the their "
     "them then there these this those to was what when where which who with you your".split()
 )
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_MONTH_ABBREVIATIONS = tuple(month[:3] for month in _MONTHS)
-_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)}) (\d{{4}})")
-_SHORT_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
-_LONG_DATE = re.compile(rf"({'|'.join(_MONTH_ABBREVIATIONS)})[a-z]* (\d{{1,2}}), (\d{{4}})")
+_MONTH = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})")
+_DATE = re.compile(
+    rf"\d{{1,2}}/\d{{1,2}}/(?:\d{{4}}|\d{{2}})\b|(?:{'|'.join(name[:3] for name in MONTHS)})[a-z]* \d{{1,2}}, \d{{4}}"
+)
 _LIMIT = re.compile(r"(?:at most|within) (\d+|two|three) (minutes|hours)")
 _NUMBER_NAMES = {"two": 2, "three": 3}
 
@@ -166,7 +164,7 @@ def bare(label: str) -> str:
     >>> bare("View Order [2]")
     'View Order'
     """
-    return _NUMBERED.sub("", label)
+    return split_number(label)[0]
 
 
 def words(text: str) -> frozenset[str]:
@@ -267,16 +265,9 @@ def read_date(text: str) -> date | None:
     >>> read_date("12/9/22"), read_date("Dec 13, 2022, 10:20:00 PM"), read_date("soon")
     (datetime.date(2022, 12, 9), datetime.date(2022, 12, 13), None)
     """
-    if match := _SHORT_DATE.match(text):
-        year, month, day = int(match[3]), int(match[1]), int(match[2])
-    elif match := _LONG_DATE.match(text):
-        year, month, day = int(match[3]), _MONTH_ABBREVIATIONS.index(match[1]) + 1, int(match[2])
-    else:
-        return None
-    try:
-        return date(year + 2000 if year < 100 else year, month, day)
-    except ValueError:
-        return None
+    match = _DATE.match(text)
+    value = read("date", match[0]) if match else None
+    return date(*map(int, value)) if isinstance(value, tuple) else None
 
 
 def find_month(text: str) -> Month | None:
@@ -286,7 +277,7 @@ def find_month(text: str) -> Month | None:
     Month(name='October 2022', year=2022, number=10)
     """
     match = _MONTH.search(text)
-    return Month(match[0], int(match[2]), _MONTHS.index(match[1]) + 1) if match else None
+    return Month(match[0], int(match[2]), MONTHS.index(match[1]) + 1) if match else None
 
 
 def find_limit(text: str) -> int | None:

@@ -12,7 +12,10 @@ Amount = float | str | tuple[float | str, ...]
 """A value that can be compared within its kind: durations in seconds, distances in metres, times in minutes, money with its currency."""
 
 _NUM = r"(?:0|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,6}|[1-9][0-9]{0,17})(?:\.[0-9]{1,15})?"
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_MONTHS = tuple(name[:3].lower() for name in MONTHS)
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAY = r"([0-9]{1,2})(?:st|nd|rd|th)?"

@@ -261,6 +261,19 @@ def options(select: HtmlElement) -> list[Option]:
     return result
 
 
+_NUMBER = re.compile(r" \[\d+\]$")
+
+
+def split_number(label: str) -> tuple[str, str]:
+    """Return a label without the number that distinguishes equal labels, and that number with its space and brackets.
+
+    >>> split_number("View Order [2]"), split_number("View Order")
+    (('View Order', ' [2]'), ('View Order', ''))
+    """
+    match = _NUMBER.search(label)
+    return (label[: match.start()], match[0]) if match else (label, "")
+
+
 def plain_name(text: str) -> str:
     """Return a name in the form in which names are compared: on one line, composed, without invisible characters."""
     return " ".join(comparable(text).split())

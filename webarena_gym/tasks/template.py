@@ -4,7 +4,6 @@ A template is a function of a `Sampler` that returns a `Draw`. It picks its slot
 truth with a query, and returns a solution as a person would perform it, with elements named by their visible labels.
 """
 
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from webarena_gym.evaluators.kinds.string_match import answer as answer
 from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
 from webarena_gym.evaluators.kinds.string_match import with_form as with_form
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
-from webarena_gym.pages.reading import MAX_LABEL, single_line
+from webarena_gym.pages.reading import MAX_LABEL, single_line, split_number
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 Row = sqlite3.Row
 T = TypeVar("T")
-_NUMBER = re.compile(r" \[\d+\]$")
 
 
 class Dice(Random):
@@ -217,10 +215,9 @@ def _in_layout(step: Step, layout: Layout) -> Step:
     action = step.action
     if action.element is None:
         return step
-    number = _NUMBER.search(action.element)
-    name = action.element[: number.start()] if number else action.element
+    name, number = split_number(action.element)
     argument = layout.label(action.argument) if action.kind is Kind.SELECT and action.argument else action.argument
-    element = single_line(layout.label(name), MAX_LABEL) + (number.group() if number else "")
+    element = single_line(layout.label(name), MAX_LABEL) + number
     return replace(step, action=replace(action, element=element, argument=argument))
 
 

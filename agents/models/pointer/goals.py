@@ -5,9 +5,8 @@ from calendar import monthrange
 from functools import lru_cache
 from typing import NamedTuple
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+from webarena_gym.answers.values import MONTHS
+
 _MONTH = {name[:3].lower(): number for number, name in enumerate(MONTHS, 1)}
 _WORD = re.compile(r"\S+")
 _ALPHANUMERIC = re.compile(r"[^\W_]+")
