@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from agents.models.checkpoints import lock_folder, record_settings
+from agents.models.checkpoints import record_settings
 from agents.models.eyes import END, SCROLL, TEXT_ACTIONS, Choice, EpisodeEncoder, Eyes, View
 from agents.rollouts.curriculum import sampling_weight
 from agents.settings import fixed_options, option_defaults
@@ -31,7 +31,7 @@ from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action
-from webarena_gym.console import writing
+from webarena_gym.console import lock_folder, writing
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluation.statistics import paired_difference, wilson

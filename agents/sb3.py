@@ -29,14 +29,14 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from torch import Tensor, nn
 
 from agents.data.demonstrations import training_tasks
-from agents.models.checkpoints import CheckpointError, agent_record, lock_folder, record_settings
+from agents.models.checkpoints import CheckpointError, agent_record, record_settings
 from agents.models.packages import AGENT
 from agents.rollouts.policies import Request, local_env
 from agents.settings import ENV_ID, fixed_options, option_defaults
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import SB3Settings
 from webarena_gym.candidates import PAGE, PRESENCE, RELEVANCE, ROW, CandidateActions, Featurizer, observation_space
-from webarena_gym.console import writing
+from webarena_gym.console import lock_folder, writing
 from webarena_gym.tasks import Task
 
 

@@ -11,13 +11,13 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Search with the options of the command line."""
     policy = option_value(arguments, "--policy")
-    defaults = policy_defaults(policy, option_value(arguments, "--system")) if policy else {}
+    defaults = policy_defaults(policy, *(option_value(arguments, name) for name in ("--system", "--split"))) if policy else {}
     settings = parse_settings(SearchSettings, arguments, defaults, program="agents.search")
     expect_server(settings.policy)
     from agents.evaluation.search import run  # noqa: PLC0415 - options are refused without torch
 
     evaluation, record = run(settings)
-    save(settings, evaluation)
+    save(settings, evaluation.trajectories)
     print(evaluation.table())
     print(
         f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "

@@ -33,7 +33,6 @@ from agents.models.checkpoints import (
     checkpoints,
     find_model,
     load_model,
-    lock_folder,
     model_kind,
     open_run,
     record_settings,
@@ -46,7 +45,7 @@ from agents.training.metrics import Metrics
 from agents.training.rollouts import TrainedStep, write_groups, write_samples
 from agents.training.settings import BCSettings, ToolUseSettings
 from tests.tiny import language_model, tiny_model
-from webarena_gym.console import status
+from webarena_gym.console import lock_folder, status
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
 
@@ -153,7 +152,7 @@ HOLDER = """
 import os, sys
 from functools import partial
 from pathlib import Path
-from agents.models.checkpoints import lock_folder
+from webarena_gym.console import lock_folder
 
 def wait():
     print(os.getpid(), flush=True)

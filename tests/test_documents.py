@@ -5,6 +5,7 @@ import importlib
 import inspect
 import json
 import os
+import pkgutil
 import re
 import runpy
 import shlex
@@ -20,6 +21,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+import webarena_gym
 from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name
 from webarena_gym.episode import Info
 from webarena_gym.sites.catalogue import HOSTS
@@ -238,6 +240,20 @@ def test_every_page_stands_in_the_menu_of_the_site():
     menu = set(re.findall(r"^ +- .*: ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     pages = {document.relative_to(ROOT / "docs").as_posix() for document in DOCUMENTS if document != README}
     assert menu == pages - {"description.md"}
+
+
+def test_every_exported_name_is_in_the_api_reference():
+    paths = [
+        path
+        for page in (ROOT / "docs" / "api").glob("*.md")
+        for path in re.findall(r"^::: (webarena_gym[\w.]*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    shown = set()
+    for path in paths:
+        value = pkgutil.resolve_name(path)
+        members = vars(value).items() if inspect.ismodule(value) else ()
+        shown |= {id(value), *(id(member) for _, member in members if getattr(member, "__module__", "") == path)}
+    assert [name for name in webarena_gym.__all__ if id(getattr(webarena_gym, name)) not in shown] == []
 
 
 MKDOCS = next(

@@ -334,6 +334,12 @@ ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example
     ({"window_size": "large"}, ValueError, "expected (width, height), each 64 to 4096 pixels"),
     ({"observation": "marks", "browser": "chromium", "elements": "label"}, ValueError, "elements='id'"),
     ({"pictures": 0}, ValueError, "pictures is 0"),
+    *[
+        (chromium | {name: value}, ValueError, f"{name}={value!r} has no effect here: it needs ")
+        for name, value in {"pictures": 2, "picture_format": "png", "cursor": True, "vendor": "qwen", "coordinates": "thousandths"}.items()
+        for chromium in ({}, {"browser": "chromium"})
+    ],
+    ({"window_size": (390, 844)}, ValueError, "window_size=(390, 844) has no effect here: it needs browser='chromium'"),
     ({"dialect": "latin"}, ValueError, "expected one of 'webrl'"),
     ({"dialect": "computer"}, ValueError, "dialect='webrl'"),
     ({"elements": "xpath"}, ValueError, "expected one of 'id', 'label'"),
@@ -367,17 +373,18 @@ def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
     assert said in str(caught.value)
 
 
+WITH_PICTURES = {"browser": "chromium", "observation": "pixels"}
 INTEGERS = {"max_steps": 3, "window": 400, "pictures": 2, "step_budget": 2, "world_seed": 5}
 
 
 @pytest.mark.parametrize("kind", [numpy.int16, numpy.uint32, numpy.int64])
 def test_integers_may_be_numpys(env, kind):
     for name, value in INTEGERS.items():
-        options = EnvOptions(**{name: kind(value)})
-        assert options == EnvOptions(**{name: value})
+        options = EnvOptions(**{name: kind(value)}, **WITH_PICTURES)
+        assert options == EnvOptions(**{name: value}, **WITH_PICTURES)
         assert type(getattr(options, name)) is int
-    assert EnvOptions(window_size=numpy.array([390, 844], kind)).window_size == (390, 844)
-    assert {type(side) for side in EnvOptions(window_size=[kind(390), kind(844)]).window_size} == {int}
+    assert EnvOptions(window_size=numpy.array([390, 844], kind), browser="chromium").window_size == (390, 844)
+    assert {type(side) for side in EnvOptions(window_size=[kind(390), kind(844)], browser="chromium").window_size} == {int}
     assert EnvOptions(step_budget=numpy.float32(1.5)).step_budget == 1.5
     env.reset(options={"max_steps": kind(1)})
     assert type(env.unwrapped.snapshot().episode.max_steps) is int

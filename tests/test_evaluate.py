@@ -20,8 +20,9 @@ from webarena_gym.evaluation.statistics import mcnemar, paired_difference, score
 def trajectory(reward, ending="exited", reply="go_backward()"):
     step = Step("<a>Tom & Jerry</a>", reply, "no such <element>")
     return Trajectory(
-        "t/1", "Buy <b>it</b>", (step,), reward, ending, verdicts=({"check": "url", "passed": False, "reason": "a<b"},)
-    )
+        "t/1", "Buy <b>it</b>", (step,), reward, ending, verdicts=({"check": "url", "passed": False, "reason": "a<b"},),
+        failure="it\ndied" if ending == "failed" else "",
+    )  # fmt: skip
 
 
 def test_broken_episodes_are_not_counted():
@@ -35,7 +36,8 @@ def test_broken_episodes_are_not_counted():
     assert set(evaluation.by_site) == {"shopping"}
     assert set(evaluation.by_check) == {"state", "string_match+url_match"}
     names = [line.split()[0] for line in evaluation.table().splitlines()]
-    assert names == ["all", "success", "by", "shopping", "by", "state", "string_match+url_match", "1"]
+    assert names == ["all", "success", "by", "shopping", "by", "state", "string_match+url_match", "1", "1"]
+    assert "\n1 of 3 episodes failed, and are excluded from all statistics:\n  1 x it died\n" in f"{evaluation.table()}\n"
 
 
 def test_the_command_line_ends_with_json_the_expert_succeeds_and_episodes_keep_their_settings(capsys, tmp_path):
@@ -45,7 +47,7 @@ def test_the_command_line_ends_with_json_the_expert_succeeds_and_episodes_keep_t
     assert (record["success"], record["n"], record["policy"]) == (1.0, 6, "expert")
     assert 0.6 < record["low"] < record["high"] == 1.0
     episodes = read_trajectories(saved)
-    assert [episode.env for episode in episodes] == [EnvSettings()] * 6
+    assert [episode.env for episode in episodes] == [EnvSettings(max_steps=30)] * 6
     settings = EnvSettings(elements="id", window=2_000, max_steps=3, history="full")
     policy = ScriptedPolicy(RandomReplies())
     trajectories = evaluate.evaluate(policy, task_suite.load("test")[:2], settings, quiet=True).trajectories
@@ -53,6 +55,41 @@ def test_the_command_line_ends_with_json_the_expert_succeeds_and_episodes_keep_t
     write_trajectories(saved, trajectories)
     assert read_trajectories(saved) == trajectories
     assert {item.env for item in trajectories} == {settings}
+
+
+@pytest.mark.parametrize("old", [None, "of an earlier run"])
+def test_an_exception_or_ctrl_c_loses_no_finished_episode(tmp_path, monkeypatch, capsys, old):
+    class Broken(RandomReplies):
+        count = 0
+
+        def __call__(self, *arguments):
+            Broken.count += 1
+            if Broken.count == 3:
+                raise KeyboardInterrupt
+            return super().__call__(*arguments)
+
+    saved = tmp_path / "episodes.jsonl"
+    if old:
+        saved.write_text(old)
+    monkeypatch.setattr(evaluate, "RandomReplies", Broken)
+    words = ["--policy", "random", "--limit", "4", "--max-steps", "1", "--num-envs", "1", "--jobs", "1", "--save", str(saved)]
+    with pytest.raises(KeyboardInterrupt):
+        command.main(words)
+    assert len(read_trajectories(saved)) == 2
+    assert f"2 of 4 episodes are in {saved}" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [saved.name]
+
+
+DEFAULTS = [
+    (("expert",), {"max_steps": 30}), (("random", None, "hard"), {"max_steps": 60}),
+    (("chat:m",), {"max_steps": 30, "elements": "id", "thoughts": True, "system": "env"}),
+    (("chat:m", "act", "hard"), {"max_steps": 60, "elements": "id", "thoughts": False}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "defaults"), DEFAULTS)
+def test_policies_without_training_have_the_defaults_of_the_other_command(arguments, defaults):
+    assert policy_defaults(*arguments) | defaults == policy_defaults(*arguments)
 
 
 def test_the_random_policy_does_what_pages_allow():

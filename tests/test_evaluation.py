@@ -352,6 +352,20 @@ def test_a_folder_of_another_run_is_not_touched(evaluate, tmp_path):
     assert evaluate("--agent", "expert", "--seed", 5, "--fresh")[0] == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock")
+def test_a_folder_into_which_another_process_writes_is_not_touched(evaluate, tmp_path):
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    (tmp_path / "run").mkdir()
+    with (tmp_path / "run" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as of another process: locks are those of an open file
+        status, _, said = evaluate("--agent", "expert", "--fresh")
+    assert status == 2
+    assert f"{tmp_path / 'run'} is in use by another process" in said
+    assert not (tmp_path / "run" / EPISODES).exists()
+    assert evaluate("--agent", "expert")[0] == 0
+
+
 RECORD = {"task_id": "a/1/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"], "ending": "exited", "reward": 1.0}
 
 

@@ -25,7 +25,7 @@ def test_every_style_says_how_to_name_elements_and_how_to_reply(style):
 
 @pytest.mark.parametrize("style", ["none", "env", "act", "think", "react", "plan"])
 def test_thoughts_stay_where_the_style_builds_on_them(style):
-    assert policy_defaults("chat:good", style).get("thoughts", False) is (style in REMEMBERED)
+    assert policy_defaults("chat:good", style)["thoughts"] is (style in ("env", *REMEMBERED))
     assert "thoughts" not in policy_defaults("expert", style)
 
 

@@ -165,6 +165,27 @@ def test_agents_are_trained_and_scored_on_a_suite(name, tmp_path):
     assert json.loads((runs / "rows.jsonl").read_text())["extra_info"]["task"] == "shelf.jam"
 
 
+def test_an_application_that_does_not_start_fails_its_own_episodes_only(errands, tmp_path, capsys):
+    errands.write_text(errands.read_text().replace("server.py {port}", "missing.py {port}"))
+    add_suite("errands", errands)
+    saved = tmp_path / "episodes.jsonl"
+    assert evaluate.main(["--policy", "expert", "--suite", "errands", "--split", "easy", "--save", str(saved)]) == 1
+    shelf, board = read_trajectories(saved)
+    assert (shelf.reward, board.ending) == (1.0, "failed")
+    assert "board exited with status 2 before it was ready" in board.failure
+    assert (
+        "1 of 2 episodes failed, and are excluded from all statistics:\n  1 x ApplicationError: board "
+        in capsys.readouterr().out
+    )
+    with closing(gymnasium.make_vec("WebArenaLite-v0", num_envs=2, suite="errands", **ENV | {"split": "easy"})) as envs:
+        options = [{"task": task} for task in ("shelf.jam", "board.card")]
+        envs.async_reset(options=options)
+        results = envs.poll()
+        while len(results) < 2:
+            results |= envs.poll()
+    assert [("failure" in results[env].info) for env in (0, 1)] == [False, True]
+
+
 REFUSED = [
     (lambda name: select_tasks("train", suite=name), TaskError, "has no split 'train'"),
     (lambda name: select_tasks("served", templates="shelf.jam", suite=name), TaskError, "has no template 'shelf.jam'"),

@@ -1,4 +1,4 @@
-"""Command-line support shared by all commands: option types, the parser, exit statuses and error messages.
+"""Command-line support shared by all commands: option types, the parser, exit statuses, error messages and locks of output folders.
 
 A user's mistake prints one line on standard error and exits with status 2. A failure prints one line and exits with status 1. Neither
 prints a traceback.
@@ -6,14 +6,20 @@ prints a traceback.
 
 import argparse
 import errno
+import json
 import math
 import os
 import re
 import select
+import shlex
+import socket
 import sys
+import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from textwrap import fill
@@ -35,6 +41,7 @@ FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, 130, 141
 TRACEBACK = "WEBARENA_GYM_TRACEBACK"
 """Environment variable that enables tracebacks of errors."""
 
+_LOCK_FILE = ".lock"
 _OWN_PACKAGES = ("agents", "benchmarks", "webarena_gym")
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FAILURES = (BrowserError, ConformanceError, EvaluationError, WorkerError, WorldError)
@@ -84,6 +91,60 @@ def writing(path: Path) -> Iterator[None]:
         if error.filename is None:
             error.filename = str(path)
         raise
+
+
+def lock_folder(folder: Path) -> None:
+    """Lock a folder against other processes that write to it, until this process ends. Locking it again has no effect.
+
+    The lock is the operating system's (flock), which releases it whenever the process ends. It is advisory: only `lock_folder` checks it.
+    On Windows this does nothing; on a file system without locks it prints a warning.
+
+    Raises:
+        ValueError: Another process holds the lock. The message names it.
+
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ModuleNotFoundError:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    # This process never closes the descriptor, because closing it would release the lock.
+    descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    holder_record = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "command": shlex.join(sys.orig_argv),
+        "first_lock_ns": _first_lock_ns(),
+    }
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        since = datetime.fromtimestamp(os.fstat(descriptor).st_mtime, UTC).isoformat(timespec="seconds")
+        os.close(descriptor)
+        holder: dict[str, Any] = {}
+        with suppress(ValueError):  # the other process has not yet written its record
+            holder = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
+        if holder == holder_record:
+            return
+        holder_name = (
+            "process {pid} on {host}, since {since}: {command}".format(since=since, **holder)
+            if isinstance(holder, dict) and holder_record.keys() <= holder.keys()
+            else "another process"
+        )
+        raise ValueError(f"{folder} is in use by {holder_name}; wait until it ends, end it, or choose another --out") from None
+    except OSError as error:
+        os.close(descriptor)
+        print(f"{folder} cannot be locked ({error.strerror}): make sure that no other command writes to it", file=sys.stderr)  # noqa: T201
+        return
+    with writing(folder / _LOCK_FILE):
+        os.truncate(descriptor, 0)
+        os.write(descriptor, json.dumps(holder_record).encode())
+
+
+@cache
+def _first_lock_ns() -> int:
+    """Return the monotonic time at which this process first locked a folder. With process id and host, it identifies the process."""
+    return time.monotonic_ns()
 
 
 def print_error(program: str, message: object) -> None:

@@ -100,6 +100,14 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     - If an embedded site raises an exception, it returns a page with status 500, and `info["site_errors"]` contains the exception. The
       episode goes on. If it then ends without success, it counts as a failure of the infrastructure as above.
 
+    >>> env = gymnasium.make("WebArenaLite-v0", split="test", elements="label")
+    >>> observation, info = env.reset(options={"task": "shopping.product_price/1000/0"})
+    >>> info["goal"]
+    'How much does the Dimutre Compact Bike Light Set, 800 lm cost?'
+    >>> observation, reward, terminated, truncated, info = env.step('exit(message="$46.50")')
+    >>> reward, terminated
+    (1.0, True)
+
     Args:
         **keywords: the fields of `webarena_gym.options.EnvOptions`, which documents each of them.
 
@@ -170,14 +178,17 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
+        """The tasks from which `reset` draws."""
         return self._tasks
 
     @property
     def task(self) -> Task:
+        """The task of the current episode, with its checks and reference solution. Raises ResetNeeded before the first `reset`."""
         return self._running_episode().task
 
     @property
     def page(self) -> Page:
+        """The current page: its URL and its parsed HTML."""
         return self._current_page(self._running_episode()).page
 
     @property
@@ -228,6 +239,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         Raises:
             TaskError: for an unknown task or option.
             EvaluationError: for a task that the rules cannot judge.
+            ApplicationError, BrowserError: if the application or the browser cannot be started.
             ValueError: for a `max_steps` that is not positive.
 
         """

@@ -44,116 +44,100 @@ MAX_STEPS = 15
 HARD_STEPS = 60
 """Default step limit of an episode of a hard task."""
 
+EVALUATION_STEPS = 30
+"""Default step limit of the evaluation commands, as in the evaluation of the WebAgent-R1 paper; `HARD_STEPS` for the hard split."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
     """The keywords of `gymnasium.make("WebArenaLite-v0", ...)`. Raises ValueError for invalid values and conflicting options."""
 
     split: str = "train"
-    """the split of the bundled suite from which `reset` draws: "train", "validation" or "test"; "pool" for additional training tasks from
-    other templates; "hard" for tasks for strong agents; "pictures" for tasks that require vision; or
-    "tools" for questions for agents with `tools`"""
+    """split of the suite from which `reset` draws tasks"""
     tasks: str | Path | Sequence[str | Task] | None = None
-    """instead of a split, a list of task ids, or the path of a task file in WebArena's schema"""
+    """instead of a split: task ids, `Task` objects, or the path of a task file in WebArena's schema"""
     browser: BrowserKind = "inprocess"
-    """the browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra "chromium")"""
+    """"inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra "chromium")"""
     sites: Mapping[str, str] | Literal["environment"] | None = None
-    """None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's environment variables"""
+    """real servers, as a mapping of site to URL, or "environment" for WebArena's environment variables; by default the embedded sites"""
     suite: str | Path | Suite | None = None
-    """instead of the bundled suite, that of another project: its name (see `webarena-gym suite add`), or the path of its file. `split` is then
-    one of its splits, and `browser` the one that it needs"""
+    """suite of another project: its name (see `webarena-gym suite add`), or the path of its file"""
     application: str | Path | Application | None = None
-    """instead of the embedded sites, your web application: the path of its `webarena-app.toml`, of the folder with it, or of an
-    archive of `webarena-gym app pack`"""
+    """your web application: its `webarena-app.toml`, the folder with it, or an archive of `webarena-gym app pack`"""
     world_seed: int | None = None
-    """seed of the world in which tasks of the split's templates are generated, instead of the worlds of the suite; with `tasks`, the world
-    of task ids without a seed; with an `application`, the seed of tasks from its templates"""
+    """world in which the tasks are generated, instead of the worlds of the split"""
     variation: Variation = "content"
-    """differences between worlds: in the content of the sites ("content"), or also in their layout ("layout"). A `Task` object, as opposed
-    to a task id, keeps its solution, which is for the layout in which it was generated"""
+    """differences between worlds: the content of the sites ("content"), or also their layout ("layout")"""
     scale: Scale | None = None
-    """size of the worlds: "standard", or "large" with about ten times the content and ranked search, as in hard tasks; by default that of
-    the split or template. With another scale than the split's, its tasks are generated in the world of `world_seed`, or of the first
-    seed of the split. A `Task` object keeps its world"""
+    """size of the worlds: "standard", or "large" with ten times the content; by default that of the split or template"""
     history: History = "compressed"
-    """treatment of earlier pages: a placeholder ("compressed"), omitted ("none") or complete ("full")"""
+    """earlier pages: a placeholder ("compressed"), omitted ("none") or complete ("full")"""
     observation: Style | PictureStyle = "html"
-    """format of pages: simplified HTML ("html"), WebArena's accessibility tree ("axtree"), or AgentOccam's outline of it, in which earlier
-    pages contain only the elements that the agent highlighted ("occam"). With Chromium also pictures: a screenshot of the window
-    ("pixels"), one with numbered boxes and a list of the elements ("marks"), or one with simplified HTML ("text+pixels"); the observation
-    is then a dictionary"""
+    """format of pages: simplified HTML ("html"), accessibility tree ("axtree") or AgentOccam's outline ("occam"). With Chromium also
+    pictures: "pixels", "text+pixels" or "marks" (with numbered boxes)"""
     window_size: tuple[int, int] = (1280, 720)
-    """width and height of Chromium's window in pixels, for example (390, 844) for a phone"""
+    """width and height of Chromium's window in pixels"""
     pictures: int = 1
-    """maximum number of pictures in `info["messages"]`, of the latest pages; a line of text replaces earlier ones"""
+    """maximum number of pictures in `info["messages"]`"""
     picture_format: PictureFormat = "jpeg"
     """encoding of pictures: "jpeg" (small and fast) or "png" (exact)"""
     cursor: bool = False
     """draw the mouse cursor on pictures"""
     dialect: Literal["webrl", "webarena", "browsergym", "computer"] = "webrl"
-    """format of actions: that of WebAgent-R1 ("webrl"), as in `do(action="Click", element="6")`; of WebArena ("webarena"), as in `click [6]`; or of BrowserGym ("browsergym"), as in `click("6")`. With Chromium also "computer": mouse and keyboard at coordinates of a picture"""
+    """format of actions: `do(action="Click", element="6")` ("webrl"), `click [6]` ("webarena") or `click("6")` ("browsergym"). With
+    Chromium also "computer", mouse and keyboard at coordinates"""
     vendor: Vendor = "openai"
-    """the computer-use format of the instructions and examples; replies in the formats of all vendors are accepted"""
+    """computer-use format of the instructions and examples"""
     coordinates: Coordinates = "pixels"
-    """unit of coordinates in the dialect "computer": "pixels" of the picture, or "thousandths" of its width and height"""
+    """unit of coordinates: "pixels" of the picture, or "thousandths" of its width and height"""
     elements: Elements = "id"
-    """references to elements in actions: by their number in the page ("id"), or by their visible label ("label"); of several elements with one
-    label, the page numbers the others: `Add to Cart [2]`"""
+    """names of elements in actions: their number in the page ("id"), or their visible label ("label")"""
     max_steps: int | None = None
     """number of steps after which an episode is truncated; by default 15, and 60 for hard tasks"""
     step_budget: float | None = None
-    """additional step limit, as a multiple of the length of the reference solution, rounded up; None for no such limit. The goal states
-    the number of steps. Scrolling is free. Tasks without a solution have no budget"""
+    """additional step limit, as a multiple of the length of the reference solution"""
     render_mode: Literal["ansi", "rgb_array", "human"] | None = None
-    """None, "ansi" (the current page as text), and with Chromium "rgb_array" (a picture) or "human" (a window)"""
+    """"ansi" (the page as text), or with Chromium "rgb_array" (a picture) or "human" (a window)"""
     thoughts: bool = True
-    """keep complete past replies in the history, including thoughts"""
+    """keep the complete replies of earlier steps, including thoughts"""
     header: bool = True
-    """put the URL and the tabs above the page"""
+    """show the URL and the tabs above the page"""
     viewport: Viewport = "window"
-    """visible part of a page: a window over its text ("window"), or the part in the browser's window of `window_size` ("layout", Chromium)"""
+    """visible part of a page: `window` characters of its text ("window"), or what fits into `window_size` ("layout", Chromium)"""
     window: int = 12_000
-    """number of visible characters of a page in the viewport "window"; Scroll moves the window by two thirds of it"""
+    """number of visible characters of a page"""
     max_text: int | None = None
-    """maximum number of characters of one text, such as the 500 of WebAgent-R1; longer texts end with "...". None shows each text in full"""
+    """maximum number of characters of each text of a page; longer texts are cut"""
     bbox: bool = False
-    """add `data-bbox` attributes to elements, for agents that were trained with them (Chromium)"""
+    """add `data-bbox` attributes with the positions of elements (Chromium)"""
     judge: Judge | None = None
-    """judge of fuzzy matches, a function (intent, reference, answer) -> bool; by default values are compared by type"""
+    """function (intent, reference, answer) -> bool that judges fuzzy matches; by default values are compared by type"""
     rules: str = "native"
-    """interpretation of `eval` blocks: "native", or that of the evaluators of "webarena", "vab" (VisualAgentBench) or "r1" (WebAgent-R1);
-    or "verified" for the task file of the package webarena-verified, on real servers"""
+    """evaluation rules: "native", or those of "webarena", "verified", "vab" (VisualAgentBench) or "r1" (WebAgent-R1)"""
     on_failure: OnFailure = "nan"
-    """result of a step if the browser fails, or if an episode with an exception in a site ends without success: "nan" (truncate with the
-    reward NaN), "zero" (truncate with the reward 0.0, for wrappers that sum rewards) or "raise" (BrowserError). In the first two cases,
-    `info["failure"]` describes the failure"""
+    """result of a step if a browser or site fails: the reward NaN ("nan"), the reward 0.0 ("zero") or an exception ("raise")"""
     on_unreadable: OnUnreadable = "raise"
-    """treatment of tasks that cannot be read from a file, or cannot be judged by the rules: "raise" (an error that names them all) or
-    "skip" (a warning for each, and the others are loaded)"""
+    """for tasks that cannot be read or judged: an exception ("raise"), or a warning without the task ("skip")"""
     accounts: Mapping[str, Account] | None = None
-    """accounts for signing in on real servers, by site; by default WebArena's published accounts"""
+    """accounts on real servers, by site; by default WebArena's published accounts"""
     logins: Mapping[str, Login] | None = None
-    """login forms of real servers other than WebArena's applications, by site (see `webarena_gym.Login`)"""
+    """login forms of real servers, by site"""
     hosts: Iterable[str] = ()
-    """hosts that the browser may access in addition to `sites`, as "name:port", for example the tile server of a map"""
+    """further hosts, as "name:port", that the browser may access"""
     side_effects: SideEffects | None = None
-    """treatment of changes beyond the task: "forbidden" (the task fails), "reported" (in the verdicts and in `info["side_effects"]`) or
-    "ignored". By default "forbidden" on the embedded sites under the native rules, and "ignored" elsewhere, where they cannot be detected"""
+    """changes beyond the task: they fail it ("forbidden"), are listed ("reported") or not computed ("ignored"); by default "forbidden"
+    where they can be computed"""
 
     reward: Literal["binary", "checklist", "f1"] = "binary"
-    """reward of an episode: 1.0 at the end if the task was solved ("binary"), or at each step the weight of the newly satisfied items of a
-    checklist, which the reference solution defines, with a sum of 1.0 if the task was solved ("checklist"), or at the end the F1 value of the
-    completed part of the checklist and the economy of steps ("f1"); both on the embedded sites"""
+    """rewards: success at the end of the episode ("binary"), or parts of a checklist ("checklist", "f1")"""
     tools: Sequence[str | Callable[..., Any]] = ()
-    """functions that a reply can call instead of an action, which need the extra "tools": typed Python functions with docstrings, or the names
-    "lookup" (search in the articles of the encyclopedia) and "table_sql" (SQL over the tables of visited pages). Their results are text above
-    the page"""
+    """functions that a reply can call instead of an action (needs the extra "tools")"""
     tool_budget: int | None = None
-    """maximum number of calls of tools in an episode; None for no limit but that of steps"""
+    """maximum number of calls of tools in an episode"""
     tool_window: int = 1_500
-    """maximum number of characters of the result of a tool; longer results are cut and marked as cut"""
+    """maximum number of characters of the result of a tool"""
     tool_tag: str = RESULT_TAG
-    """tag around the result of a tool: `<information>` and `</information>` by default"""
+    """name of the tag around the result of a tool"""
 
     def __post_init__(self) -> None:
         self._read_application()
@@ -238,6 +222,18 @@ class EnvOptions:
                 )
             if self.dialect == "computer":
                 raise ValueError("dialect='computer' needs a browser with a window; use browser='chromium', or dialect='webrl'")
+        for names, is_used, remedy in (
+            (("window_size",), self.browser == "chromium", "browser='chromium'"),
+            (
+                ("pictures", "picture_format", "cursor"),
+                self.has_pictures,
+                "observation='pixels' or another one with pictures, and browser='chromium'",
+            ),
+            (("vendor", "coordinates"), self.dialect == "computer", "dialect='computer' and browser='chromium'"),
+        ):
+            for name in names:
+                if not is_used and getattr(self, name) != getattr(EnvOptions, name):
+                    raise ValueError(f"{name}={getattr(self, name)!r} has no effect here: it needs {remedy}")
         if self.observation == "marks" and self.elements == "label":
             raise ValueError("observation='marks' numbers the elements; use elements='id', or observation='text+pixels'")
 

@@ -6,6 +6,7 @@ have other columns, can be read too.
 
 import gzip
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain, repeat
@@ -173,10 +174,19 @@ def action_of(reply: str) -> Action | None:
 
 
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
-    """Write the trajectories as JSON Lines, one object each; compressed if the name ends in .gz."""
+    """Write the trajectories as JSON Lines, one object each, atomically; compressed if the name ends in .gz."""
+    is_regular = path.is_file() or not path.exists()  # a device, such as /dev/null, is not replaced
+    target = path.with_name(f".unfinished_{path.name}_{os.getpid()}") if is_regular else path
     lines = "".join(json.dumps(_columns(item), ensure_ascii=False) + "\n" for item in trajectories).encode()
     with writing(path):
-        path.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
+        try:
+            target.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
+            if is_regular:
+                target.replace(path)
+        except OSError:
+            if is_regular:
+                target.unlink(missing_ok=True)
+            raise
 
 
 def _columns(item: Step | Trajectory) -> dict[str, Any]:

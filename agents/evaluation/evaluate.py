@@ -1,6 +1,6 @@
 """Evaluation: the success rate of a policy on tasks, with confidence intervals, by site and by type of check."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,22 +40,37 @@ from webarena_gym.actions.replies import answer_part
 from webarena_gym.evaluation.statistics import Evaluation, score
 from webarena_gym.tasks import Task
 
+OnError = Callable[[Sequence[Trajectory]], None]
+
 
 def evaluate(
     policy: Policy, tasks: Sequence[Task], env: EnvSettings, *, seed: int = 0, num_envs: int = 64, workers: int = 0,
-    quiet: bool = False,
+    quiet: bool = False, on_error: OnError | None = None,
 ) -> Evaluation:  # fmt: skip
-    """Play each task once and score the policy. With `workers` > 0, the envs run in that many processes."""
+    """Play each task once and score the policy. With `workers` > 0, the envs run in that many processes; see `evaluate_policy` for `on_error`."""
     with closing(create_envs(tasks, num_envs, workers=workers, **env.env_arguments())) as envs:
-        return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet)
+        return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet, on_error=on_error)
 
 
 def evaluate_policy(
-    settings: EvaluationSettings, tasks: Sequence[Task], env: EnvSettings | None = None, *, quiet: bool = False
+    settings: EvaluationSettings,
+    tasks: Sequence[Task],
+    env: EnvSettings | None = None,
+    *,
+    quiet: bool = False,
+    on_error: OnError | None = None,
 ) -> Evaluation:
     """Play each task once with the policy and the number of processes of the settings, and score it.
 
-    `env` overrides the env settings of `settings`. The number of processes changes replies only through rounding errors of the model.
+    The number of processes changes replies only through rounding errors of the model.
+
+    Args:
+        settings: settings of the policy and the env.
+        tasks: the tasks.
+        env: overrides the env settings of `settings`.
+        quiet: show no progress bar.
+        on_error: called with the finished episodes if an exception or Ctrl-C ends the evaluation.
+
     """
     env, processes, name, seed = env or settings, settings.processes, settings.policy, settings.seed
     if not processes:
@@ -68,23 +83,30 @@ def evaluate_policy(
             torch.set_num_threads(settings.threads)
         with closing(create_policy(settings)) as policy:
             counts = {"num_envs": settings.num_envs, "workers": settings.workers}
-            return evaluate(policy, tasks, env, seed=seed, quiet=quiet, **counts)
+            return evaluate(policy, tasks, env, seed=seed, quiet=quiet, on_error=on_error, **counts)
 
     def make_player() -> Player:
         envs = create_envs(tasks, -(-settings.num_envs // processes), **env.env_arguments())
         return Player(envs, create_policy(settings), env=recorded_env(env))
 
     with closing(Players(make_player, processes, num_envs=settings.num_envs, seed=seed)) as players:
-        return _play(players, tasks, seed, quiet=quiet)
+        return _play(players, tasks, seed, quiet=quiet, on_error=on_error)
 
 
-def _play(players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool) -> Evaluation:
+def _play(
+    players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool, on_error: OnError | None
+) -> Evaluation:
     trajectories: dict[int, Trajectory] = {}
     with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.submit([EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)])
-        for episode, trajectory in players.play():
-            trajectories[episode.number] = trajectory
-            bar.update()
+        try:
+            for episode, trajectory in players.play():
+                trajectories[episode.number] = trajectory
+                bar.update()
+        except BaseException:
+            if on_error is not None and trajectories:
+                on_error([trajectories[number] for number in sorted(trajectories)])
+            raise
     return score(tasks, [trajectories[number] for number in range(len(tasks))])
 
 

@@ -1,6 +1,7 @@
 """Settings of evaluations: selection of tasks and policy, and the defaults of a policy. This module does not import torch."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from agents.data.prompts import REMEMBERED, Style
-from agents.data.trajectories import write_trajectories
+from agents.data.trajectories import Trajectory, write_trajectories
 from agents.models.checkpoints import ModelKind, agent_record, model_kind
 from agents.settings import (
     ChatTemplateKwargs,
@@ -23,8 +24,7 @@ from agents.settings import (
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.clients.chat import ChatModel
-from webarena_gym.evaluation.statistics import Evaluation
-from webarena_gym.options import read_source
+from webarena_gym.options import EVALUATION_STEPS, HARD_STEPS, EnvOptions, read_source
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_PAGE
 
@@ -38,7 +38,12 @@ _SERVER_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings(EnvSettings):
-    """Evaluate a policy: success rates with 95 % confidence intervals. The defaults of a trained model are its training settings."""
+    """Evaluate a policy: success rates with 95 % confidence intervals.
+
+    The defaults of a model are its training settings. Those of expert, random and chat:MODEL are the same as in `webarena-gym evaluate`: 30
+    steps (60 with --split hard), and for a chat model --elements id. Exit status: 0 if every episode was scored, 1 if some failed, 2 for
+    invalid input.
+    """
 
     policy: str
     """expert, random, a run, a folder of a model (also a vision-language model) or an ensemble, a Hugging Face name, or chat:MODEL on the
@@ -142,19 +147,28 @@ def expect_server(policy: str) -> None:
         ChatModel(policy.removeprefix(CHAT)).models(_SERVER_TIMEOUT_S)
 
 
-def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
-    """Return the default settings of a policy: its agent record, or longer replies for a chat model.
+def policy_defaults(policy: str, system: str | None = None, split: str | None = None) -> dict[str, Any]:
+    """Return the default settings of a policy: the agent record of a model, or the defaults of `webarena-gym evaluate` for other policies.
 
-    For system prompts that need them, a chat model's earlier thoughts remain in the conversation. Raises ValueError for an unknown name
-    that resembles a known policy, instead of looking it up on the Hub.
+    A chat model's earlier thoughts remain in the conversation, except with the system prompts "none", "act" and "think".
+
+    Args:
+        policy: the setting `policy`.
+        system: the setting `system`, if it is set.
+        split: the setting `split`, if it is set; the hard split has a step limit of its own.
+
+    Raises:
+        ValueError: for an unknown name that resembles a known policy, instead of looking it up on the Hub.
+
     """
     kind = agent_kind(policy)
+    steps = {"max_steps": HARD_STEPS if split == "hard" else EVALUATION_STEPS}
     if kind == "scripted":
-        return {}
+        return steps
     if kind == "chat":
-        options: dict[str, Any] = {"thoughts": True} if system in (*REMEMBERED, "occam") else {}
+        options = {**steps, "elements": EnvOptions.elements, "thoughts": system in (None, "env", "occam", *REMEMBERED)}
         if system == "occam":
-            options |= {"elements": "id", "window": MAX_PAGE}
+            options |= {"window": MAX_PAGE}
         return {"system": "env", "max_new_tokens": 1024, "temperature": None, **options}
     if "/" not in policy and not Path(policy).exists():
         hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], list_all=False)
@@ -165,11 +179,11 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     return common | {name: value for name, value in agent_record(policy).items() if name in names}
 
 
-def save(settings: EvaluationSettings, evaluation: Evaluation) -> None:
+def save(settings: EvaluationSettings, trajectories: Sequence[Trajectory]) -> None:
     """Write the episodes to the file `save`, if it is set."""
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
-        write_trajectories(settings.save, evaluation.trajectories)
+        write_trajectories(settings.save, trajectories)
 
 
 def choose_tasks(settings: EvaluationSettings) -> list[Task]:

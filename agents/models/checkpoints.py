@@ -1,20 +1,17 @@
-"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically, and the lock of a run's folder.
+"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically.
 
 A run is the output folder of a training (`--out`). It holds checkpoints in folders `update_<n>`, the settings that it was started with,
-and the lock that keeps a second process from training in it.
+and the lock that keeps a second process from training in it (`lock_folder`).
 """
 
 import json
 import os
 import re
-import shlex
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from inspect import signature
@@ -28,7 +25,7 @@ from urllib.request import Request, urlopen
 from agents.models.packages import AGENT, BASES, packaged_model
 from agents.settings import fixed_options, option_defaults
 from webarena_gym.arguments import reason_of
-from webarena_gym.console import writing
+from webarena_gym.console import lock_folder, writing
 from webarena_gym.errors import WebArenaGymError
 
 if (
@@ -41,7 +38,7 @@ ModelKind = Literal["language", "pointer", "vision", "ensemble", "candidates"]
 """Kinds of models; "candidates" are those of `agents.train_sb3`."""
 
 ENSEMBLE = "ensemble.json"
-_TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE, _LOCK_FILE = "trainer.pt", "progress.json", "begun_with.json", ".lock"
+_TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
 _POINTER_FILE = "pointer.json"
 _ADAPTER_FILE = "adapter_config.json"
@@ -216,59 +213,6 @@ def open_run(settings: "DataclassInstance", out: Path) -> Checkpoint | None:
     run_checkpoints = checkpoints(out)
     record_settings(out, fixed_options(settings), is_resumed=bool(run_checkpoints), defaults=option_defaults(settings))
     return run_checkpoints[-1] if run_checkpoints else None
-
-
-def lock_folder(folder: Path) -> None:
-    """Lock a folder against training by other processes until this process ends. Locking it again has no effect.
-
-    The lock is the operating system's (flock), which releases it whenever the process ends. It is advisory: only `lock_folder` checks it.
-    On Windows this does nothing; on a file system without locks it prints a warning.
-
-    Raises:
-        ValueError: Another process holds the lock. The message names it.
-
-    """
-    try:
-        import fcntl  # noqa: PLC0415 - not on Windows
-    except ModuleNotFoundError:
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    # This process never closes the descriptor, because closing it would release the lock.
-    descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    holder_record = {
-        "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "since": _first_lock_at(),
-        "command": shlex.join(sys.orig_argv),
-    }
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        holder: dict[str, Any] = {}
-        with suppress(ValueError):  # the other process has not yet written its record
-            holder = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
-        if holder == holder_record:
-            return
-        holder_name = (
-            "process {pid} on {host}, since {since}: {command}".format(**holder)
-            if isinstance(holder, dict) and holder_record.keys() <= holder.keys()
-            else "another process"
-        )
-        raise ValueError(f"{folder} is in use by {holder_name}; wait until it ends, end it, or choose another --out") from None
-    except OSError as error:
-        os.close(descriptor)
-        print(f"{folder} cannot be locked ({error.strerror}): make sure that no other training uses it", file=sys.stderr)
-        return
-    with writing(folder / _LOCK_FILE):
-        os.truncate(descriptor, 0)
-        os.write(descriptor, json.dumps(holder_record).encode())
-
-
-@cache
-def _first_lock_at() -> str:
-    """Return the time at which this process first locked a folder. With process id and host, it identifies the process."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def record_settings(

@@ -21,6 +21,7 @@ import gymnasium
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.clients.chat import ChatModel
+from webarena_gym.console import lock_folder
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
@@ -57,7 +58,7 @@ from webarena_gym.evaluation.results import (
     table,
     write_result,
 )
-from webarena_gym.options import HARD_STEPS, read_source
+from webarena_gym.options import EVALUATION_STEPS, HARD_STEPS, read_source
 from webarena_gym.progress import Progress
 from webarena_gym.recording import play
 from webarena_gym.tasks import Task
@@ -202,7 +203,6 @@ def run_trials(
 
 _RUNS = Path("runs/evaluate")
 _FIRST_FRESH_WORLD = 900_000  # seed of the first world of --fresh-worlds
-_STEPS = 30  # step limit of the standard suite
 _DEFAULT_JOBS = {CHAT: 8, COMMAND: 4}
 _SCRIPTED: Mapping[str, Callable[[], AgentAdapter]] = {"random": RandomAgent, "expert": ExpertAgent}
 
@@ -210,7 +210,8 @@ _SCRIPTED: Mapping[str, Callable[[], AgentAdapter]] = {"random": RandomAgent, "e
 def evaluate(options: argparse.Namespace) -> int:
     """Run the command `evaluate` and return its exit status: 0 if every episode was judged, else 1.
 
-    Raises WebArenaGymError for invalid options, and for a model server that does not respond.
+    Raises WebArenaGymError for invalid options and for a model server that does not respond, and ValueError if another process writes to the
+    folder of the results.
     """
     plan = _plan(options)
     try:
@@ -221,6 +222,7 @@ def evaluate(options: argparse.Namespace) -> int:
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     agent, make_worker, stop = _agent(options, plan)
     header = plan.header(agent)
+    lock_folder(folder)
     if options.fresh:
         (folder / EPISODES).unlink(missing_ok=True)
     episodes = EpisodesFile(folder / EPISODES, header)
@@ -283,7 +285,7 @@ def _plan(options: argparse.Namespace) -> EvaluationPlan:
     tasks, source = _tasks(options)
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
-        options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
+        options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else EVALUATION_STEPS
     optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application", "suite")}
     env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
     env |= read_pairs(options.env, "--env")

@@ -1,5 +1,6 @@
 """Success rates and their uncertainty: Wilson intervals, pass@k and pass^k, paired bootstrap differences, McNemar's test."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import comb
 from typing import Any, NamedTuple
@@ -233,7 +234,10 @@ class Evaluation(NamedTuple):
         for title, scores in (("by site", self.by_site), ("by kind of check", self.by_check)):
             rows = [score_line(f"  {name}", **score._asdict(), width=width) for name, score in scores.items()]
             lines += [title] * bool(rows) + rows
-        lines += [f"{self.failed} episodes failed for other reasons and are excluded"] * bool(self.failed)
+        if self.failed:
+            failures = Counter(" ".join(item.failure.split()) for item in self.trajectories if item.ending == "failed")
+            lines.append(f"{self.failed} of {len(self.trajectories)} episodes failed, and are excluded from all statistics:")
+            lines += [f"  {count} x {failure}" for failure, count in failures.most_common()]
         return "\n".join(lines)
 
 

@@ -23,10 +23,10 @@ import cloudpickle  # type: ignore[import-untyped]
 import gymnasium
 import numpy
 
-from webarena_gym.errors import BrowserError, WorkerError
+from webarena_gym.errors import ApplicationError, BrowserError, WorkerError
 from webarena_gym.processes import work_for_parent
 
-INFRASTRUCTURE_ERRORS = (BrowserError, ConnectionError, TimeoutError)
+INFRASTRUCTURE_ERRORS = (ApplicationError, BrowserError, ConnectionError, TimeoutError)
 """Errors that are neither the policy's nor the programmer's mistake. An episode with one has no valid reward."""
 
 OUT_OF_MEMORY = errno.ENOMEM
