@@ -45,13 +45,14 @@ from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
 from agents.rollouts.envs import InProcessEnvs, create_envs
 from agents.rollouts.policies import TrainedPolicy
+from agents.training.credit import TrainedStep, weight_steps
 from agents.training.distributed import SINGLE_RANK, Ranks, full_tensor, launch, training_processes
 from agents.training.language_models import LanguageModel, TrainingSample
 from agents.training.losses import Loss, Scorer, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
 from agents.training.metrics import Meter, describe
 from agents.training.pointing_networks import PointingNetwork
-from agents.training.rollouts import TrainedStep, save_batch, weight_steps
 from agents.training.runs import Run
+from agents.training.samples import save_batch
 from agents.training.settings import ClippedSettings, GRPOSettings, TrainSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task

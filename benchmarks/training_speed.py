@@ -45,8 +45,8 @@ from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import ExpertReplies, RandomReplies, Request
 from agents.train_rl import make_settings
 from agents.training.cloning import EpisodeUpdates, encode, find_episodes, optimize
+from agents.training.credit import TrainedStep
 from agents.training.language_models import LanguageModel
-from agents.training.rollouts import TrainedStep
 from agents.training.settings import BCSettings
 from benchmarks import generation, rollouts
 from benchmarks.machine import RESULTS, cores, log_progress, measure_time, report, rounded_median, use_cores

@@ -23,8 +23,8 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.methods.replay import imitation_loss
 from agents.models.checkpoints import agent_record, save_agent
 from agents.train_rl import make_settings, train
+from agents.training.credit import weight_steps
 from agents.training.metrics import read_metrics
-from agents.training.rollouts import weight_steps
 from benchmarks.playing import MAX_STEPS, AgentResult, play, rewards
 from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.world import load_world

@@ -41,8 +41,9 @@ from agents.models.checkpoints import (
 )
 from agents.models.parameters import add_adapters, merge_adapters
 from agents.models.small import create_model, train_tokenizer
+from agents.training.credit import TrainedStep
 from agents.training.metrics import Metrics
-from agents.training.rollouts import TrainedStep, write_groups, write_samples
+from agents.training.samples import write_groups, write_samples
 from agents.training.settings import BCSettings, ToolUseSettings
 from tests.tiny import language_model, tiny_model
 from webarena_gym.console import lock_folder, status

@@ -14,7 +14,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.rollouts.branching import fork_advantages
 from agents.rollouts.curriculum import Group
 from agents.training import losses
-from agents.training.rollouts import CONSTANT_STEPS, CONSTANT_TOKENS, weight_steps
+from agents.training.credit import CONSTANT_STEPS, CONSTANT_TOKENS, weight_steps
 from tests import tiny
 
 

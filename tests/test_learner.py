@@ -14,8 +14,8 @@ from agents import grpo
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks, split_by_tokens
 from agents.data.trajectories import Sample, Step, Trajectory
 from agents.rollouts.players import LostProcessError
+from agents.training.credit import weight_steps
 from agents.training.distributed import SINGLE_RANK, Ranks, launch
-from agents.training.rollouts import weight_steps
 from tests import tiny
 
 CASES = {

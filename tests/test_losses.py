@@ -10,8 +10,8 @@ from agents import grpo
 from agents.data.trajectories import Step, Trajectory
 from agents.train_rl import make_settings
 from agents.training import losses
+from agents.training.credit import CONSTANT_TOKENS, weight_steps
 from agents.training.losses import Tokens
-from agents.training.rollouts import CONSTANT_TOKENS, weight_steps
 
 
 def clipped(now, old, advantages, weights, *, sampled=None, reference=None, lengths=None, **options):

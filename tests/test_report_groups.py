@@ -21,7 +21,8 @@ from agents.grpo import step_advantages
 from agents.report import main
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
-from agents.training.rollouts import add_advantages, group_files, read_groups, weight_steps, write_groups
+from agents.training.credit import add_advantages, weight_steps
+from agents.training.samples import group_files, read_groups, write_groups
 from tests import needs, tiny
 from tests.serving import serving_asgi
 from tests.test_report import write_metrics

@@ -10,7 +10,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from agents.data.trajectories import Step, Trajectory
 from agents.models import small
 from agents.models.checkpoints import save_agent
-from agents.training.rollouts import weight_steps, write_samples
+from agents.training.credit import weight_steps
+from agents.training.samples import write_samples
 from agents.training.settings import BCSettings
 from tests.tiny import tiny_model
 

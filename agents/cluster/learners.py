@@ -15,9 +15,9 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from agents.data.trajectories import Sample
 from agents.grpo import State
 from agents.models.batches import PackedBatch, batch_logprobs, pack
+from agents.training.credit import TrainedStep
 from agents.training.distributed import Ranks, full_tensor
 from agents.training.language_models import LanguageModel
-from agents.training.rollouts import TrainedStep
 from agents.training.settings import ModelSettings, StreamSettings
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from random import Random
 from agents.grpo import Method, Model
 from agents.methods.replay import Replay, imitation_loss, state_functions, step_rewards, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weight_steps
+from agents.training.credit import TrainedStep, weight_steps
 from agents.training.settings import AWRSettings
 from webarena_gym.tasks import Task
 

@@ -21,7 +21,7 @@ from agents.grpo import Method, Model
 from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, state_functions, step_rewards, valid_trajectories
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weight_steps
+from agents.training.credit import TrainedStep, weight_steps
 from agents.training.settings import DigiRLSettings
 from webarena_gym.tasks import Task
 

@@ -16,8 +16,8 @@ import torch
 from agents.data.trajectories import Trajectory
 from agents.grpo import Learner, Model, SinglePass
 from agents.methods.replay import imitation_loss
+from agents.training.credit import TrainedStep
 from agents.training.losses import logprobs_of
-from agents.training.rollouts import TrainedStep
 from agents.training.settings import AgentQSettings
 
 

@@ -11,7 +11,7 @@ from random import Random
 from agents.grpo import Method
 from agents.methods.replay import Replay, imitation_loss, valid_trajectories
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weight_steps
+from agents.training.credit import TrainedStep, weight_steps
 from agents.training.settings import FilteredBCSettings
 from webarena_gym.tasks import Task
 

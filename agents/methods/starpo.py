@@ -32,7 +32,7 @@ from agents.data.trajectories import action_of
 from agents.grpo import Method, Model, clipped_loss, trajectory_advantages
 from agents.methods.replay import split_by_trajectory, state_functions, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
-from agents.training.rollouts import TrainedStep, weight_steps
+from agents.training.credit import TrainedStep, weight_steps
 from agents.training.settings import StarPOSettings
 from webarena_gym.tasks import Task
 

@@ -26,7 +26,7 @@ from agents.data.trajectories import Trajectory, action_of
 from agents.grpo import GRPO, Model, state_advantages
 from agents.methods.replay import valid_trajectories
 from agents.rollouts.curriculum import Group
-from agents.training.rollouts import TrainedStep
+from agents.training.credit import TrainedStep
 from agents.training.settings import StructuredSettings
 from webarena_gym.actions import Action
 from webarena_gym.tasks import Task

@@ -34,7 +34,7 @@ from agents.methods.replay import valid_trajectories
 from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import InProcessEnvs
 from agents.rollouts.policies import TrainedPolicy
-from agents.training.rollouts import TrainedStep
+from agents.training.credit import TrainedStep
 from agents.training.settings import ToolUseSettings
 from webarena_gym.actions.dialect import RESULT_TAG
 from webarena_gym.tasks import Task

@@ -26,7 +26,7 @@ from agents.rollouts.branching import SearchingCollector, TriedState
 from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import InProcessEnvs
 from agents.rollouts.policies import TrainedPolicy
-from agents.training.rollouts import TrainedStep
+from agents.training.credit import TrainedStep
 from agents.training.settings import Correction, TSRSettings
 from webarena_gym.tasks import Task
 

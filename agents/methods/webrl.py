@@ -30,8 +30,8 @@ from agents.grpo import Method, Model
 from agents.methods.replay import Replay, split_by_trajectory, state_functions, step_rewards, valid_trajectories
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
+from agents.training.credit import TrainedStep, weight_steps
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, sequence_sums
-from agents.training.rollouts import TrainedStep, weight_steps
 from agents.training.settings import WebRLSettings
 from webarena_gym.tasks import Task
 

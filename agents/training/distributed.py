@@ -23,7 +23,7 @@ from torch import Tensor, distributed, nn
 from agents.models.checkpoints import is_small
 from agents.rollouts.players import PRELOADED, LostProcessError, process_count
 from agents.settings import collect_rarely
-from agents.training.rollouts import TrainedStep
+from agents.training.credit import TrainedStep
 from agents.training.settings import TrainSettings
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.pool import CONTEXTS, without_main_module

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from agents.data.trajectories import Trajectory
+from agents.training.credit import TrainedStep
 from agents.training.distributed import SINGLE_RANK, Ranks
-from agents.training.rollouts import TrainedStep
 
 
 class Tokens(NamedTuple):

@@ -19,8 +19,8 @@ if TYPE_CHECKING:  # reports read metrics without torch
     from agents.rollouts.curriculum import Group
     from agents.rollouts.players import Players
     from agents.rollouts.policies import TrainedPolicy
+    from agents.training.credit import TrainedStep
     from agents.training.distributed import Ranks
-    from agents.training.rollouts import TrainedStep
 
 _FILE = "metrics.jsonl"
 
