@@ -14,7 +14,6 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
 from webarena_gym.pages import dom
-from webarena_gym.pages.input_values import DATE_TYPES
 from webarena_gym.pages.page import Network
 
 TABLE = read_table("pages")
@@ -292,7 +291,7 @@ def test_backspace_leaves_a_number_or_nothing(browse, value, rest):
     assert (element(browser, "field").get("value") or "") == rest
 
 
-@pytest.mark.parametrize("kind", sorted(DATE_TYPES))
+@pytest.mark.parametrize("kind", sorted(dom.DATE_TYPES))
 def test_keys_delete_no_part_of_a_date(browse, kind):
     value = {
         "date": "2024-02-03",

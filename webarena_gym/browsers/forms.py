@@ -7,6 +7,7 @@ page text.
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
+from urllib.parse import quote
 
 from lxml.html import HtmlElement
 
@@ -15,7 +16,7 @@ from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom, form_data
 from webarena_gym.pages.constraints import LENGTH_TYPES
-from webarena_gym.pages.input_values import DATE_TYPES, convert_string_to_number, parse_color
+from webarena_gym.pages.input_values import convert_string_to_number, parse_color
 from webarena_gym.pages.reading import Labels, options, plain_name
 
 
@@ -30,12 +31,12 @@ def is_reset_on_leave(element: HtmlElement) -> bool:
 def click_target(element: HtmlElement) -> HtmlElement | None:
     """Return the element that handles a click on `element`: itself, an ancestor, or the control of a label; None if none does.
 
-    A control without an effect of its own, such as a text field, leaves the click to a link around it.
+    A control without an effect of its own, such as a text field, leaves the click to a link around it, unless it is disabled.
     https://dom.spec.whatwg.org/#eventtarget-activation-behavior
     """
     operates_label = True
     for target in (element, *element.iterancestors()):
-        if target.tag in dom.CONTROL_TAGS and not _handles_clicks(target):
+        if target.tag in dom.CONTROL_TAGS and not _handles_clicks(target) and not dom.is_disabled(target):
             return next(filter(dom.is_link, target.iterancestors("a")), target)
         if target.tag in dom.CONTROL_TAGS or dom.is_link(target) or dom.is_summary(target):
             return target
@@ -248,6 +249,13 @@ def text_after_typing(element: HtmlElement, text: str, *, prefix: int = 0) -> st
     return max(limited, text[:prefix], key=len)
 
 
+_UNQUOTED_IN_QUERY = "!$%&()*+,/:;=?@[\\]^`{|}"
+"""The ASCII characters, besides those that `quote` never quotes, that stay in a query.
+
+https://url.spec.whatwg.org/#special-query-percent-encode-set
+"""
+
+
 def form_request(
     form: HtmlElement,
     button: HtmlElement | None,
@@ -273,17 +281,23 @@ def form_request(
     method = overrides.get("formmethod", form.get("method", "")).lower()
     action = overrides.get("formaction", form.get("action", "")).strip(" \t\n\f\r")
     enctype = overrides.get("formenctype", form.get("enctype", "")).lower()
+    is_post_form = form.get("method", "").lower() == "post"
     url = resolve(action) if action else page_url
     if method == "dialog" or not is_web(url):
         return None
     charset = form_data.pick_encoding(form, document_encoding)
     entries = form_data.construct_entry_list(form, button, files, charset)
     if method == "post":
-        content_type, body = form_data.encode_entries(entries, enctype, charset)
+        is_urlencoded = enctype == form_data.PLAIN and not is_post_form  # with the type text/plain, as in Chromium
+        content_type, body = form_data.encode_entries(entries, form_data.URLENCODED if is_urlencoded else enctype, charset)
+        content_type = form_data.PLAIN if is_urlencoded else content_type
         return Request(url, "POST", content_type, body, referrer_for(page_url, url))
     address, mark, fragment = url.partition("#")
-    _, query = form_data.encode_entries(entries, form_data.URLENCODED, charset)
-    url = f"{address.partition('?')[0]}?{query.decode()}{mark}{fragment}"
+    # Chromium takes text/plain from the button, but its use in addresses and bodies from the method of the form itself.
+    is_plain = enctype == form_data.PLAIN and is_post_form
+    _, query = form_data.encode_entries(entries, form_data.PLAIN if is_plain else form_data.URLENCODED, charset)
+    text = quote(query.translate(None, b"\t\r\n").decode("latin-1"), safe=_UNQUOTED_IN_QUERY) if is_plain else query.decode()
+    url = f"{address.partition('?')[0]}?{text}{mark}{fragment}"
     return Request(url, referrer=referrer_for(page_url, url))
 
 
@@ -332,7 +346,7 @@ _HORIZONTAL_KEYS = frozenset(("ArrowLeft", "ArrowRight"))
 _DELETION_KEYS = frozenset(("Backspace", "Delete", "Control+A", "ControlOrMeta+A"))
 _SPACE_KEYS = frozenset((" ", "Space"))
 _PICKER_TYPES = frozenset(("color", "file"))  # Enter opens a picker of the browser
-_TEXT_TYPES = dom.SINGLE_LINE_TYPES - DATE_TYPES
+_TEXT_TYPES = dom.SINGLE_LINE_TYPES - dom.DATE_TYPES
 
 
 def choice_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
@@ -387,7 +401,7 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
         or focused.get("hidden", "").lower() == "until-found"
     ):
         return False
-    if type_name in DATE_TYPES and key in _DELETION_KEYS:  # it would delete a part, and the form could not be sent
+    if type_name in dom.DATE_TYPES and key in _DELETION_KEYS:  # it would delete a part, and the form could not be sent
         return False
     writes = len(key) == 1 or key in _SPACE_KEYS or (key.startswith("Shift+") and len(key) == len("Shift+") + 1)
     return writes or (key in _DELETION_KEYS and dom.control_value(focused) != "")

@@ -511,7 +511,7 @@ class Client:
                 if origin_of(request.url) != origin_of(url):
                     save_as = None
                 request = redirect_request(request, response, url)
-            elif response.status in {204, 205, 304}:
+            elif response.status in {204, 205, 304} and save_as is None:
                 return None
             elif save_as is not None or _is_downloaded(response):
                 message = Message()  # parses the header's parameters
@@ -520,7 +520,12 @@ class Client:
                 media_type = response.header("Content-Type").partition(";")[0].strip().lower()
                 path = PurePosixPath(name.replace("\\", "/"))
                 name = (path.name or "download") + ("" if path.suffix else _EXTENSIONS.get(media_type, ""))
-                self.notices.append(save_download(name, response.body, self.downloads))
+                is_complete = 200 <= response.status < 204  # Chromium saves no other response
+                if save_as is None and response.status >= 300:
+                    return LoadedPage(request.url, failure_page(request.url))
+                self.notices.append(
+                    save_download(name, response.body, self.downloads) if is_complete else f"Download not kept: {name}"
+                )
                 return None
             else:
                 policy = referrer_policy(response.header("Referrer-Policy"))

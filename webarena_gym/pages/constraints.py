@@ -17,7 +17,6 @@ from lxml.html import HtmlElement
 
 from webarena_gym.pages import dom
 from webarena_gym.pages.input_values import (
-    DATE_TYPES,
     NUMERIC_TYPES,
     convert_string_to_number,
     domain_to_ascii,
@@ -255,7 +254,7 @@ def _suffers_from_a_step_mismatch(number: Decimal, step: Decimal | None, base: D
         if distance / 2**53 > step:
             return False
         remainder = abs(distance - step * (distance / step).to_integral_value(ROUND_HALF_UP))
-        tolerance = Decimal(0) if type_name in DATE_TYPES else step / 2**24
+        tolerance = Decimal(0) if type_name in dom.DATE_TYPES else step / 2**24
         return tolerance < remainder < step - tolerance
 
 
@@ -275,9 +274,9 @@ def problem_text(control: HtmlElement, flag: str) -> str:
     if flag == "patternMismatch":
         return f'does not have the form that is asked for: {control.get("title") or control.get("pattern")}, not "{text}"'
     if flag == "rangeUnderflow":
-        return f"must not be before {low}" if type_name in DATE_TYPES else f"must be at least {low}, not {text}"
+        return f"must not be before {low}" if type_name in dom.DATE_TYPES else f"must be at least {low}, not {text}"
     if flag == "rangeOverflow":
-        return f"must not be after {high}" if type_name in DATE_TYPES else f"must be at most {high}, not {text}"
+        return f"must not be after {high}" if type_name in dom.DATE_TYPES else f"must be at most {high}, not {text}"
     if flag == "stepMismatch":
         unit = f" {_UNITS[type_name]}" if type_name in _UNITS else ""
         size = step if convert_string_to_number("number", step) else "60" if "time" in type_name else "1"

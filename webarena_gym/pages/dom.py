@@ -12,16 +12,15 @@ Terms:
 """
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from math import inf
 from typing import Literal, NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-SINGLE_LINE_TYPES = frozenset(
-    ("text", "search", "tel", "url", "email", "password", "number", "date", "month", "week", "time", "datetime-local")
-)
+DATE_TYPES = frozenset(("date", "month", "week", "time", "datetime-local"))
+SINGLE_LINE_TYPES = DATE_TYPES | {"text", "search", "tel", "url", "email", "password", "number"}
 TYPEABLE_TYPES = SINGLE_LINE_TYPES | {"range", "color", "textarea"}
 BUTTON_TYPES = frozenset(("submit", "image", "reset", "button"))
 SUBMIT_TYPES = frozenset(("submit", "image"))
@@ -373,7 +372,7 @@ def _has_no_box(element: HtmlElement) -> bool:
         return display == "none"  # the style overrides what the browser hides by default
     if "hidden" in attributes:
         return attributes["hidden"].lower() != "until-found" or tag not in _SHOWN_UNTIL_FOUND
-    if "popover" in attributes:
+    if "popover" in attributes and not is_summary(element):  # Chromium's style of a summary shows it
         return TOP_LAYER not in attributes
     return (
         (tag == "dialog" and "open" not in attributes)
@@ -467,7 +466,8 @@ def _is_focusable(element: HtmlElement, modal: HtmlElement | None) -> bool:
         can_have_focus = (
             is_link(element)
             or is_summary(element)
-            or element.tag in ("dialog", "embed", "iframe")
+            or element.tag in ("dialog", "iframe")
+            or (element.tag == "embed" and "src" in element.attrib)
             or (element.tag in ("audio", "video") and "controls" in element.attrib)
             or (element.tag == "details" and summary_of(element) is None)
             or tab_index(element) is not None
@@ -548,18 +548,83 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
         return next((stop for stop in stops[stops.index(start) + 1 :] if stop not in group), None)
     # An element that is no tab stop, such as a dialog or a disabled list, may have a place among the stops without a `tabindex`.
     index = tab_index(start)
-    is_in_order = start.tag in ("select", "object", "img") or (is_focusable(start) if index is None else index == 0)
+    is_in_order = (
+        start.tag in ("select", "object", "img")
+        or _is_shadow_host(start)
+        or (is_focusable(start) if index is None else index == 0)
+    )
+    if index is not None and index > 0 and start.tag not in ("select", "object", "img"):
+        return _tab_stop_from_index(root, start, stops, backwards=backwards)
+    if not is_in_order and not backwards:
+        return _tab_stop_after_text(root, start, stops)
     if is_in_order:
         stops = [stop for stop in stops if not tab_index(stop)]
     elements = list(root.iter("*"))
     if backwards:
         elements.reverse()
     indices = {element: index for index, element in enumerate(elements)}
-    following = next((stop for stop in stops if indices[stop] > indices[start]), None)
-    # From other elements, the Tab key continues at the top.
-    if following is None and not is_in_order and not backwards:
-        following = next((stop for stop in stops if not tab_index(stop)), next(iter(stops), None))
-    return following
+    return next((stop for stop in stops if indices[stop] > indices[start]), None)
+
+
+def _tab_stop_from_index(
+    root: HtmlElement, start: HtmlElement, stops: Sequence[HtmlElement], *, backwards: bool
+) -> HtmlElement | None:
+    """Return the tab stop after an element that is no stop, such as a disabled button, and has a positive `tabindex`, or before it."""
+    index = tab_index(start) or 0
+    elements = list(root.iter("*"))
+    behind = frozenset(elements[: elements.index(start)] if backwards else elements[elements.index(start) :])
+    sign = -1 if backwards else 1
+    equal = (stop for stop in stops if tab_index(stop) == index and stop in behind)
+    farther = (stop for stop in stops if sign * ((tab_index(stop) or (0 if backwards else inf)) - index) > 0)
+    stop = next(equal, next(farther, None))
+    return None if backwards and stop is not None and not tab_index(stop) else stop
+
+
+def _tab_stop_after_text(root: HtmlElement, start: HtmlElement, stops: Sequence[HtmlElement]) -> HtmlElement | None:
+    """Return the tab stop after an element that has no place in the tab order, as Chromium finds it.
+
+    It is the next one in the document. Behind the last one of its scope, a `details` element or the page, the Tab key continues at
+    the top of the scope. If a shadow host is between, only the stops behind it count.
+    """
+    stop_set = frozenset(stops)
+    places = {element: place for place, element in enumerate(root.iter("*"))}
+
+    def stop_behind(place: int) -> HtmlElement | None:
+        return next((stop for stop in stops if not tab_index(stop) and places[stop] > place), None)
+
+    scope = next(start.iterancestors("details"), root)
+    for element in scope.iter("*"):
+        if places[element] > places[start]:
+            if element in stop_set:
+                return element
+            if _is_shadow_host(element):
+                return stop_behind(places[element])
+    if scope is root:
+        return next((stop for stop in stops if not tab_index(stop)), next(iter(stops), None))
+    summary = summary_of(scope)
+    parts = [part for part in scope.iterchildren("*") if part is not summary]
+    if start is summary or (summary is not None and summary in start.iterancestors()):
+        parts = [start]
+    inner = [stop for stop in stops if any(part is stop or part in stop.iterancestors() for part in parts)]
+    if inner:
+        return next((stop for stop in inner if not tab_index(stop)), inner[0])
+    return stop_behind(places[scope] + sum(1 for _ in scope.iterdescendants("*")))
+
+
+_SHADOW_HOSTS = frozenset(("audio", "details", "marquee", "meter", "optgroup", "option", "progress", "select", "video"))
+
+
+def _is_shadow_host(element: HtmlElement) -> bool:
+    """Return True if an element that is no tab stop consists of parts of Chromium's own, which the Tab key passes."""
+    if "tabindex" in element.attrib:
+        return False
+    if element.tag == "img":  # an image that was not loaded shows its text
+        return "src" not in element.attrib and element.get("alt", "") != ""
+    return (
+        element.tag in _SHADOW_HOSTS
+        or (element.tag == "object" and "data" in element.attrib)
+        or element_type(element) in DATE_TYPES
+    )
 
 
 def tab_index(element: HtmlElement) -> int | None:

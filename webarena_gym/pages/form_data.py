@@ -84,6 +84,8 @@ def construct_entry_list(
         has_direction = (
             "dirname" in control.attrib and type_name in _DIRNAME_TYPES and control.tag != "button" and control.get("name")
         )
+        if _is_charset_field(control):
+            has_direction = False
         direction = [FormEntry(control.get("dirname"), directionality(control))] if has_direction else []
         if is_button:  # of a button Chromium sends the direction first, and always
             entries += direction
@@ -112,7 +114,7 @@ def _control_entries(control: HtmlElement, files: Mapping[str, bytes], charset: 
     elif type_name == "file":
         for file in file_names(control.get("value", ""), files) or [""]:
             yield FormEntry(name, file, is_file=True, content=files.get(file, b""))
-    elif type_name == "hidden" and name.lower() == "_charset_":
+    elif _is_charset_field(control):
         yield FormEntry(name, charset)
     elif type_name == "textarea" and control.get("wrap", "").lower() in ("hard", "physical") and dom.is_rendered(control):
         yield FormEntry(
@@ -120,6 +122,10 @@ def _control_entries(control: HtmlElement, files: Mapping[str, bytes], charset: 
         )
     else:
         yield FormEntry(name, dom.control_value(control))
+
+
+def _is_charset_field(control: HtmlElement) -> bool:
+    return dom.element_type(control) == "hidden" and control.get("name", "").lower() == "_charset_"
 
 
 def directionality(element: HtmlElement) -> str:

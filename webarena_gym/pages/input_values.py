@@ -13,8 +13,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.pages import dom
 
-DATE_TYPES = frozenset(("date", "month", "week", "time", "datetime-local"))
-NUMERIC_TYPES = DATE_TYPES | {"number", "range"}
+NUMERIC_TYPES = dom.DATE_TYPES | {"number", "range"}
 _ASCII_SPACE = " \t\n\f\r"
 _DAY_MS = 86_400_000
 _MAX_DATE_MS = 8_640_000_000_000_000  # the last date of ECMAScript, in the year 275760

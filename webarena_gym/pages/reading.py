@@ -12,6 +12,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.pages.dom import (
     BUTTON_TYPES,
+    CONTROL_TAGS,
     EDITABLE_VALUES,
     FIELD_TAGS,
     HIDING_ATTRIBUTES,
@@ -160,7 +161,7 @@ def is_control(element: HtmlElement) -> bool:
 
 def is_editor(element: HtmlElement) -> bool:
     """Return True if the element's content is editable, so that links in it are text."""
-    return element.get("contenteditable") in EDITABLE_VALUES
+    return element.get("contenteditable") in EDITABLE_VALUES and element.tag not in CONTROL_TAGS
 
 
 def visible_text(element: HtmlElement, *, marks_struck: bool = False, for_name: bool = False) -> str:

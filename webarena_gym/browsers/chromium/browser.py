@@ -30,17 +30,23 @@ from webarena_gym.pages.reading import is_editor
 
 
 class PageView(NamedTuple):
-    """A page, the locations of its elements in Chromium, and whether the page has scripts, which may change it at any time."""
+    """A page and the locations of its elements in Chromium.
+
+    A `scripted` page may change at any time, by its scripts, frames or a refresh; `has_scripts` is true for scripts of the page and its
+    frames, which may handle any key.
+    """
 
     page: Page
     locations: dict[HtmlElement, NodeLocation]
     scripted: bool
+    has_scripts: bool = False
 
     @classmethod
     async def of(cls, context: Context) -> "PageView":
         """Read the current page of a context's active tab."""
         tab = context.tab
         locations: dict[HtmlElement, NodeLocation] = {}
+        has_scripts = False
         result = None if tab.has_failed or context.dialog_signals else await context.until_dialog(tab.read())
         if dialog_signals := context.dialog_signals:
             url, root, focused, scripted = tab.url, parse(dialog_page(dialog_signals).encode()), None, False
@@ -51,8 +57,11 @@ class PageView(NamedTuple):
             readings, frames = result
             root, locations, focused = build_tree(readings, frames)
             url, scripted = readings[0]["url"], tab.is_scripted
+            has_scripts = any(reading["hasScripts"] for reading in readings)
         tabs = tuple(PageTab(open_tab.title, open_tab.url) for open_tab in context.tabs)
-        return cls(Page(url, tab.title, root, tabs, context.active, focused, _notices(root, context)), locations, scripted)
+        return cls(
+            Page(url, tab.title, root, tabs, context.active, focused, _notices(root, context)), locations, scripted, has_scripts
+        )
 
 
 def _notices(root: HtmlElement, context: Context) -> tuple[str, ...]:
@@ -93,7 +102,7 @@ def _names_window(target: HtmlElement | None) -> bool:
 T = TypeVar("T")
 
 _DIALOG_OPEN = "a dialog is open: click OK or Cancel first"
-_PICKER_TYPES = frozenset(("date", "month", "week", "time", "datetime-local", "range", "color"))
+_PICKER_TYPES = dom.DATE_TYPES | {"range", "color"}
 
 
 class ChromiumBrowser:
@@ -195,8 +204,7 @@ class ChromiumBrowser:
             return
         submits = target is not None and dom.element_type(target) in dom.SUBMIT_TYPES
         force = element.get("aria-disabled") == "true"  # Playwright would wait, but a user's click does reach the element
-        if target is not None and dom.is_link(target) and "download" in target.attrib:
-            self._tab.signals.download_event.clear()  # a download is expected
+        self._expect_download(target)
         with self._refusals():
             self._act_with_mouse(
                 element,
@@ -205,6 +213,11 @@ class ChromiumBrowser:
                 watches_validation=submits,
                 names_window=_names_window(target),
             )
+
+    def _expect_download(self, target: HtmlElement | None) -> None:
+        """Let the next action wait for a download if it follows a link that downloads."""
+        if target is not None and dom.is_link(target) and "download" in target.attrib:
+            self._tab.signals.download_event.clear()
 
     def right_click(self, element: HtmlElement) -> None:
         self._check_visible(element)
@@ -232,13 +245,13 @@ class ChromiumBrowser:
             return
         if self._try_choose_file(element, text):
             return
-        scripted = self._tab.is_scripted
+        has_scripts = self._view is not None and self._view.has_scripts
         is_text_widget = is_editor(element) or element.get("role") in ("textbox", "combobox", "searchbox")
         value = text if is_text_widget else forms.text_after_typing(element, text)
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
-            if scripted and "\n" not in value and dom.element_type(element) not in _PICKER_TYPES:
+            if has_scripts and "\n" not in value and dom.element_type(element) not in _PICKER_TYPES:
                 # Type with the keyboard rather than through the handle, as scripts may replace the field when it gets the focus.
                 await handle.select_text(timeout=ACTION_MS)
                 await (keyboard.type(value) if value else keyboard.press("Delete"))
@@ -279,9 +292,10 @@ class ChromiumBrowser:
             self._check_visible(element)
             if (focusable := forms.focusable_ancestor(element)) is not None:
                 self._act_on_element(focusable, lambda handle: handle.focus(), "focus")
-        page = self._current_view().page
+        view = self._current_view()
+        page, has_scripts = view.page, view.has_scripts
         focused = page.focused
-        if not self._tab.is_scripted and not self._windowed:
+        if not has_scripts and not self._windowed:
             forms.check_key_effect(key, focused, page.root)
             if focused is not None and (choice := forms.choice_by_key(key, focused)) is not None:
                 if choice.tag == "option":
@@ -290,14 +304,16 @@ class ChromiumBrowser:
                     self._act_on_element(choice, lambda handle: handle.click(timeout=ACTION_MS), "click")
                 return
         text = forms.key_text(key)
-        is_typing = self._tab.is_scripted or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES)
+        is_typing = has_scripts or (focused is not None and dom.element_type(focused) in dom.TYPEABLE_TYPES)
 
         async def press(tab: Tab) -> None:
             submits = key in ("Enter", " ", "Space") and focused is not None and dom.form_owner(focused) is not None
             async with tab.watch_validation(tab.page.main_frame) if submits else nullcontext():
-                await (tab.press(key, text) if is_typing else tab.page.keyboard.press(key))
+                await (tab.press(key, text, has_scripts=has_scripts) if is_typing else tab.page.keyboard.press(key))
 
         if is_typing or text.isascii():
+            if key == "Enter":
+                self._expect_download(focused)
             with self._refusals():
                 self._act(press, names_window=key in ("Enter", " ", "Space") and _names_window(focused))
 

@@ -19,6 +19,7 @@ from webarena_gym.pages.page import HostUnknownError, Network, Traffic
 CHUNK = 65_536
 HOP_BY_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "proxy-authorization", "transfer-encoding", "upgrade"))
 _CONDITIONAL_HEADERS = frozenset(("if-none-match", "if-modified-since"))
+_WITHOUT_BODY = frozenset((204, 304))  # a site may send one all the same
 _EVENT_STREAM = "text/event-stream"
 
 
@@ -281,9 +282,10 @@ class InterceptingProxy:
             if isinstance(response, StreamingResponse):
                 await self._stream_response(response, connection, writer)
                 return
+            body = b"" if method == "HEAD" or response.status in _WITHOUT_BODY else response.body
             head = [*_encode_headers(response.headers), (b"Content-Length", str(len(response.body)).encode())]
             writer.write(connection.send(h11.Response(status_code=response.status, headers=head)) or b"")
-            writer.write(connection.send(h11.Data(data=response.body if method != "HEAD" else b"")) or b"")
+            writer.write(connection.send(h11.Data(data=body)) or b"")
             writer.write(connection.send(h11.EndOfMessage()) or b"")
             await writer.drain()
             if connection.our_state is h11.MUST_CLOSE:

@@ -6,8 +6,9 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const once = (target, ...events) =>
     new Promise((done) => { for (const event of events) target.addEventListener(event, done, {once: true}); });
   if (isPatient && document.readyState === "loading") await once(document, "DOMContentLoaded");
-  const scripted = document.scripts.length > 0 || document.querySelector("iframe, meta[http-equiv=refresh i]") !== null
+  const hasScripts = document.scripts.length > 0
     || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue;
+  const scripted = hasScripts || document.querySelector("iframe, meta[http-equiv=refresh i]") !== null;
   // Images matter only to layout and scripts; style sheets decide visibility.
   if (isPatient && document.readyState !== "complete") {
     if (scripted || strict || windowed) return {early: true, scripted};
@@ -67,6 +68,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const modal = modals.length > 1 ? modals.find(isOnTop) ?? modals.at(-1) : modals[0];
 
   const isHidden = (element, tag) => {
+    if (tag === "area") return !element.parentElement?.checkVisibility();
     if (WITHOUT_BOX.has(tag) || tag === "body") return false;
     if (isUntilFound(element)) return true;
     if (windowed && !isInWindow(element) && ![...element.querySelectorAll("*")].some(isInWindow)) return true;
@@ -246,6 +248,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     title: document.title,
     early: false,
     scripted,
+    hasScripts,
     // A hidden element loses the focus only when the page is drawn.
     focused: focused === document.body || !(focused?.checkVisibility() || focused?.localName === "area" || focused?.closest("canvas")) ? -1 : elements.indexOf(focused),
   };

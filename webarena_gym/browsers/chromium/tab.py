@@ -560,13 +560,13 @@ class Tab:
     def _record_invalid(self, frame: Any, field: dict[str, Any] | None) -> None:
         self.invalid_field = None if field is None else InvalidField((frame, field["index"]), field["flag"], field["message"])
 
-    async def press(self, key: str, text: str) -> None:
+    async def press(self, key: str, text: str, *, has_scripts: bool) -> None:
         """Press a key that types `text`. On a page without scripts, first move the caret to the end unless text is selected."""
         keyboard = self.page.keyboard
-        if not self.is_scripted:
+        if not has_scripts:
             await self.evaluate(_END_CARET)
         if text.isascii():
-            await keyboard.press(text if text and not self.is_scripted else key)
+            await keyboard.press(text if text and not has_scripts else key)
         else:
             await keyboard.insert_text(text)  # no key of a US keyboard types it
 

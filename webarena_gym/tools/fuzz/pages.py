@@ -81,7 +81,7 @@ def _depends_on_layout(case: Case, difference: Difference) -> bool:
     return action.kind == "click" and (is_empty or is_empty_image or contains_control or is_covered)
 
 
-_PARTED = frozenset(f"input type={kind}" for kind in ("date", "month", "week", "time", "datetime-local"))
+_PARTED = frozenset(f"input type={kind}" for kind in dom.DATE_TYPES)
 
 
 def _tabs_in_date(case: Case, difference: Difference) -> bool:
