@@ -889,3 +889,27 @@ def test_agents_learn_from_it_and_are_scored_and_shown_on_it(folder):
         assert [replayer.replay(task_of(episode), episode).problem for episode in played] == ["", ""]
     report.main([str(episodes), "--out", str(runs / "report.html")])
     assert "Write a note" in (runs / "report.html").read_text() or "Add a note" in (runs / "report.html").read_text()
+
+
+BY_HOST = """
+import sys
+from wsgiref.simple_server import make_server
+
+def application(environ, start_response):
+    status = "200 OK" if environ["HTTP_HOST"] == "desk.test" else "500 Internal Server Error"
+    start_response(status, [("Content-Type", "text/html")])
+    return [b"<!doctype html><p>Open"]
+
+make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+
+
+def test_an_application_that_answers_its_own_host_only_is_found_ready(tmp_path):
+    (tmp_path / "app.py").write_text(BY_HOST)
+    command = f"{sys.executable} app.py {{port}}"
+    application = Application(name="desk", folder=str(tmp_path), command=command, start_s=20)
+    visit = {**task("look", {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}), "sites": ["desk"]}
+    env = WebArenaLite(application=application, tasks=[parse_task({**visit, "start_url": "__DESK__/", "require_login": False})])
+    assert "Open" in env.reset()[0]
+    env.close()
+    close_all()

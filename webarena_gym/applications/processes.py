@@ -211,7 +211,7 @@ class AppInstance:
         deadline, due = time.monotonic() + self._application.start_s, threading.Event()
         while time.monotonic() < deadline:
             try:
-                if self._send("GET", self._application.ready, {"AppHost": self._application.host}, b"")[0].status < 500:
+                if self._send("GET", self._application.ready, {"Host": self._application.host}, b"")[0].status < 500:
                     return
             except (OSError, http.client.HTTPException):
                 pass
