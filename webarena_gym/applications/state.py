@@ -139,16 +139,30 @@ def changes(
         own_names: the environment's name in each copy. Files may contain it; it is replaced by `{env}` before the comparison.
 
     """
-    rows = tuple(line for line in declared if "/" not in line)
     result = []
     for path in dict.fromkeys(databases.values()):
-        before, after = content_of(base / path), content_of(now / path)
-        schemas = _schema(before), _schema(after)
-        altered = sorted(name for name in schemas[0].keys() | schemas[1].keys() if schemas[0].get(name) != schemas[1].get(name))
-        for name in altered:
-            old, new = ({"name": name, "sql": schema[name]} if name in schema else None for schema in schemas)
-            result.append(Change(site, "schema", (name,), old, new, {}))
-        result += net_changes(site, before, after, rows, altered)
+        result += database_changes(site, base / path, now / path, declared)
+    for name, before, after in changed_files(base, now, databases, declared, own_names):
+        result += file_changes(site, name, before, after)
+    return result
+
+
+def database_changes(site: str, base: Path, now: Path, declared: tuple[str, ...]) -> list[Change]:
+    """Return the changes between two copies of a database: of its schema, and of the rows of tables with an unchanged schema."""
+    before, after = content_of(base), content_of(now)
+    schemas = _schema(before), _schema(after)
+    altered = sorted(name for name in schemas[0].keys() | schemas[1].keys() if schemas[0].get(name) != schemas[1].get(name))
+    result = []
+    for name in altered:
+        old, new = ({"name": name, "sql": schema[name]} if name in schema else None for schema in schemas)
+        result.append(Change(site, "schema", (name,), old, new, {}))
+    return result + net_changes(site, before, after, tuple(line for line in declared if "/" not in line), altered)
+
+
+def changed_files(
+    base: Path, now: Path, databases: Mapping[str, str], declared: tuple[str, ...], own_names: tuple[str, str] = ("", "")
+) -> Iterator[tuple[str, bytes | None, bytes | None]]:
+    """Yield the path and both contents of each file that differs and is neither a database nor declared; see `changes`."""
     for name, content in difference(base, now).items():
         if (
             name in databases.values()
@@ -157,8 +171,7 @@ def changes(
         ):
             continue
         old_content = (base / name).read_bytes() if (base / name).is_file() else None
-        result += _file_changes(site, name, _mask_name(old_content, own_names[0]), _mask_name(content, own_names[1]))
-    return result
+        yield name, _mask_name(old_content, own_names[0]), _mask_name(content, own_names[1])
 
 
 def _mask_name(content: bytes | None, own_name: str) -> bytes | None:
@@ -166,8 +179,8 @@ def _mask_name(content: bytes | None, own_name: str) -> bytes | None:
     return content.replace(own_name.encode(), b"{env}") if content and own_name else content
 
 
-def _file_changes(site: str, name: str, before: bytes | None, after: bytes | None) -> list[Change]:
-    """Return the changes of the lines of a text file, or the change of another file."""
+def file_changes(site: str, name: str, before: bytes | None, after: bytes | None) -> list[Change]:
+    """Return the changes of the lines of a text file, or the change of another file; none if only blank lines differ."""
     if before is not None and after is not None:
         try:
             lines = [Counter(_lines(name, content.decode())) for content in (before, after)]

@@ -13,6 +13,7 @@ from webarena_gym.applications.processes import AppInstance, AppLauncher, launch
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifiers import Verifiers
 from webarena_gym.backends.base import Backend, page_text, replay_solution, start_page_errors, start_urls
+from webarena_gym.backends.needed import unneeded_changes
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
@@ -188,15 +189,24 @@ class ApplicationBackend(Backend):
         return self._instance().state
 
     def changes(self) -> list[Change]:
-        application, launcher, names = self._application, launcher_of(self._application), ("", "")
+        application, launcher = self._application, launcher_of(self._application)
         if application.client_state:
             now = self._instance().read_client_state()
             return state.json_changes(application.name, launcher.client_state or {}, now, application.incidental)
-        if application.load:
-            names = launcher.own_name, self._instance().own_name
-        return state.changes(
-            application.name, launcher.base, self._saved_state(), application.databases, application.incidental, names
-        )
+        folders = launcher.base, self._saved_state()
+        return state.changes(application.name, *folders, application.databases, application.incidental, self._own_names)
+
+    def unneeded_changes(self, task: Task) -> Sequence[Change] | str:
+        if self._application.client_state:
+            return super().unneeded_changes(task)
+        base = launcher_of(self._application).base
+        return unneeded_changes(task, self._application, base, self._saved_state(), self._own_names)
+
+    @property
+    def _own_names(self) -> tuple[str, str]:
+        """The environment's name in the base state and in that of the episode, where `load` may have written it into files."""
+        launcher = launcher_of(self._application)
+        return (launcher.own_name, self._instance().own_name) if self._application.load else ("", "")
 
     def snapshot(self) -> ApplicationSnapshot:
         if self._application.in_memory:

@@ -89,6 +89,10 @@ class Backend:
         """Return the changes made by a task's reference solution, or the reason why it cannot be replayed."""
         raise LookupError(f"{task.task_id}: the databases of real servers cannot be read")
 
+    def unneeded_changes(self, task: Task) -> Sequence[Change] | str:  # noqa: ARG002 - for subclasses
+        """Return the changes of an episode that a task's checks do not need, or the reason why they are not known."""
+        return "the task has no reference solution, so what it may change is not known"
+
     def discard_browser(self) -> None:
         """Close a browser that has failed. The next `enter` makes a new one."""
         if self._browser is not None:
@@ -117,8 +121,8 @@ def start_page_errors(task: Task) -> Iterator[None]:
 def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:
     """Compare the changes of an episode with those of the task's reference solution.
 
-    Call it after the other checks have passed. A task without a reference solution passes, since its required changes are
-    unknown.
+    Call it after the other checks have passed. Without a reference solution, the changes that the checks do not need are side effects, and a
+    task passes if these are not known. It also passes if its `eval` has `unchanged: false`.
 
     Args:
         task: the task of the episode.
@@ -129,12 +133,17 @@ def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> t
         The verdict and the changes that the task does not require, as texts.
 
     """
+    if task.eval.get("unchanged") is False:
+        return side_effects.unknown_verdict("the task allows other changes"), []
     changes = backend.changes()
     required: Sequence[Change] | str = ()
     if changes and task.solution:
         required = backend.reference_changes(task)
     elif changes and any(eval_kinds()[name].looks_at != "answer" for name in task.eval_types):
-        required = "the task has no reference solution, so what it may change is not known"
+        unneeded = backend.unneeded_changes(task)
+        if isinstance(unneeded, str):
+            return side_effects.unknown_verdict(unneeded), []
+        changes = list(unneeded)
     if isinstance(required, str):
         return side_effects.unknown_verdict(required), []
     difference = side_effects.compare(changes, required)

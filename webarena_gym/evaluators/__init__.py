@@ -106,6 +106,8 @@ def check_block(evaluation: Any) -> None:
         if allowed and not isinstance(evaluation.get(key), (*allowed, type(None))):
             expected = " or ".join(kind.__name__ for kind in types)
             raise EvaluationError(f"eval has {key} {str(evaluation.get(key))[:200]}; expected {expected}")
+    if not isinstance(evaluation.get("unchanged", True), bool):
+        raise EvaluationError(f"eval has unchanged {str(evaluation['unchanged'])[:200]}; expected true or false")
     check_sizes(evaluation)
 
 
