@@ -1,6 +1,6 @@
 """Prepares an example: `python examples/prepare.py NAME` installs its application in an environment of its own and writes its state.
 
-Each is the released package, pinned, as its own documentation sets it up; nothing of it is kept here.
+Each is the released package, pinned, as its own documentation sets it up; nothing of it is kept here. Only `desk` is a program of this folder.
 """
 
 import argparse
@@ -20,6 +20,7 @@ REQUIREMENTS = {
     "datasette": ["datasette==0.65.5"],
     "klaus": ["klaus==3.0.1", "setuptools==80.9.0"],
     "jupyterlab": ["jupyterlab==4.6.6"],
+    "desk": [],  # needs a PostgreSQL server, and psql, createdb, dropdb and pg_dump on the path
 }
 ORCHARD = """
 CREATE TABLE orchard (id INTEGER PRIMARY KEY, name TEXT, region TEXT);
@@ -108,6 +109,15 @@ def jupyterlab(folder: Path, python: Path) -> None:  # noqa: ARG001 - same signa
         os.utime(path, (LAB_TIME, LAB_TIME))
 
 
+def desk(folder: Path, python: Path) -> None:  # noqa: ARG001 - same signature as the others
+    """Dump a PostgreSQL database of tickets, which is dropped afterwards."""
+    _run("dropdb", "--if-exists", "desk_template")
+    _run("createdb", "desk_template")
+    _run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", "desk_template", "-f", folder / "schema.sql")
+    _run("pg_dump", "-f", folder / "state" / "desk.sql", "desk_template")
+    _run("dropdb", "desk_template")
+
+
 def _run(*command: object, cwd: Path | None = None, variables: dict[str, str] | None = None) -> None:
     subprocess.run(list(map(str, command)), cwd=cwd, check=True, env={**os.environ, **(variables or {})})
 
@@ -116,15 +126,16 @@ def prepare(name: str) -> None:
     """Install one example and write its initial state."""
     folder = HERE / name
     python = folder / ".venv" / "bin" / "python"
-    if not python.exists():
+    if REQUIREMENTS[name] and not python.exists():
         venv.create(folder / ".venv", with_pip=True)
         _run(python, "-m", "pip", "install", "--quiet", *REQUIREMENTS[name])
     for place in ("state", "site"):
         shutil.rmtree(folder / place, ignore_errors=True)
         (folder / place).mkdir()
-    {"wagtail": wagtail, "spirit": spirit, "datasette": datasette, "klaus": klaus, "jupyterlab": jupyterlab}[name](
-        folder, python
-    )
+    writers = {
+        "wagtail": wagtail, "spirit": spirit, "datasette": datasette, "klaus": klaus, "jupyterlab": jupyterlab, "desk": desk,
+    }  # fmt: skip
+    writers[name](folder, python)
     print(f"prepared {folder}; next: webarena-gym app check {folder}")
 
 

@@ -8,16 +8,19 @@ import sqlite3
 import subprocess
 import tempfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from examples import prepare
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.dumps import read_dump
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError
 from webarena_gym.evaluators.side_effects import compare
+from webarena_gym.tools.audit.replays import replay
 
 ROWS = [
     (1, 'It\'s \\ "q"', "two\nlines; (x),(y)\t''", 1.5),
@@ -151,7 +154,7 @@ POSTGRES_USER = ["su", "postgres", "-s", "/bin/sh", "-c"] if os.getuid() == 0 el
 
 @pytest.fixture(scope="module")
 def server():
-    """Return the options of psql for a PostgreSQL server of Debian's package."""
+    """Start the PostgreSQL server of Debian's package, which is that of psql's environment variables."""
     if not PROGRAMS:
         pytest.skip("needs the server of PostgreSQL: apt-get install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="pg"))  # the folders of pytest are closed to other users
@@ -160,47 +163,16 @@ def server():
     settings = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
     begin = f"{programs}/initdb -D {folder}/data -A trust -U postgres --locale=C.UTF-8 && {programs}/pg_ctl -D {folder}/data -o '{settings}' -l {folder}/log -w start"
     subprocess.run([*POSTGRES_USER, begin], check=True, capture_output=True, cwd=folder)
-    yield f"-h {folder} -U postgres"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGHOST", str(folder))
+        patch.setenv("PGUSER", "postgres")
+        yield
     subprocess.run(
         [*POSTGRES_USER, f"{programs}/pg_ctl -D {folder}/data -m immediate stop"], check=True, capture_output=True, cwd=folder
     )
     shutil.rmtree(folder)
 
 
-def psql(server, database, sql):
-    command = ["psql", *server.split(), "-qAt", "-v", "ON_ERROR_STOP=1", "-d", database]
-    return subprocess.run(command, input=sql, check=True, capture_output=True, text=True).stdout
-
-
-SITE = """
-import subprocess, sys
-from html import escape
-from urllib.parse import parse_qs
-from wsgiref.simple_server import make_server
-
-def psql(sql, **values):
-    options = [word for name, value in values.items() for word in ("-v", f"{name}={value}")]
-    return subprocess.run([*sys.argv[2:], "-qAt", *options], input=sql, check=True, capture_output=True, text=True).stdout
-
-def application(environ, start_response):
-    if environ["REQUEST_METHOD"] == "POST":
-        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode()
-        psql("INSERT INTO ticket (title) VALUES (:'title');", title=parse_qs(body)["title"][0])
-    titles = psql("SELECT title FROM ticket ORDER BY id;").splitlines()
-    start_response("200 OK", [("Content-Type", "text/html; charset=utf-8")])
-    page = "".join(f"<p>{escape(title)}</p>" for title in titles)
-    return [f"<!doctype html><title>T</title>{page}<form method=post><input name=title aria-label=Title><button>File</button></form>".encode()]
-
-make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
-"""
-SCHEMA = """
-CREATE TABLE person (name text PRIMARY KEY, email text);
-CREATE TABLE ticket (id serial PRIMARY KEY, title text NOT NULL, done boolean DEFAULT false, owner text REFERENCES person, price numeric(6,2));
-CREATE TABLE tag (ticket integer, tag text);
-INSERT INTO person VALUES ('ann', 'ann@a.test'), ('bob', NULL);
-INSERT INTO ticket (title, owner, price) VALUES ('Roof leaks', 'ann', 5), (E'Two\\nlines', NULL, 7.25);
-INSERT INTO tag VALUES (1, 'urgent'), (2, 'later');
-"""
 VANDALISM = (
     "INSERT INTO ticket (title) VALUES ('SPAM')", "INSERT INTO ticket (title) VALUES ('Door squeaks')", "DELETE FROM ticket WHERE id = 1",
     "DELETE FROM ticket", "UPDATE ticket SET title = 'SPAM'", "UPDATE ticket SET done = true WHERE id = 2", "UPDATE ticket SET owner = 'bob' WHERE id = 1",
@@ -209,55 +181,38 @@ VANDALISM = (
     "UPDATE person SET email = '' WHERE name = 'bob'", "INSERT INTO person VALUES ('eve', 'eve@e.test')", "DELETE FROM person WHERE name = 'bob'",
     "DROP TABLE tag", "ALTER TABLE person ADD COLUMN spam text", "CREATE TABLE spam (a text)",
 )  # fmt: skip
-TASK = {
-    "task_id": "file", "sites": ["desk"], "start_url": "__DESK__/", "intent": "File the ticket Door squeaks.",
-    "eval": {"eval_types": ["state"], "state": [{"site": "desk", "query": "SELECT DISTINCT title FROM ticket WHERE title LIKE 'Door%'", "expected": [["Door squeaks"]]}]},
-    "solution": [{"action": 'do(action="Type", argument="Door squeaks", element="Title")'}, {"action": 'do(action="Click", element="File")'}, {"action": 'exit(message="")'}],
-}  # fmt: skip
+DESK = Path(__file__).parents[1] / "examples" / "desk"
 
 
 @pytest.fixture(scope="module")
 def desk(server, tmp_path_factory):
-    """Return an env on an application whose rows are in PostgreSQL."""
-    folder = tmp_path_factory.mktemp("desk")
-    psql(server, "postgres", "CREATE DATABASE desk;")
-    psql(server, "desk", SCHEMA)
-    dump = subprocess.run(["pg_dump", *server.split(), "desk"], check=True, capture_output=True).stdout
-    written(folder, {"state/desk.sql": dump, "site.py": SITE, "tasks.json": json.dumps([TASK])})
-    drop = f"psql {server} -q -d postgres -c 'DROP DATABASE IF EXISTS desk_{{env}} WITH (FORCE)'"
-    load = f"{drop} -c 'CREATE DATABASE desk_{{env}}' && psql {server} -q -d desk_{{env}} -f {{state}}/desk.sql -o /dev/null"
-    (folder / "webarena-app.toml").write_text(f"""
-name = "desk"
-command = "python3 site.py {{port}} psql {server} -d desk_{{env}}"
-state = "state"
-network = true
-tasks = "tasks.json"
-load = "sh -c \\"{load}\\""
-save = "sh -c \\"pg_dump {server} desk_{{env}} > {{state}}/desk.sql\\""
-drop = "sh -c \\"{drop}\\""
-databases = {{ desk = "desk.sql" }}
-""")
-    env = WebArenaLite(application=folder, elements="label")
+    """Return an env on a copy of the example whose rows are in PostgreSQL."""
+    folder = shutil.copytree(DESK, tmp_path_factory.mktemp("desk") / "desk", ignore=shutil.ignore_patterns("state"))
+    (folder / "state").mkdir()
+    prepare.desk(folder, folder)
+    env = WebArenaLite(application=folder, elements="label", max_steps=60)
     yield env
     env.close()
     close_all()
 
 
 def solve(env):
-    return [env.step(step["action"]) for step in TASK["solution"]][-1]
+    return [env.step(env.dialect.format(step.action)) for step in env.task.solution][-1]
 
 
-def test_rows_of_postgresql_are_judged_and_restored(desk, server):
-    desk.reset()
+def test_rows_of_postgresql_are_judged_and_restored(desk):
+    for task in desk.tasks:
+        assert replay(desk, task) == ""
+    task = desk.tasks[0]
+    desk.reset(options={"task": task})
     assert desk.changes() == [], "a dump has a random token"
-    assert solve(desk)[1] == 1.0
-    desk.reset()
-    desk.step(TASK["solution"][0]["action"])
+    first, second, _ = (desk.dialect.format(step.action) for step in task.solution)
+    desk.step(first)
     typed = desk.snapshot()
     assert solve(desk)[1] == 1.0
     desk.restore(typed)
     assert desk.changes() == []
-    desk.step(TASK["solution"][1]["action"])
+    desk.step(second)
     assert [str(change) for change in desk.changes()] == ["desk: ticket added: title=Door squeaks, done=0"]
     assert desk.database("desk").execute("SELECT id, title FROM ticket ORDER BY id").fetchall()[1:] == [
         (2, "Two\nlines"),
@@ -266,10 +221,15 @@ def test_rows_of_postgresql_are_judged_and_restored(desk, server):
 
 
 @pytest.mark.sampled(7)
+@pytest.mark.parametrize("has_solution", [True, False])
 @pytest.mark.parametrize("sql", VANDALISM)
-def test_vandalism_in_postgresql_fails_the_task(desk, server, sql):
-    desk.reset()
-    psql(server, f"desk_{desk.backend._current.own_name}", f"{sql};")
-    *_, info = result = solve(desk)
+def test_vandalism_in_postgresql_fails_the_task(desk, sql, has_solution):
+    """Without a solution, the changes that the checks do not need are side effects (`backends.needed`)."""
+    task = desk.tasks[0]
+    desk.reset(options={"task": task if has_solution else replace(task, solution=())})
+    database = f"desk_{desk.backend._current.own_name}"
+    subprocess.run(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", database], input=f"{sql};", check=True, text=True)
+    for step in task.solution:
+        *_, info = result = desk.step(desk.dialect.format(step.action))
     assert result[1] == 0.0, sql
     assert info["side_effects"] or not info["verdicts"][0]["passed"], info["verdicts"]

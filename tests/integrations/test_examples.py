@@ -53,7 +53,7 @@ def digest(env):
     """Return a digest of all files of the state, but for those of which a description says that they do not matter."""
     backend, application = env.backend, env.options.application
     files = {}
-    unseen = Path(backend._copy.folder) / "nothing"
+    unseen = Path(backend._current.folder) / "nothing"
     unseen.mkdir(exist_ok=True)
     for change in changes(application.name, unseen, backend.files, {}, application.incidental):
         files[change.after["path"]] = change.after["digest"]
