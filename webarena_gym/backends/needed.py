@@ -67,7 +67,7 @@ def unneeded_changes(
         )
         result = []
         for path, connection in connections.items():
-            passes = _repeated(task, "state", outcome)
+            passes = _judge_of(task, "state", outcome)
             result += [
                 needless
                 for change in state.database_changes(application.name, base / path, now / path, application.incidental)
@@ -77,12 +77,12 @@ def unneeded_changes(
             if name not in checked:
                 result += state.file_changes(application.name, name, old, new)
             else:
-                kept = _needed_content(files / name, old, new, _repeated(task, "file", outcome))
-                result += state.file_changes(application.name, name, kept, new) if kept != new else []
+                content = _needed_content(files / name, old, new, _judge_of(task, "file", outcome))
+                result += state.file_changes(application.name, name, content, new) if content != new else []
     return result
 
 
-def _repeated(task: Task, kind: str, outcome: Outcome) -> Callable[[], bool]:
+def _judge_of(task: Task, kind: str, outcome: Outcome) -> Callable[[], bool]:
     """Return a function that repeats the checks of one kind."""
     evaluation = {"eval_types": [kind], kind: task.eval.get(kind)}
     if kind not in task.eval_types:
