@@ -78,10 +78,10 @@ test-slow: install chromium  ## the tests that take ten seconds or more each and
 	$(TEST) -m slow
 
 # What these look at is the same with every version of a dependency: texts and tasks.
-CONTENT := answers changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms
+CONTENT := changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms
 
 test-lowest: $(LOWEST)/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
-	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py),$(wildcard tests/test_*.py)))
+	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py) tests/answers/% tests/integrations/%,$(wildcard tests/test_*.py tests/*/test_*.py)))
 
 $(LOWEST)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)

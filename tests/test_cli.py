@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from statistics import median
 
-from webarena_gym.progress import Progress
 from webarena_gym.suite import load, load_version, templates
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tools import audit as auditing
@@ -89,34 +88,6 @@ def test_tasks_of_version_1_are_exported_and_not_drawn(capsys, tmp_path):
     assert (status, out) == (0, f"165 tasks in {kept}\n")
     assert read_tasks(kept) == load_version("test", 1)
     assert run(capsys, "tasks", "--suite-version", "1", "--world-seed", "3")[0] == 2
-
-
-def test_progress_is_drawn_on_a_terminal_with_the_time_that_is_left(capsys, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("webarena_gym.progress.time.perf_counter", lambda: now[0])
-    bar = Progress(4, "things")
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    bar.update(1)  # of an earlier run
-    assert capsys.readouterr().err.endswith(f"[{'#' * 7}{'.' * 23}] 1/4 things")
-    now[0] = 3700.0
-    bar.update(2)
-    assert capsys.readouterr().err.endswith("] 2/4 things, 2:03:20 left")
-    bar.update(4)
-    assert capsys.readouterr().err.endswith("] 4/4 things")
-    bar.clear()
-    assert "things" not in capsys.readouterr().err
-
-
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("webarena_gym.progress.time.perf_counter", lambda: now[0])
-    bar = Progress(10, "things")
-    for done in range(10):
-        bar.update(done)
-        now[0] += 30.0
-    bar.clear()
-    lines = capsys.readouterr().err.split("\n")
-    assert lines == [f"{done}/10 things, {(10 - done) // 2}:{30 * (done % 2):02} left" for done in range(1, 10)] + [""]
 
 
 def test_worlds_are_described(capsys, monkeypatch, tmp_path):

@@ -2,36 +2,24 @@
 
 import importlib.util
 import json
-import random
 import re
 import shutil
-import socket
 import sys
-import threading
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.chat_server import WEBRL, call_of, expert, serving_chat
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.clients import rest
 from webarena_gym.clients.chat import (
-    ChatModel,
     Completion,
     ToolCall,
     Usage,
-    _parse_usage,
-    is_context_overflow,
-    may_be_context_overflow,
 )
-from webarena_gym.clients.rest import retry_after_s
-from webarena_gym.errors import AgentError, RefusedError, ResultError
+from webarena_gym.errors import AgentError, ResultError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load_agent, with_tool_calls
 from webarena_gym.evaluation.programs import ProgramWorker
@@ -51,7 +39,6 @@ from webarena_gym.evaluation.results import (
     table,
 )
 from webarena_gym.evaluation.runner import AbortedRunError, run_trials
-from webarena_gym.evaluation.statistics import clustered_score, mean_pass_rates, pass_all, pass_at, wilson
 from webarena_gym.suite import load as load_tasks
 from webarena_gym.tools.cli import main
 
@@ -88,37 +75,6 @@ def chatted(evaluate):
 
 
 # Statistics.
-
-
-@given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
-def test_pass_at_k_and_pass_all_k_are_the_means_over_all_choices_of_k(drawn):
-    n, successes, k = drawn
-    rewards = [1.0] * successes + [0.0] * (n - successes)
-    if n <= 8:
-        choices = list(combinations(rewards, k))
-        assert pass_at(k, rewards) == pytest.approx(sum(any(choice) for choice in choices) / len(choices))
-        assert pass_all(k, rewards) == pytest.approx(sum(all(choice) for choice in choices) / len(choices))
-    assert pass_all(k, rewards) <= successes / n + 1e-9 <= pass_at(k, rewards) + 2e-9
-
-
-@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3), min_size=2, max_size=30))
-def test_repeats_never_make_an_interval_narrower_than_of_independent_episodes_nor_wider_than_of_tasks(rewards):
-    by_task = {str(number): values for number, values in enumerate(rewards)}
-    score, n = clustered_score(by_task), 3 * len(rewards)
-    widths = [wilson(score.success * size, size).high - wilson(score.success * size, size).low for size in (n, len(rewards))]
-    assert (score.n, score.success) == (n, pytest.approx(sum(map(sum, rewards)) / n))
-    assert widths[0] - 1e-9 <= score.high - score.low <= widths[1] + 1e-9
-
-
-def test_tasks_that_always_end_alike_count_once_and_figures_go_as_far_as_every_task_was_played():
-    rng = random.Random(0)
-    fixed = {str(task): [float(rng.random() < 0.5)] * 5 for task in range(60)}
-    free = {str(task): [float(rng.random() < 0.5) for _ in range(5)] for task in range(60)}
-    assert clustered_score(fixed)[2:] == pytest.approx(wilson(sum(values[0] for values in fixed.values()), 60)[2:])
-    assert clustered_score(free).high - clustered_score(free).low < 0.7 * (
-        clustered_score(fixed).high - clustered_score(fixed).low
-    )
-    assert set(mean_pass_rates({"a": [1.0, 1.0], "b": [0.0]})["pass@k"]) == {"1"}
 
 
 # What is played.
@@ -531,51 +487,6 @@ def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(chatted):
     assert (status, result["judged"], result["failed"], result["action_errors"]["total"]) == (0, 2, 0, 2), output
 
 
-def refused(status, error):
-    return RefusedError("no", status, {}, error if isinstance(error, str) else json.dumps({"error": error}))
-
-
-@pytest.mark.parametrize("error", [
-    refused(400, {"code": "context_length_exceeded", "message": "Your input exceeds the limit."}),  # OpenAI
-    refused(400, "This model's maximum context length is 4096 tokens. However, your request has 4999 input tokens."),  # vLLM
-    refused(400, "'max_tokens' is too large: 512. This model's maximum context length is 4096 tokens and your request has 3900 input tokens"),
-    refused(400, "The prompt (total length 25938) is too long to fit into the model"),
-    refused(400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),  # SGLang
-    refused(400, "Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens)."),
-    refused(400, {"type": "exceed_context_size_error", "n_ctx": 4096}),  # llama.cpp
-    refused(500, "the request exceeds the available context size. try increasing the context size"),
-    refused(400, "the input length exceeds the context length"),  # Ollama
-    refused(422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"}),  # TGI, Together
-    refused(400, "prompt is too long: 208310 tokens > 200000 maximum"),  # Anthropic
-    refused(400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
-    refused(400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),  # Gemini
-    refused(400, {"code": "3051", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}),  # Mistral
-    refused(400, "Please reduce the length of the messages or completion."),  # Groq, Cerebras
-    refused(400, "This model's maximum prompt length is 131072 but the request contains 150000 tokens."),  # xAI
-    refused(413, {"code": "tokens_limit_reached", "message": "Request body too large for the model."}),  # GitHub
-    refused(400, "litellm.ContextWindowExceededError"),
-    refused(400, "Invalid request: Your request exceeded model token limit: 8192"),  # Moonshot
-    refused(400, "Range of input length should be [1, 30720]"),  # DashScope
-    refused(400, "Trying to keep the first 5000 tokens when context the overflows. The model has a context length of only 4096"),  # LM Studio
-])  # fmt: skip
-def test_the_usual_servers_are_understood_when_a_conversation_is_too_long(error):
-    assert is_context_overflow(error)
-
-
-@pytest.mark.parametrize(("error", "may_be"), [
-    (refused(400, "temperature must be at most 2"), True),
-    (refused(400, "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens"), True),
-    (refused(413, "<html>413 Request Entity Too Large</html>"), True),
-    (refused(400, {"code": "content_filter"}), False),
-    (refused(400, "Your credit balance is too low"), False),
-    (refused(401, "no key"), False),
-    (refused(429, "You have used too many tokens this minute"), False),
-    (refused(0, ""), False),
-])  # fmt: skip
-def test_other_refusals_are_none_for_length(error, may_be):
-    assert (is_context_overflow(error), may_be_context_overflow(error)) == (False, may_be)
-
-
 @pytest.mark.parametrize(("first", "judged"), [(0, 0), (1, 1)])
 def test_a_refusal_that_leaves_it_open_is_lost_if_wanted_and_where_the_server_has_replied_before(chatted, first, judged):
     wanted = partial(chatted, "--limit", 1, "--max-steps", 2, fault=lambda number, _: 400 if number >= first else None)
@@ -606,16 +517,6 @@ def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(ch
     status, result, output, asked = chatted("--timeout", "0.3", "--deadline", "0.4", "--limit", 1, fault=lambda *_: fault)
     assert (status, result["failed"], len(asked)) == (1, 1, 1)
     assert "timed out after 0.3 s" in output
-
-
-def test_a_socket_that_times_out_before_the_timer_reports_the_same_limit(monkeypatch):
-    class NeverFires(threading.Timer):
-        def run(self):
-            pass
-
-    monkeypatch.setattr(rest.threading, "Timer", NeverFires)
-    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(rest.RefusedError, match=r"timed out after 0\.05 s"):
-        rest.request(f"http://127.0.0.1:{listener.getsockname()[1]}/", headers={}, timeout_s=0.05)
 
 
 def test_an_evaluation_goes_on_where_the_model_stands_at_another_address(chatted):
@@ -703,27 +604,6 @@ def test_calls_that_fit_no_tool_are_told_and_not_an_exception(chatted):
         "--tools", say=lambda payload: odd[sum(m["role"] == "assistant" for m in payload["messages"])]
     )
     assert (status, result["judged"], result["steps"]["mean"]) == (0, 6, 4)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(["prompt_tokens", "completion_tokens", "cost"]), st.none() | st.integers(0, 9) | st.text() | st.floats()
-    )
-)
-def test_whatever_a_server_tells_of_usage_is_read_or_left_out(told):
-    usage = _parse_usage(told)
-    assert usage.prompt_tokens is None or type(usage.prompt_tokens) is int
-    assert usage.cost is None or (type(usage.cost) is float and usage.cost >= 0)
-    assert _parse_usage([told]) == Usage()
-
-
-@pytest.mark.parametrize("text", ["", "soon", "-1", "Mon, 99 Jan 2023", "1e9"])
-def test_times_that_are_none_are_no_pause(text):
-    assert retry_after_s({"retry-after": text, "date": "Mon, 02 Jan 2023 10:00:00 GMT"}) == 0.0
-
-
-def test_the_name_of_a_server_holds_no_password():
-    assert ChatModel("m", base_url="https://me:secret@example.com/v1").name == "m at example.com"
 
 
 # Programs.

@@ -173,6 +173,14 @@ def test_no_modules_import_each_other_in_a_circle():
     assert len(list(TopologicalSorter(graph).static_order())) == len(FILES)  # raises CycleError, which names the circle
 
 
+def test_a_test_in_a_folder_is_named_by_the_path_of_its_module():
+    tests = [path.relative_to(ROOT / "tests") for path in sorted((ROOT / "tests").glob("*/**/test_*.py"))]
+    modules = [path.with_name(path.name.removeprefix("test_")) for path in tests if path.parts[0] != "integrations"]
+    assert len(modules) >= 7
+    packages = (ROOT / "webarena_gym", ROOT / "agents")
+    assert [path for path in modules if not any((package / path).is_file() for package in packages)] == []
+
+
 def test_nothing_executes_text_sleeps_or_reads_the_wall_clock():
     banned = {
         "eval", "exec", "compile", "__import__", "time.sleep", "time.time", "datetime.now", "datetime.today", "date.today",

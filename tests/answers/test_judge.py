@@ -243,7 +243,7 @@ TOLD = {"closed": 0.98, "marked": 1.0, "lists": 0.98, "json": 0.75, "sentences":
 
 
 def test_told_answers_are_judged_rightly():
-    told = json.loads((Path(__file__).parent / "data" / "told_answers.json").read_text(encoding="utf-8"))
+    told = json.loads((Path(__file__).parent.parent / "data" / "told_answers.json").read_text(encoding="utf-8"))
     judged = {category: [] for category in TOLD}
     written = (task for split in ("test", "validation", "train") for task in suite.load_version(split, 1))
     for task in (task for task in written if task.task_id in told):
@@ -259,7 +259,7 @@ def test_told_answers_are_judged_rightly():
 
 def test_each_answer_of_a_language_model_that_solved_its_task_is_accepted():
     """40 templates of the test split in world 970001, played by observations alone; no other task's reference accepts the answer."""
-    episodes = json.loads((Path(__file__).parent / "data" / "language_model_answers.json").read_text(encoding="utf-8"))
+    episodes = json.loads((Path(__file__).parent.parent / "data" / "language_model_answers.json").read_text(encoding="utf-8"))
     for number, episode in enumerate(episodes):
         accepted = [
             other for other, task in enumerate(episodes) if is_right_answer(task["eval"], task["intent"], episode["answer"])
