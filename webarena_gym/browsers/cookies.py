@@ -8,6 +8,7 @@ suffix list.
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -167,6 +168,7 @@ def _site(host: str) -> str:
     return host if _is_single(host) else ".".join(host.split(".")[-2:])
 
 
+@lru_cache(maxsize=1024)
 def _is_single(host: str) -> bool:
     """Return True for an IP address or a host of one label, which has no domain above it."""
     if "." not in host or ":" in host:

@@ -401,8 +401,8 @@ def _has_effect(key: str, focused: HtmlElement) -> bool:
         or focused.get("hidden", "").lower() == "until-found"
     ):
         return False
-    if type_name in dom.DATE_TYPES and key in _DELETION_KEYS:  # it would delete a part, and the form could not be sent
-        return False
+    if type_name in dom.DATE_TYPES and key in _DELETION_KEYS | _SPACE_KEYS:
+        return False  # they would delete a part, so that the form could not be sent, or open a picker of the browser
     writes = len(key) == 1 or key in _SPACE_KEYS or (key.startswith("Shift+") and len(key) == len("Shift+") + 1)
     return writes or (key in _DELETION_KEYS and dom.control_value(focused) != "")
 

@@ -8,6 +8,7 @@ import socket
 import string
 from datetime import UTC, datetime
 from email.message import Message
+from functools import lru_cache
 from html import escape
 from ipaddress import IPv6Address
 from itertools import groupby
@@ -129,6 +130,7 @@ def _host(name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=8192)
 def resolve_url(base: str, reference: str, encoding: str = "UTF-8") -> str:
     r"""Return the absolute URL of `reference` in a document at `base` with an encoding, or "" if it is invalid.
 
@@ -219,6 +221,8 @@ def referrer_policy(text: str, *, in_meta: bool = False) -> str:
 
     https://w3c.github.io/webappsec-referrer-policy/#parse-referrer-policy-from-header
     """
+    if not text:
+        return ""
     names = [name.strip().lower() for name in text.split(",")]
     if in_meta:
         names = [_LEGACY_POLICIES.get(name, name) for name in names]

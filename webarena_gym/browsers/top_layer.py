@@ -90,7 +90,8 @@ def light_dismiss(document: Document, target: HtmlElement) -> None:
         buttons = [part for part in (target, *target.iterancestors()) if part.tag in ("button", "input")]
         invoked = [popover for button in buttons[:1] if (popover := dom.command_target(button)[1]) is not None]
         _hide_popovers_except(document, _enclosing_popovers(document, (target, *invoked)))
-    for dialog in document.tree.dismissible_dialogs:
+    modal = dom.modal_dialog(document.root)  # only the topmost dialog can be closed
+    for dialog in document.tree.dismissible_dialogs if modal is None else [modal]:
         if dom.closed_by(dialog) == "any" and dialog not in document.current(target).iterancestors():
             close_dialog(document, dialog)
 

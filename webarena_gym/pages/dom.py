@@ -49,6 +49,8 @@ TOP_LAYER = "data-top-layer"
 _OPEN_POPOVERS = etree.XPath(f"//*[@{TOP_LAYER} = 'popover']")
 _OPEN_DIALOGS = etree.XPath("//dialog[@open]")
 _HIDDEN_TAGS = frozenset(("annotation", "annotation-xml", "datalist", "noembed", "noframes", "noscript", "rp", "template"))
+_BOXLESS_TAGS = _HIDDEN_TAGS | {"audio", "dialog", "input"}
+_BOX_ATTRIBUTES = frozenset(("hidden", "popover", "style"))
 _FALLBACK_TAGS = frozenset(("audio", "canvas", "meter", "progress", "video"))
 """Elements whose content is shown only by a browser that does not support them."""
 _CLOSABLE_TAGS = _FALLBACK_TAGS | {"details", "option", "select"}
@@ -314,7 +316,11 @@ def is_rendered(element: HtmlElement) -> bool:
     """Return True if the element has a box: neither it nor an ancestor removes it."""
     child = None
     for part in (element, *element.iterancestors()):
-        if _has_no_box(part) or (child is not None and part.tag in _CLOSABLE_TAGS and _shows_no_content(part, child)):
+        tag = part.tag
+        if tag in _CLOSABLE_TAGS and child is not None and _shows_no_content(part, child):
+            return False
+        # The common case is decided without a call.
+        if (tag in _BOXLESS_TAGS or not _BOX_ATTRIBUTES.isdisjoint(part.keys())) and _has_no_box(part):
             return False
         child = part
     return True

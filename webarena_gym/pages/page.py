@@ -86,7 +86,10 @@ class Response(NamedTuple):
     def header(self, name: str, default: str = "") -> str:
         """Return the value of the first header with this name (case-insensitive), or `default`."""
         key = name.lower()
-        return next((value for header, value in self.headers if header.lower() == key), default)
+        for header, value in self.headers:
+            if header.lower() == key:
+                return value
+        return default
 
 
 _ERROR_PAGE = (
