@@ -239,7 +239,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         Raises:
             TaskError: for an unknown task or option.
             EvaluationError: for a task that the rules cannot judge.
-            ApplicationError, BrowserError: if the application or the browser cannot be started.
+            ApplicationError: if the application cannot be started.
+            BrowserError: if the browser cannot be started.
             ValueError: for a `max_steps` that is not positive.
 
         """

@@ -37,7 +37,7 @@ class Application:
     """
 
     name: str
-    """name of the site in tasks: `sites` is [name], and __NAME__ is the placeholder of its URL, http://name.test"""
+    """name of the site in tasks: `sites` is [name], and `__NAME__` is the placeholder of its URL, http://name.test"""
     folder: str = "."
     """folder from which `wsgi` or `asgi` is imported, and in which commands run"""
     wsgi: str = ""
@@ -66,7 +66,7 @@ class Application:
     """SQLite files in `state` by name, or dumps (.sql) that `save` writes by pg_dump, mysqldump or mariadb-dump, for checks of the kind
     "state" and for side effects; the first also has the name of the site"""
     incidental: tuple[str, ...] = ()
-    """changes that are no side effects: a table ("session"), columns ("*.last_login"), added rows ("+log"), files ("/cache/*")"""
+    """changes that are no side effects: a table (`session`), columns (`*.last_login`), added rows (`+log`), files (`/cache/*`)"""
     environment: Mapping[str, str] = field(default_factory=dict)
     """additional environment variables. With `wsgi` and `asgi`, they are set once the interpreter is isolated: of those that it reads at its
     start, such as PYTHONUTF8 and LD_LIBRARY_PATH, only PYTHONPATH has an effect"""

@@ -40,13 +40,22 @@ USAGE_FIELDS = ("prompt_tokens", "completion_tokens", "cost")
 
 
 class Reply(NamedTuple):
-    """The reply of an agent with its usage; a value is None if it is not known."""
+    """The reply of an agent with its usage.
+
+    Attributes:
+        text: the reply, with one action.
+        prompt_tokens: tokens of the prompt; None if unknown.
+        completion_tokens: tokens of the reply; None if unknown.
+        cost: cost of the reply, in the currency of your choice; None if unknown.
+        too_long: True if the conversation exceeds the model's context, so that there is no reply.
+
+    """
 
     text: str
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
-    too_long: bool = False  # the conversation exceeds the model's context, and there is no reply
+    too_long: bool = False
 
 
 Agent = Callable[[str, Mapping[str, Any]], str | Reply]

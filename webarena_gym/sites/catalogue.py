@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 
 class Account(NamedTuple):
-    """A username and password. `repr` does not contain the password."""
+    """An account of a site. `repr` does not contain the password.
+
+    Attributes:
+        user: the username.
+        password: the password.
+
+    """
 
     user: str
     password: str
@@ -25,9 +31,14 @@ class Account(NamedTuple):
 class Login(NamedTuple):
     """Login form of an application.
 
-    `path` is the path of the form, relative to the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the
-    path of a page that requires a login: it redirects other users, asks them for the password, or, if `word` is set, does not contain
-    this word for them. "{user}" in the path is replaced by the username.
+    Attributes:
+        path: path of the form, relative to the site's base URL.
+        user: CSS selector of the field of the username.
+        password: CSS selector of the field of the password.
+        proof: path of a page that requires a login: it redirects other users, or asks them for the password. "{user}" is replaced by the
+            username.
+        word: a word that the page `proof` contains for signed-in users only; "" if the page redirects other users.
+
     """
 
     path: str
