@@ -3,7 +3,7 @@
 import pytest
 
 from tests.code_host import ANN, BO, CY, DI, NOW, Developer, small_host
-from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Filters, NamedRow, Plan, changes, mentions
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Filters, ItemPlan, NamedRow, changes, mentions
 from webarena_gym.sites.gitlab.queries import Change, diff_lines
 
 ISSUES = "/ann/site/-/issues"
@@ -221,9 +221,9 @@ def test_planning_is_for_reporters_and_merge_requests_for_developers(visitor):
 
 
 def test_equal_plans_change_nothing_filters_survive_their_address_and_a_long_diff_is_cut():
-    plan = Plan("A", labels=(NamedRow(1, "bug"),), due_on="2023-01-01")
+    plan = ItemPlan("A", labels=(NamedRow(1, "bug"),), due_on="2023-01-01")
     assert changes(plan, plan) == []
-    assert changes(Plan("A", target_branch="x"), Plan("A", target_branch="y")) == ["changed target branch from x to y"]
+    assert changes(ItemPlan("A", target_branch="x"), ItemPlan("A", target_branch="y")) == ["changed target branch from x to y"]
     assert mentions("@a @b.c, mail@d.e /@f @@g @a") == ["a", "b.c"]
     filters = Filters(MERGE_REQUEST, "merged", "a b", ("x", "y z"), {"reviewer": "ann"}, "None", "updated_asc")
     assert "label_name%5B%5D=y+z" in filters.query()

@@ -27,7 +27,7 @@ _TEXT_LIMIT = 255  # characters of one filter
 _WORDS_LIMIT = 10
 
 
-class Kind(NamedTuple):
+class ItemKind(NamedTuple):
     """Issues or merge requests: their table, noun, the sign before their numbers, and their part of URLs."""
 
     table: str
@@ -44,8 +44,8 @@ class Kind(NamedTuple):
 
 
 _STATES = (("opened", "Open"), ("merged", "Merged"), ("closed", "Closed"))
-ISSUE = Kind("issue", "issue", "#", "issues", (_STATES[0], _STATES[2]), ("author", "assignee"))
-MERGE_REQUEST = Kind("merge_request", "merge request", "!", "merge_requests", _STATES, ("author", "assignee", "reviewer"))
+ISSUE = ItemKind("issue", "issue", "#", "issues", (_STATES[0], _STATES[2]), ("author", "assignee"))
+MERGE_REQUEST = ItemKind("merge_request", "merge request", "!", "merge_requests", _STATES, ("author", "assignee", "reviewer"))
 
 
 class NamedRow(NamedTuple):
@@ -55,7 +55,7 @@ class NamedRow(NamedTuple):
     name: str
 
 
-class Plan(NamedTuple):
+class ItemPlan(NamedTuple):
     """The editable properties of an item. `due_on` and `is_confidential` are for issues, the last three fields for merge requests."""
 
     title: str
@@ -69,16 +69,16 @@ class Plan(NamedTuple):
     is_draft: bool = False
     target_branch: str = ""
 
-    def assigned_to(self, person: NamedRow) -> "Plan":
+    def assigned_to(self, person: NamedRow) -> "ItemPlan":
         """Return the plan with an additional assignee."""
         return self if person in self.assignees else self._replace(assignees=(*self.assignees, person))
 
 
-def changes(before: Plan, after: Plan) -> list[str]:
+def changes(before: ItemPlan, after: ItemPlan) -> list[str]:
     """Return the changes from one plan to the next as system notes of the item.
 
     >>> ann, bug = NamedRow(1, "ann"), NamedRow(4, "bug")
-    >>> changes(Plan("A", assignees=(ann,)), Plan("B", labels=(bug,), due_on="2030-01-03"))
+    >>> changes(ItemPlan("A", assignees=(ann,)), ItemPlan("B", labels=(bug,), due_on="2030-01-03"))
     ['changed title from "A" to "B"', 'unassigned @ann', 'added the label bug', 'changed due date to January 3, 2030']
     """
     notes = []
@@ -130,7 +130,7 @@ SORTS = {
 class Filters(NamedTuple):
     """Filters of a list of items, from its URL."""
 
-    kind: Kind
+    kind: ItemKind
     state: str  # one of the kind's states, or all
     search: str
     labels: tuple[str, ...]
@@ -139,7 +139,7 @@ class Filters(NamedTuple):
     sort: str
 
     @classmethod
-    def read(cls, arguments: MultiDict[str, str], kind: Kind) -> "Filters":
+    def read(cls, arguments: MultiDict[str, str], kind: ItemKind) -> "Filters":
         """Return the filters of a URL; missing and invalid values become the defaults."""
         state, sort = arguments.get("state", ""), arguments.get("sort", "")
         return cls(
@@ -153,7 +153,7 @@ class Filters(NamedTuple):
         )
 
     @staticmethod
-    def sorts(kind: Kind) -> dict[str, str]:
+    def sorts(kind: ItemKind) -> dict[str, str]:
         """Return the sort orders of a kind of items, with their labels."""
         return {name: label for name, (label, _) in SORTS.items() if kind is ISSUE or name != "due_date"}
 
@@ -224,7 +224,7 @@ VISIBLE_ITEM = {
 author, its assignees and the members of its project, but for guests."""
 
 
-def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
+def plan_of(db: sqlite3.Connection, kind: ItemKind, item: sqlite3.Row) -> ItemPlan:
     """Return the present plan of an item, with labels and users by name."""
 
     def named_rows(relation: str, columns: str, table: str) -> tuple[NamedRow, ...]:
@@ -232,7 +232,7 @@ def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
         return tuple(NamedRow(*row) for row in db.execute(query, (item[kind.key],)))
 
     milestone = first(db, "SELECT milestone_id, title FROM milestone WHERE milestone_id = ?", (item["milestone_id"],))
-    plan = Plan(
+    plan = ItemPlan(
         item["title"],
         item["description"],
         milestone=NamedRow(*milestone) if milestone else None,
@@ -245,18 +245,18 @@ def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
     return plan._replace(reviewers=reviewers, is_draft=bool(item["is_draft"]), target_branch=item["target_branch"])
 
 
-def may_plan(request: Request, kind: Kind, project: sqlite3.Row) -> bool:
+def may_plan(request: Request, kind: ItemKind, project: sqlite3.Row) -> bool:
     """Return True if the user may plan the items of a project."""
     return can(request, project, "Reporter" if kind is ISSUE else "Developer")
 
 
-def may_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row) -> bool:
+def may_edit(request: Request, kind: ItemKind, project: sqlite3.Row, item: sqlite3.Row) -> bool:
     """Return True if the user may edit, close and reopen an item."""
     is_author = item["author_id"] == my_id(request) and not project["is_archived"]
     return is_author or may_plan(request, kind, project)
 
 
-def require_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row) -> None:
+def require_edit(request: Request, kind: ItemKind, project: sqlite3.Row, item: sqlite3.Row) -> None:
     """Raise Forbidden unless the user may change the item."""
     if not may_edit(request, kind, project, item):
         raise Forbidden(f"You cannot change this {kind.noun}: it is not yours, and your role in the project is too low.")
@@ -276,7 +276,7 @@ def merge_obstacle(request: Request, project: sqlite3.Row, item: sqlite3.Row, ch
     return conflict(request.db, item, changes)
 
 
-def address(kind: Kind, project: sqlite3.Row, iid: int | None = None) -> str:
+def address(kind: ItemKind, project: sqlite3.Row, iid: int | None = None) -> str:
     """Return the path of an item's page, or of the project's list."""
     path = f"/{project['full_path']}/-/{kind.segment}"
     return path if iid is None else f"{path}/{iid}"
@@ -288,7 +288,7 @@ class Ledger:
     def __init__(self, request: Request, user: sqlite3.Row) -> None:
         self._db, self._user_id, self._now = request.db, user["user_id"], request.stamp
 
-    def create(self, kind: Kind, project: sqlite3.Row, plan: Plan, source_branch: str = "") -> int:
+    def create(self, kind: ItemKind, project: sqlite3.Row, plan: ItemPlan, source_branch: str = "") -> int:
         """Store a new item and return its number in the project."""
         project_id = project["project_id"]
         iid = int(value(self._db, f"SELECT coalesce(max(iid), 0) + 1 FROM {kind.table} WHERE project_id = ?", (project_id,)))
@@ -296,10 +296,10 @@ class Ledger:
         if kind is MERGE_REQUEST:
             row |= {"source_branch": source_branch, "target_branch": plan.target_branch}
         item_id = insert(self._db, kind.table, project_id=project_id, **row)
-        self._write(kind, item_id, Plan(plan.title, target_branch=plan.target_branch), plan)
+        self._write(kind, item_id, ItemPlan(plan.title, target_branch=plan.target_branch), plan)
         return iid
 
-    def change(self, kind: Kind, item: sqlite3.Row, before: Plan, after: Plan) -> bool:
+    def change(self, kind: ItemKind, item: sqlite3.Row, before: ItemPlan, after: ItemPlan) -> bool:
         """Change the plan of an item, add system notes, and return True if anything changed."""
         notes = changes(before, after)
         if notes:
@@ -308,13 +308,13 @@ class Ledger:
             self._write(kind, item[kind.key], before, after)
         return bool(notes)
 
-    def comment(self, kind: Kind, item: sqlite3.Row, body: str) -> int:
+    def comment(self, kind: ItemKind, item: sqlite3.Row, body: str) -> int:
         """Add a comment, notify the users that it mentions, and return its id."""
         note_id = self._insert_note(kind, item, body, is_system=False)
         self._remind(kind, item[kind.key], "mentioned", self._people(mentions(body)))
         return note_id
 
-    def move(self, kind: Kind, item: sqlite3.Row, state: str) -> None:
+    def move(self, kind: ItemKind, item: sqlite3.Row, state: str) -> None:
         """Open, close or merge an item."""
         values: dict[str, Any] = {"state": state, "closed_at": self._now if state == "closed" else None}
         if state == "merged":
@@ -322,7 +322,7 @@ class Ledger:
         update(self._db, kind.table, kind.key, item[kind.key], **values)
         self._insert_note(kind, item, "reopened" if state == "opened" else state, is_system=True)
 
-    def mark_to_do(self, kind: Kind, item_id: int, why: str = "marked", user_id: int | None = None) -> None:
+    def mark_to_do(self, kind: ItemKind, item_id: int, why: str = "marked", user_id: int | None = None) -> None:
         """Add an item to a user's to-do list, unless it is there; by default to the list of the user who makes the change."""
         bound = {"user_id": user_id or self._user_id, "author_id": self._user_id, "why": why, "id": item_id, "now": self._now}
         query = f"""
@@ -333,7 +333,7 @@ class Ledger:
             """
         self._db.execute(query, bound)
 
-    def _write(self, kind: Kind, item_id: int, before: Plan, after: Plan) -> None:
+    def _write(self, kind: ItemKind, item_id: int, before: ItemPlan, after: ItemPlan) -> None:
         """Store a plan, and notify users with new to-do items."""
         milestone_id = after.milestone.row_id if after.milestone else None
         values: dict[str, Any] = {"title": after.title, "description": after.description, "milestone_id": milestone_id}
@@ -353,7 +353,7 @@ class Ledger:
         ):
             self._remind(kind, item_id, why, who)
 
-    def _relate(self, kind: Kind, item_id: int, what: str, column: str, rows: Sequence[NamedRow]) -> None:
+    def _relate(self, kind: ItemKind, item_id: int, what: str, column: str, rows: Sequence[NamedRow]) -> None:
         self._db.execute(f"DELETE FROM {kind.table}_{what} WHERE {kind.key} = ?", (item_id,))
         query = f"INSERT OR IGNORE INTO {kind.table}_{what} ({kind.key}, {column}) VALUES (?, ?)"
         self._db.executemany(query, [(item_id, row.row_id) for row in rows])
@@ -363,7 +363,7 @@ class Ledger:
         query = "SELECT user_id FROM user WHERE username = ?"
         return [row["user_id"] for name in usernames if (row := first(self._db, query, (name,)))]
 
-    def _remind(self, kind: Kind, item_id: int, why: str, who: Iterable[int]) -> None:
+    def _remind(self, kind: ItemKind, item_id: int, why: str, who: Iterable[int]) -> None:
         """Add to-dos for other users who can see the item."""
         query = f"""SELECT 1 FROM {kind.table} t JOIN project p USING (project_id)
             WHERE t.{kind.key} = :item_id AND {VISIBLE} AND {VISIBLE_ITEM[kind]}"""
@@ -371,7 +371,7 @@ class Ledger:
             if user_id != self._user_id and first(self._db, query, {"item_id": item_id, "me": user_id}):
                 self.mark_to_do(kind, item_id, why, user_id)
 
-    def _insert_note(self, kind: Kind, item: sqlite3.Row, body: str, *, is_system: bool) -> int:
+    def _insert_note(self, kind: ItemKind, item: sqlite3.Row, body: str, *, is_system: bool) -> int:
         item_id, values = item[kind.key], {"author_id": self._user_id, "body": body, "is_system": int(is_system)}
         update(self._db, kind.table, kind.key, item_id, updated_at=self._now)
         return insert(self._db, "note", **{kind.key: item_id}, **values, created_at=self._now)

@@ -121,7 +121,7 @@ MOST = 10_000  # pieces of one product in a cart
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CartLine:
     """A row of a cart. `price_cents` is the price of one piece, with its options."""
 
     item_id: int
@@ -170,7 +170,7 @@ def item_count(request: Request) -> int:
     return int(request.db.execute(query, (cart["cart_id"],)).fetchone()[0]) if cart else 0
 
 
-def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
+def lines(db: sqlite3.Connection, cart_id: int) -> list[CartLine]:
     """Return the rows of a cart, without products that are no longer for sale."""
     query = f"""
         SELECT i.*, p.name, p.sku, p.url_key, {queries.FINAL_PRICE} AS final_cents, p.is_in_stock * p.quantity AS available
@@ -190,14 +190,14 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
         sku, stock = (kind.sku, row["options"]) if kind else (row["sku"], "")
         available = min(row["available"], kind.available) if kind else row["available"]
         result.append(
-            Line(
+            CartLine(
                 row["item_id"], product_id, row["name"], sku, row["url_key"], options, price, row["quantity"], available, stock
             )
         )
     return result
 
 
-def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_method: str | None) -> Totals:
+def totals(request: Request, cart: sqlite3.Row, content: list[CartLine], shipping_method: str | None) -> Totals:
     """Return the current totals of a cart, with a shipping method if it is available."""
     rules = rules_in_force(request.db, request.now, cart["coupon_code"])
     subtotal = sum(line.total_cents for line in content)
@@ -206,7 +206,7 @@ def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_me
     return Totals(subtotal, discount, code, rates(request, content, subtotal - discount).get(shipping_method or ""))
 
 
-def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[str, int]:
+def rates(request: Request, content: list[CartLine], discounted_cents: int) -> dict[str, int]:
     """Return the available shipping methods for a cart with a subtotal, with their prices."""
     settings = dict(request.db.execute("SELECT path, value FROM store_config WHERE path LIKE 'carriers/%'").fetchall())
     flat, table, threshold = (
@@ -316,7 +316,7 @@ def save_address(
 PAYMENT_METHODS = ("Check / Money order", "Cash On Delivery")
 
 
-def check_stock(lines: Sequence[Line]) -> None:
+def check_stock(lines: Sequence[CartLine]) -> None:
     """Raise RefusedError if the cart contains more pieces than the stock."""
     pieces: dict[tuple[int, str], int] = {}
     for line in lines:
@@ -327,7 +327,7 @@ def check_stock(lines: Sequence[Line]) -> None:
 
 
 def place(
-    request: Request, lines: Sequence[Line], totals: Totals, *, email: str, addresses: Mapping[str, Mapping[str, str]],
+    request: Request, lines: Sequence[CartLine], totals: Totals, *, email: str, addresses: Mapping[str, Mapping[str, str]],
     shipping_method: str, payment_method: str,
 ) -> str:  # fmt: skip
     """Place the order of the user's cart, reduce the stock and delete the cart. Returns the order's number.

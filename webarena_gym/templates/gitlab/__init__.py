@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from webarena_gym.pages.reading import MAX_LABEL, single_line
-from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, ItemKind
 from webarena_gym.sites.gitlab.queries import VISIBLE, VISIBLE_GROUP
 from webarena_gym.sites.gitlab.site import BRAND
 from webarena_gym.sites.gitlab.world_projects import ROLES, pools
@@ -119,12 +119,12 @@ def find_project(row: t.Row) -> list[Step]:
     return [t.search(SEARCH_BOX, row["path"]), t.click(entry(project_label(row)))]
 
 
-def open_list(kind: Kind, row: t.Row) -> list[Step]:
+def open_list(kind: ItemKind, row: t.Row) -> list[Step]:
     """Return the steps to the open issues or merge requests of a row's project."""
     return [*find_project(row), t.click("Issues" if kind is ISSUE else "Merge requests")]
 
 
-def open_item(world: t.Sampler, kind: Kind, row: t.Row, thought: str = "") -> list[Step]:
+def open_item(world: t.Sampler, kind: ItemKind, row: t.Row, thought: str = "") -> list[Step]:
     """Return the steps to the page of an issue or merge request, a row of PLANNING."""
     state_tab = [] if row["state"] == "opened" else [t.click(_TABS[row["state"]], "It is not among the open ones.")]
     query = f"""{PLANNING}SELECT {kind.key} AS item_id FROM {_VIEWS[kind]} WHERE project_id = ? AND state = ?
@@ -165,7 +165,7 @@ def absent_topic(world: t.Sampler, row: t.Row) -> str:
     return world.rng.choice([topic for topic, words in topics_known().items() if not any(words in text for text in texts)])
 
 
-def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
+def about(world: t.Sampler, kind: ItemKind, query: str) -> dict[str, Any]:
     """Draw an item of a query, and its `topic`, which no other item of its project mentions. Raises NothingToDraw."""
     topics, rows = topics_known(), world.rows(query)
     for row in world.rng.sample(rows, len(rows)):

@@ -15,10 +15,10 @@ from webarena_gym.sites.gitlab.planning import (
     ISSUE,
     MERGE_REQUEST,
     VISIBLE_ITEM,
-    Kind,
+    ItemKind,
+    ItemPlan,
     Ledger,
     NamedRow,
-    Plan,
     address,
     may_plan,
 )
@@ -58,7 +58,7 @@ def of_item(view: View) -> View:
 
 @site.get(ITEM, in_project(), of_item)
 def show_item(
-    request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, body: str = "", errors: Sequence[str] = ()
+    request: Request, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row, body: str = "", errors: Sequence[str] = ()
 ) -> str:
     """Show an item with its plan and comments; `body` is a comment that was rejected because of `errors`."""
     db, item_id = request.db, item[kind.key]
@@ -91,18 +91,18 @@ def show_item(
     )
 
 
-def _note_pager(request: Request, kind: Kind, item: sqlite3.Row) -> Pager:
+def _note_pager(request: Request, kind: ItemKind, item: sqlite3.Row) -> Pager:
     total = value(request.db, f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],))
     return Pager.of(request, total, NOTES_PER_PAGE, "page")
 
 
-def _is_to_do(request: Request, kind: Kind, item: sqlite3.Row) -> bool:
+def _is_to_do(request: Request, kind: ItemKind, item: sqlite3.Row) -> bool:
     query = f"SELECT 1 FROM todo WHERE user_id = ? AND {kind.key} = ? AND state = 'pending'"
     return first(request.db, query, (my_id(request), item[kind.key])) is not None
 
 
 @site.post(f"{ITEM}/notes", members_only, in_project(""), of_item)
-def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
+def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row) -> str | Response:
     """Add a comment, and close the item if that button was pressed."""
     values, errors = read_and_check(request, NOTE_FIELDS)
     if errors:
@@ -118,13 +118,13 @@ def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: 
 
 
 @site.post(f"{ITEM}/state", members_only, in_project(), of_item)
-def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
+def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row) -> Response:
     """Close or reopen an item."""
     _move(request, user, project, kind, item)
     return redirect(address(kind, project, item["iid"]))
 
 
-def _move(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, body: str = "") -> int:
+def _move(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row, body: str = "") -> int:
     """Close or reopen an item as posted, with an optional comment, whose id is returned.
 
     Raises Forbidden unless the visitor may, and Conflict when the item is not in the other state.
@@ -141,7 +141,7 @@ def _move(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind,
 
 
 @site.post(f"{ITEM}/assign_to_me", members_only, in_project(), of_item)
-def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
+def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row) -> Response:
     """Add the current user to the assignees of an item."""
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
@@ -152,7 +152,7 @@ def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
 
 
 @site.post(f"{ITEM}/todo", members_only, in_project(), of_item)
-def add_to_do(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
+def add_to_do(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row) -> Response:
     """Add an item to the current user's to-do list."""
     if not _is_to_do(request, kind, item):
         Ledger(request, user).mark_to_do(kind, item[kind.key])
@@ -195,7 +195,7 @@ def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
     return request.render("item_list.html", scopes=[*scopes, (path, f"All {kind.noun}s", not people)], choices=[], **values)
 
 
-def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str, Any]:
+def _listing(request: Request, kind: ItemKind, scope: str, **bound: Any) -> dict[str, Any]:
     """Return the values for the list: filters, tabs with counts, and one page of rows."""
     filters = planning.Filters.read(request.args, kind)
     request.shows(filters.content())
@@ -209,7 +209,7 @@ def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str
     return {"kind": kind, "filters": filters, "sorts": filters.sorts(kind), **listed}
 
 
-def _choices(db: sqlite3.Connection, kind: Kind, project_id: int) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _choices(db: sqlite3.Connection, kind: ItemKind, project_id: int) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return the selects of the filter form: parameter of the URL, label, and options as (value, text)."""
 
     def options(query: str, *before: tuple[str, str]) -> list[tuple[str, str]]:
@@ -239,7 +239,7 @@ _MAX_ID = 10**9 - 1
 class Choices:
     """Options in a form of a project's items: its labels, active milestones and members, and those that the item already has."""
 
-    def __init__(self, db: sqlite3.Connection, project: sqlite3.Row, plan: Plan) -> None:
+    def __init__(self, db: sqlite3.Connection, project: sqlite3.Row, plan: ItemPlan) -> None:
         project_id, milestone_id = project["project_id"], plan.milestone.row_id if plan.milestone else None
         labels = "SELECT label_id, name FROM label WHERE project_id = ? ORDER BY name COLLATE NOCASE"
         milestones = """SELECT milestone_id, title FROM milestone
@@ -255,8 +255,8 @@ class Choices:
 
 
 def read_plan(
-    request: Request, kind: Kind, choices: Choices, before: Plan, *, user: sqlite3.Row, is_planning: bool
-) -> tuple[Plan, list[str]]:
+    request: Request, kind: ItemKind, choices: Choices, before: ItemPlan, *, user: sqlite3.Row, is_planning: bool
+) -> tuple[ItemPlan, list[str]]:
     """Return the posted plan and error messages. Unless `is_planning`, only texts are read from the form."""
     values, errors = read_and_check(request, TEXTS)
     plan = before._replace(title=" ".join(values["title"].split()), description=values["description"])
@@ -296,9 +296,9 @@ def _posted_rows(request: Request, name: str, options: Sequence[NamedRow]) -> tu
 
 
 def ask_plan(
-    request: Request, user: sqlite3.Row, kind: Kind, project: sqlite3.Row, before: Plan, *, item: sqlite3.Row | None = None,
+    request: Request, user: sqlite3.Row, kind: ItemKind, project: sqlite3.Row, before: ItemPlan, *, item: sqlite3.Row | None = None,
     source_branch: str = "", errors: Sequence[str] = (),
-) -> Plan | str:  # fmt: skip
+) -> ItemPlan | str:  # fmt: skip
     """Return the posted plan, or the page with its form for GET requests and invalid values."""
     choices, is_planning, plan = Choices(request.db, project, before), may_plan(request, kind, project), before
     if request.method == "POST":
@@ -316,14 +316,14 @@ def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> s
     """Create an issue. The URL of the form may contain the title."""
     title = request.args.get("title", "")[:255] if request.method != "POST" else ""
     request.shows({"title": title})
-    plan = ask_plan(request, user, ISSUE, project, Plan(title))
+    plan = ask_plan(request, user, ISSUE, project, ItemPlan(title))
     if isinstance(plan, str):
         return plan
     return redirect(address(ISSUE, project, Ledger(request, user).create(ISSUE, project, plan)))
 
 
 @site.form(f"{ITEM}/edit", members_only, in_project(), of_item)
-def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
+def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row) -> str | Response:
     """Change an item."""
     planning.require_edit(request, kind, project, item)
     before = planning.plan_of(request.db, kind, item)

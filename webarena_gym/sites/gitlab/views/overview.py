@@ -10,7 +10,7 @@ from werkzeug.exceptions import BadRequest, Forbidden, NotFound
 
 from webarena_gym.sites.country.texts import fold_case
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, ItemKind
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE
 from webarena_gym.sites.gitlab.site import Field, current_user, members_only, my_id, site
 from webarena_gym.sites.gitlab.views import groups
@@ -173,7 +173,7 @@ def _events(what: str, sign: str, place: str, source: str, condition: str = "1",
         WHERE {by}.author_id = :whose AND {VISIBLE} AND {condition}"""
 
 
-def _events_of(kind: Kind, moves: str) -> list[str]:
+def _events_of(kind: ItemKind, moves: str) -> list[str]:
     place = (f"'{kind.mark}' || t.iid", f"'{kind.segment}/' || t.iid")
     noted = (
         f"note n JOIN {kind.table} t USING ({kind.key})",
@@ -287,7 +287,7 @@ _FULL_PATH = "p.namespace || '/' || p.path"
 _OF_VISIBLE = f"JOIN project p USING (project_id) WHERE {VISIBLE}"
 
 
-def _item_scope(kind: Kind) -> tuple[str, str, str, str, str]:
+def _item_scope(kind: ItemKind) -> tuple[str, str, str, str, str]:
     source = f"FROM {kind.table} t JOIN user author ON author.user_id = t.author_id {_OF_VISIBLE} AND {VISIBLE_ITEM[kind]}"
     columns = COLUMNS.format(key=kind.key, table=kind.table)
     return f"{kind.noun.capitalize()}s", source, _ABOUT, columns, f"t.created_at DESC, t.{kind.key} DESC"

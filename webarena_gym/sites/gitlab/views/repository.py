@@ -10,7 +10,7 @@ from werkzeug.exceptions import Conflict, Forbidden, NotFound
 
 from webarena_gym.sites.country.texts import fold_case
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, Kind, Ledger, Plan, address, merge_obstacle
+from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, ItemKind, ItemPlan, Ledger, address, merge_obstacle
 from webarena_gym.sites.gitlab.queries import Change, commits_between, contents, diff_lines
 from webarena_gym.sites.gitlab.site import in_project, members_only, site
 from webarena_gym.sites.gitlab.views.items import ask_plan, of_item
@@ -268,7 +268,7 @@ ONE = "/<namespace>/<path>/-/<any(merge_requests):segment>/<int:iid>"
 
 
 @site.get(f"{ONE}/<any(commits, diffs):part>", in_project(), of_item)
-def merge_request_part(request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, part: str) -> str:
+def merge_request_part(request: Request, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row, part: str) -> str:
     """Show the commits of a merge request, or its changes by file."""
     commits, changes = contents(request.db, item)
     more = {"base": address(kind, project, item["iid"]), "commits": commits, "changes": changes, "diff_lines": diff_lines}
@@ -276,7 +276,7 @@ def merge_request_part(request: Request, project: sqlite3.Row, kind: Kind, item:
 
 
 @site.post(f"{ONE}/merge", members_only, in_project(), of_item)
-def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
+def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: ItemKind, item: sqlite3.Row) -> Response:
     """Merge the branches. Raises Conflict if there is an obstacle."""
     _, changes = contents(request.db, item)
     obstacle = merge_obstacle(request, project, item, changes)
@@ -302,7 +302,7 @@ def new_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row)
     commits = commits_between(request.db, project["project_id"], source, target)
     words = source.replace("-", " ").replace("_", " ")
     title = commits[0]["title"] if len(commits) == 1 else (words[:1].upper() + words[1:])[:255]
-    return str(ask_plan(request, user, MERGE_REQUEST, project, Plan(title, target_branch=target), source_branch=source))
+    return str(ask_plan(request, user, MERGE_REQUEST, project, ItemPlan(title, target_branch=target), source_branch=source))
 
 
 @site.post("/<namespace>/<path>/-/merge_requests", members_only, in_project("Developer"))
@@ -310,7 +310,7 @@ def create_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.R
     """Create a merge request."""
     source, target = (clean(request.form.get(name, "")) for name in ("source_branch", "target_branch"))
     errors = _branch_complaints(request, project, source, target)
-    start = Plan("", target_branch=target)
+    start = ItemPlan("", target_branch=target)
     plan = ask_plan(request, user, MERGE_REQUEST, project, start, source_branch=source, errors=errors)
     if isinstance(plan, str):
         return plan

@@ -104,7 +104,7 @@ def estimate(request: Request) -> Response:
     return redirect("/checkout/cart/")
 
 
-def _content(request: Request, method: str | None) -> tuple[list[carts.Line], carts.Totals]:
+def _content(request: Request, method: str | None) -> tuple[list[carts.CartLine], carts.Totals]:
     """Return the content of an order. Raises RefusedError if there is none or if the stock is too small."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []

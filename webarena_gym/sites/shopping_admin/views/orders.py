@@ -27,7 +27,7 @@ class OrderError(FormError):
     """The order does not allow an action; the message is for the user."""
 
 
-class Line(NamedTuple):
+class OrderLine(NamedTuple):
     """A line of an order. The fields are columns of the table order_item."""
 
     item_id: int
@@ -60,7 +60,7 @@ class Order(NamedTuple):
     """An order with its lines and the sums of its invoices and credit memos, all in cents."""
 
     row: sqlite3.Row
-    lines: tuple[Line, ...]
+    lines: tuple[OrderLine, ...]
     invoices: int
     paid: int
     refunded: int
@@ -104,16 +104,18 @@ def load_order(db: sqlite3.Connection, order_id: int) -> Order:
     query = """SELECT o.*, coalesce(c.group_name, 'NOT LOGGED IN') AS group_name
            FROM sales_order o LEFT JOIN customer c USING (customer_id) WHERE order_id = ?"""
     row = record_or_404(db, query, order_id)
-    lines = db.execute(f"SELECT {', '.join(Line._fields)} FROM order_item WHERE order_id = ? ORDER BY item_id", (order_id,))
+    lines = db.execute(
+        f"SELECT {', '.join(OrderLine._fields)} FROM order_item WHERE order_id = ? ORDER BY item_id", (order_id,)
+    )
     query = """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?1),
                   (SELECT coalesce(sum(grand_total_cents), 0) FROM invoice WHERE order_id = ?1),
                   coalesce(sum(grand_total_cents), 0), coalesce(sum(refund_shipping_cents), 0)
            FROM creditmemo WHERE order_id = ?1"""
     sums = record_or_404(db, query, order_id)
-    return Order(row, tuple(Line(*line) for line in lines), *sums)
+    return Order(row, tuple(OrderLine(*line) for line in lines), *sums)
 
 
-def status_of(lines: tuple[Line, ...]) -> str:
+def status_of(lines: tuple[OrderLine, ...]) -> str:
     """Return the status that results from the quantities."""
     open_lines = [line for line in lines if line.qty_ordered > line.qty_canceled]
     if not open_lines:
@@ -305,7 +307,7 @@ def _perform(request: Request, action: str, order: Order, quantities: Quantities
         )  # fmt: skip
 
 
-class Kind(NamedTuple):
+class DocumentKind(NamedTuple):
     """A kind of document: its words, the URL of a document, and the action that creates one."""
 
     action: str
@@ -316,13 +318,13 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "invoice": Kind(
+    "invoice": DocumentKind(
         "invoice", "Invoice", "/admin/sales/order_invoice/view/invoice_id/{}/", "Submit Invoice", "The invoice has been created."
     ),
-    "shipment": Kind(
+    "shipment": DocumentKind(
         "ship", "Shipment", "/admin/admin/order_shipment/view/shipment_id/{}/", "Submit Shipment", "The shipment has been created."
     ),
-    "creditmemo": Kind(
+    "creditmemo": DocumentKind(
         "refund", "Credit Memo", "/admin/sales/order_creditmemo/view/creditmemo_id/{}/", "Refund Offline",
         "You created the credit memo.",
     ),
