@@ -59,7 +59,7 @@ def add_archive_options(command: argparse.ArgumentParser, *, can_trust: bool) ->
         command.add_argument(
             "--trust",
             action="store_true",
-            help="allow what the application may do outside of the isolation; without it, the command lists that",
+            help="trust the application: allow its settings that have effects outside of the isolation. Without this option, the command lists them",
         )
     command.add_argument("archive", type=Path, metavar="ARCHIVE", help="an archive of app pack")
     command.add_argument(

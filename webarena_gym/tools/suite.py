@@ -35,7 +35,7 @@ def add_suite_commands(parser: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--trust",
         action="store_true",
-        help="allow what its applications may do outside of the isolation; without it, the command lists that",
+        help="trust the applications: allow their settings that have effects outside of the isolation. Without this option, the command lists them",
     )
     add.set_defaults(run=_add)
     check = commands.add_parser(
