@@ -20,7 +20,10 @@ import subprocess, sys
 running, seconds = subprocess.Popen(sys.argv[1:]), 0
 while True:
     try:
-        sys.exit(running.wait(15))
+        status = running.wait(15)
+        if status:
+            print("  The installation failed, for the reason above. The same command resumes it.", file=sys.stderr)
+        sys.exit(status)
     except subprocess.TimeoutExpired:
         seconds += 15
         print(f"  still installing, {seconds} s so far", flush=True)
