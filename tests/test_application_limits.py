@@ -15,7 +15,8 @@ from tests.test_application_archive import FILE, ONE_BROWSER, TOML, archive, cac
 from tests.test_suites import errands, play
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.groups import create_group, remove_group
+from webarena_gym.applications.processes import close_all, launcher_of
 from webarena_gym.applications.suite import add_suite, read_suite
 from webarena_gym.applications.trust import add_trust, data_folder, expect_trust
 from webarena_gym.errors import ApplicationError
@@ -29,6 +30,18 @@ import json, os, sys, time
 from wsgiref.simple_server import make_server
 
 def taken(kind):
+    if kind == "processes":
+        children = []
+        try:
+            while len(children) < 50:
+                child = os.fork()
+                if not child:
+                    time.sleep(600)
+                    os._exit(0)
+                children.append(child)
+        except BlockingIOError:
+            pass
+        return len(children)
     if kind == "memory":
         held = []
         try:
@@ -68,6 +81,37 @@ def test_an_application_takes_no_more_than_its_limits(tmp_path, start):
     close_all()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are those of Linux")
+@pytest.mark.parametrize("start", STARTS)
+def test_an_application_starts_no_more_processes_than_its_limit(tmp_path, start):
+    (tmp_path / "greedy.py").write_text(GREEDY)
+    application = Application(name="greedy", folder=str(tmp_path), limits={"processes": 20}, **STARTS[start])
+    try:
+        remove_group(create_group(0))
+    except ApplicationError as error:
+        pytest.skip(str(error))
+    with closing(WebArenaLite(application=application, tasks=[parse_task(LOOK)])) as env:
+        for _ in range(2):
+            env.reset()
+            taken = json.loads(env.network.request("GET", "http://greedy.test/processes").body)
+            assert 10 < taken < 20
+    group = launcher_of(application)._group
+    close_all()
+    assert not group.exists()
+
+
+@pytest.mark.parametrize(("groups", "message"), [("", "it has none for processes"), ("1:pids:/nowhere", "No such file")])
+def test_without_control_groups_a_limit_of_processes_is_refused(tmp_path, monkeypatch, groups, message):
+    mounts = f"1 2 0:3 / {tmp_path} rw - cgroup cgroup rw,pids"
+    texts = {"/proc/self/cgroup": groups, "/proc/self/mountinfo": mounts}
+    read = Path.read_text
+    monkeypatch.setattr(
+        Path, "read_text", lambda path, **words: texts[str(path)] if str(path) in texts else read(path, **words)
+    )
+    with pytest.raises(ApplicationError, match=message):
+        create_group(0)
+
+
 LEAVING = """
 import os, time
 
@@ -100,6 +144,7 @@ def test_the_processes_that_a_verifier_leaves_behind_end_with_its_call(errands):
     ({"cpu": 0}, "cpu is 0; expected a number of cores above 0"),
     ({"cpu": "1"}, "cpu is '1'"),
     ({"cpu": True}, "cpu is True"),
+    ({"processes": "5"}, "processes is '5'; expected a number above 0"),
     ({"discs": 1}, "unknown key 'discs'"),
 ])  # fmt: skip
 def test_an_invalid_limit_is_refused(limits, message):

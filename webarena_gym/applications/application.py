@@ -19,7 +19,7 @@ from webarena_gym.sites.changes import incidental
 from webarena_gym.sites.world import cache_folder
 
 Loads = Literal["once", "each time"]
-_LIMITS = {"memory": 'a text such as "512M" or "2G"', "cpu": "a number of cores above 0"}
+_LIMITS = {"memory": 'a text such as "512M" or "2G"', "cpu": "a number of cores above 0", "processes": "a number above 0"}
 _MEMORY = re.compile("[1-9][0-9]{0,5}[MG]")
 
 
@@ -101,8 +101,8 @@ class Application:
     clock: str = ""
     """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime"""
     limits: Mapping[str, int | str] = field(default_factory=dict)
-    """limits of each copy: `memory` of each of its processes, such as "512M" or "2G", and `cpu`, the number of cores, which a hostile program
-    can undo"""
+    """limits of each copy: `memory` of each of its processes, such as "512M" or "2G"; `processes`, the number of its processes and threads, by
+    a control group (Linux), which Python code can undo while it is loaded; and `cpu`, the number of cores, which a hostile program can undo"""
     account: Account | None = None
     """account that is signed in at the start of tasks with `require_login`"""
     login: Login | None = None
@@ -186,7 +186,7 @@ class Application:
 
     @property
     def limit_numbers(self) -> dict[str, int]:
-        """The limits as numbers: memory in bytes, and cores."""
+        """The limits as numbers: memory in bytes, processes, and cores."""
         units = {"M": 1 << 20, "G": 1 << 30}
         return {
             key: int(value[:-1]) * units[value[-1]] if isinstance(value, str) else value for key, value in self.limits.items()

@@ -11,6 +11,7 @@ standard library, and uvicorn for ASGI. Its argument is a JSON object with these
 - `writable`: folders that all instances may write
 - `secret`: files and folders that no instance may read
 - `limits`: limits of each instance (see `limit_resources`)
+- `group`: descriptor of the folder of a control group if `limits` has `processes`, else null
 
 The environment variable WEBARENA_GYM_VARIABLES is a JSON object of the application's variables. They are set only in the isolated process,
 because an interpreter or a loader of libraries may run code that a variable names.
@@ -406,6 +407,16 @@ def limit_resources(limits: Any, number: int) -> None:
         os.sched_setaffinity(0, (cores[first:] + cores[:first])[: limits["cpu"]])
 
 
+def limit_processes(group: int, name: str, maximum: int) -> None:
+    """Limit the number of processes and threads of this process and its children, by a new control group in `group`, and close `group`."""
+    os.mkdir(name, dir_fd=group)
+    for file, text in (("pids.max", maximum), ("cgroup.procs", 0)):  # 0 is the process that writes it
+        descriptor = os.open(f"{name}/{file}", os.O_WRONLY, dir_fd=group)
+        os.write(descriptor, str(text).encode())
+        os.close(descriptor)
+    os.close(group)
+
+
 def relay(path: str, port: int) -> None:
     """Fork a process that forwards connections from a Unix socket to a local port."""
     listening = socket.socket(socket.AF_UNIX)
@@ -455,6 +466,8 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
         for stream, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2)):
             os.dup2(stream, target)
         os.environ.update(order["environment"])
+        if settings["group"] is not None:
+            limit_processes(settings["group"], os.path.basename(order["serve"]), settings["limits"]["processes"])
         if settings["enclosed"]:
             isolate_instance(order["serve"], settings)
             keep_temporary_files(order["serve"])

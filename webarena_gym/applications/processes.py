@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.groups import create_group, remove_group
 from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
@@ -60,14 +61,15 @@ class AppHost:
     Args:
         application: the application.
         folder: folder of the host process.
+        group: control group of its instances, if `limits` has `processes`.
 
     Raises:
         ApplicationError: if the application cannot be loaded.
 
     """
 
-    def __init__(self, application: Application, folder: Path) -> None:
-        self._application, self._lock, self.folder = application, threading.Lock(), folder
+    def __init__(self, application: Application, folder: Path, group: Path | None = None) -> None:
+        self._application, self._lock, self.folder, self.group = application, threading.Lock(), folder, group
         self._log = folder / "host.log"
         (folder / "state").mkdir(exist_ok=True)
         if application.state:
@@ -92,17 +94,22 @@ class AppHost:
         inherited = {name: os.environ[name] for name in (*_VARIABLES, *application.inherits) if name in os.environ}
         environment = {**inherited, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **clock}  # so that logs are complete
         environment["WEBARENA_GYM_VARIABLES"] = json.dumps(variables)
+        descriptors = [os.open(group, os.O_PATH)] if group else []
+        settings["group"] = descriptors[0] if descriptors else None
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
                     [python, str(_HOST), json.dumps(settings)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env=environment,
-                    start_new_session=True,
+                    start_new_session=True, pass_fds=descriptors,
                 )  # fmt: skip
         except OSError as error:
             raise ApplicationError(
                 f"the interpreter {python!r} of {application.name} cannot be run: {reason_of(error)}"
             ) from error
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
         try:
             response = self._read("it could not be loaded")
             self.has_network_namespace: bool = response["apart"]
@@ -348,6 +355,8 @@ class AppInstance:
         self.stop()
         with suppress(ApplicationError):  # the next instance with this number replaces that state
             run_command(self._application, self._application.drop, self._values)
+        if self._host.group:
+            remove_group(self._host.group / self.folder.name)
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -380,6 +389,7 @@ class AppLauncher:
 
     def __init__(self, application: Application) -> None:
         self.application = application
+        self._group = create_group(next(_numbers)) if "processes" in application.limits else None
         self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=copies_folder()))
         self._host: AppHost | None = None
         self._next: Future[AppInstance] | None = None
@@ -437,7 +447,7 @@ class AppLauncher:
             self._host.close()
             self._host = None
         if self._host is None:
-            self._host = AppHost(self.application, Path(tempfile.mkdtemp(prefix="host-", dir=self._folder)))
+            self._host = AppHost(self.application, Path(tempfile.mkdtemp(prefix="host-", dir=self._folder)), self._group)
             self._warm()
         folder = self._folder / str(next(_numbers))
         (folder / "state").mkdir(parents=True)
@@ -502,6 +512,8 @@ class AppLauncher:
                     instance.close()
             if self._host is not None:
                 self._host.close()
+            if self._group:
+                remove_group(self._group)
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
