@@ -379,7 +379,7 @@ def _has_no_box(element: HtmlElement) -> bool:
     if "hidden" in attributes:
         return attributes["hidden"].lower() != "until-found" or tag not in _SHOWN_UNTIL_FOUND
     if "popover" in attributes and not is_summary(element):  # Chromium's style of a summary shows it
-        return TOP_LAYER not in attributes
+        return TOP_LAYER not in attributes and (tag != "dialog" or "open" not in attributes)
     return (
         (tag == "dialog" and "open" not in attributes)
         or tag in _HIDDEN_TAGS
@@ -553,23 +553,21 @@ def next_tab_stop(root: HtmlElement, start: HtmlElement | None, *, backwards: bo
         group = radio_group(start) if element_type(start) == "radio" else []
         return next((stop for stop in stops[stops.index(start) + 1 :] if stop not in group), None)
     # An element that is no tab stop, such as a dialog or a disabled list, may have a place among the stops without a `tabindex`.
-    index = tab_index(start)
-    is_in_order = (
-        start.tag in ("select", "object", "img")
-        or _is_shadow_host(start)
-        or (is_focusable(start) if index is None else index == 0)
-    )
-    if index is not None and index > 0 and start.tag not in ("select", "object", "img"):
+    index, can_have_focus = tab_index(start), is_focusable(start)
+    is_host = start.tag in ("object", "img") or (start.tag == "select" and not can_have_focus) or _is_shadow_host(start)
+    if index is not None and index > 0 and not is_host:
         return _tab_stop_from_index(root, start, stops, backwards=backwards)
-    if not is_in_order and not backwards:
-        return _tab_stop_after_text(root, start, stops)
-    if is_in_order:
-        stops = [stop for stop in stops if not tab_index(stop)]
-    elements = list(root.iter("*"))
-    if backwards:
-        elements.reverse()
-    indices = {element: index for index, element in enumerate(elements)}
-    return next((stop for stop in stops if indices[stop] > indices[start]), None)
+    if not is_host and not (can_have_focus if index is None else index == 0):
+        return _tab_stop_from_text(root, start, stops, backwards=backwards)
+    places = {element: place for place, element in enumerate(root.iter("*"))}
+    ordered = (stop for stop in stops if not _index_in_page(stop))
+    return next((stop for stop in ordered if (places[stop] < places[start]) == backwards), None)
+
+
+def _index_in_page(stop: HtmlElement) -> int | None:
+    """Return the `tabindex` that a tab stop has in the order of the page: that of the outermost `details` around it, if any."""
+    outermost = [*stop.iterancestors("details")][-1:]
+    return tab_index(*outermost) if outermost else tab_index(stop)
 
 
 def _tab_stop_from_index(
@@ -586,8 +584,10 @@ def _tab_stop_from_index(
     return None if backwards and stop is not None and not tab_index(stop) else stop
 
 
-def _tab_stop_after_text(root: HtmlElement, start: HtmlElement, stops: Sequence[HtmlElement]) -> HtmlElement | None:
-    """Return the tab stop after an element that has no place in the tab order, as Chromium finds it.
+def _tab_stop_from_text(
+    root: HtmlElement, start: HtmlElement, stops: Sequence[HtmlElement], *, backwards: bool
+) -> HtmlElement | None:
+    """Return the tab stop after or before an element that has no place in the tab order, as Chromium finds it.
 
     It is the next one in the document. Behind the last one of its scope, a `details` element or the page, the Tab key continues at
     the top of the scope. If a shadow host is between, only the stops behind it count.
@@ -596,15 +596,20 @@ def _tab_stop_after_text(root: HtmlElement, start: HtmlElement, stops: Sequence[
     places = {element: place for place, element in enumerate(root.iter("*"))}
 
     def stop_behind(place: int) -> HtmlElement | None:
-        return next((stop for stop in stops if not tab_index(stop) and places[stop] > place), None)
+        ordered = (stop for stop in stops if not _index_in_page(stop))
+        return next((stop for stop in ordered if (places[stop] < place if backwards else places[stop] > place)), None)
 
-    scope = next(start.iterancestors("details"), root)
-    for element in scope.iter("*"):
-        if places[element] > places[start]:
-            if element in stop_set:
-                return element
-            if _is_shadow_host(element):
-                return stop_behind(places[element])
+    scope = root if backwards else next(start.iterancestors("details"), root)
+    elements = [
+        element for element in scope.iter("*") if (places[element] < places[start]) == backwards and element is not start
+    ]
+    for element in reversed(elements) if backwards else elements:
+        if element in stop_set:
+            return element
+        if _is_shadow_host(element):
+            return stop_behind(places[element])
+    if backwards:
+        return None
     if scope is root:
         return next((stop for stop in stops if not tab_index(stop)), next(iter(stops), None))
     summary = summary_of(scope)

@@ -229,8 +229,10 @@ def sanitize_value(control: HtmlElement, text: str | None, default_value: str | 
 def _sanitize_range(control: HtmlElement, text: str | None, default_value: str | None) -> str:
     """Clamp to the limits, and round to the nearest step, as https://html.spec.whatwg.org/multipage/input.html#range-state-(type=range).
 
-    Without a valid value the middle is taken.
+    Without a valid value the middle is taken. Then the attribute `value` had no number to count steps from.
     """
+    if default_value is not None and default_value == _sanitize_range(control, None, None):
+        default_value = None
     minimum, maximum, step, base = step_range(control, default_value)
     assert minimum is not None
     assert maximum is not None

@@ -1,6 +1,7 @@
 """Generated pages on both browsers: they must send the same requests and show the same, or the page is cut down to what differs.
 
-Chromium is right by definition. A difference that is accepted is in ACCEPTED, with its reason.
+Chromium is right by definition. A difference that is accepted is in ACCEPTED, with its reason. The documents of frames, which only
+Chromium loads, and the notices about them are not compared.
 """
 
 import argparse
@@ -59,10 +60,6 @@ class KnownDifference(NamedTuple):
     applies: Callable[[Case, Difference], bool]
 
 
-def _is_frame_notice(case: Case, difference: Difference) -> bool:
-    return "iframe" in shape(case.page) and difference.aspect == "notices"
-
-
 _ALWAYS_SHOWN = frozenset(("input", "select", "textarea", "button", "img", "details"))
 _POINT = re.compile(r"\b[xy]=-?[0-9]+")
 
@@ -73,12 +70,13 @@ def _depends_on_layout(case: Case, difference: Difference) -> bool:
     target = next((node for node in nodes(case.page) if ("id", action.target) in node.attributes), None)
     if target is None:
         return False
-    if difference.aspect == "requests" and _POINT.search(str(difference.inprocess)):  # of an image button, clicked by its label
-        return _POINT.sub("", str(difference.inprocess)) == _POINT.sub("", str(difference.chromium))
+    requests = [_POINT.sub("", str(sent)) for sent in (difference.inprocess, difference.chromium)]
+    if difference.aspect == "requests" and requests[0] == requests[1]:  # of an image button, clicked by its label
+        return True
     attributes = dict(target.attributes)
     is_stray_summary = target.tag == "summary" and "details" not in shape(case.page)
     is_empty = not any(map(str, target.children)) and (target.tag not in {*_ALWAYS_SHOWN, "summary"} or is_stray_summary)
-    is_empty_image = attributes.get("type") == "image" and attributes.get("value") == ""
+    is_empty_image = attributes.get("type") == "image" and (attributes.get("value") == "" or "hidden" in attributes)
     contains_control = target.tag == "a" and "<button" in str(target)
     dialogs = [node for node in nodes(case.page) if node.tag == "dialog" and "open" in dict(node.attributes)]
     is_covered = any(target not in nodes(dialog) for dialog in dialogs)
@@ -109,11 +107,6 @@ def _repeats_redirect(case: Case, difference: Difference) -> bool:
 
 
 ACCEPTED = (
-    KnownDifference(
-        "frames",
-        "only Chromium loads the documents of frames, which are not compared; the in-process browser reports this in a notice",
-        _is_frame_notice,
-    ),
     KnownDifference(
         "no layout",
         "Chromium clicks on a point of an element, where another may be, and some have no size; in process there is no layout",
@@ -255,9 +248,10 @@ def _play(browser: Browser, site: CaseSite, case: Case) -> list[dict[str, Any]]:
         if not error:
             page = browser.page()
             for frame in page.root.iter("iframe", "frame"):
-                for document in frame.findall("body"):  # which only Chromium loads
+                for document in frame.findall("body"):
                     frame.remove(document)
             state |= page_state(page)
+            state["notices"] = tuple(notice for notice in page.notices if " frame " not in notice)
         states.append(state)
     return states
 
