@@ -164,7 +164,7 @@ docs: .venv-docs/.ready  ## the documents as a site in site/, built without netw
 	.venv-docs/bin/pip install --quiet -c constraints.txt '.[docs]'
 	touch $@
 
-findings:  ## surprises about other packages, each shown without this one; needs PyPI
+findings:  ## surprises about other packages, each shown without this one; needs PyPI and npm
 	set -e; for script in findings/*.sh; do echo "== $$script"; bash $$script; done
 
 peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare with, each in an environment of its own
