@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import webarena_gym
-from webarena_gym import errors
+from webarena_gym import errors, suite, tasks
+from webarena_gym.arena import schema
 from webarena_gym.errors import WebArenaGymError
+from webarena_gym.server import schema as former
 
 
 @pytest.mark.parametrize("name", webarena_gym.__all__)
@@ -26,6 +28,13 @@ def test_every_exported_name_is_there_and_has_a_docstring(name):
         assert value is getattr(importlib.import_module(f"webarena_gym.{webarena_gym._LAZY[name]}"), name)
     else:
         assert issubclass(value, WebArenaGymError)
+
+
+def test_former_places_of_names_lead_to_the_present_ones():
+    assert {name for name in tasks._MOVED if getattr(tasks, name) is not getattr(suite, name)} == set()
+    assert (former.ENV_SETTINGS, former.Limits) == (schema.ENV_SETTINGS, schema.Limits)
+    with pytest.raises(AttributeError):
+        _ = tasks.spread
 
 
 def test_the_type_checker_is_told_of_the_same_names():
