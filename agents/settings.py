@@ -37,7 +37,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "agents.agent_q": ("--model agents/checkpoints/cloned-1 --out runs/q --iterations 2",),
     "agents.average": ("--models runs/content runs/layout --out runs/mean",),
     "agents.demo": ("", "--templates shopping.wish_list_add --bc-updates 200"),
-    "agents.demonstrations": ("--out demos.jsonl --worlds 11 12 --system act",),
+    "agents.demonstrations": ("--out episodes.jsonl --worlds 11 12 --window 2000 --tool-calls", "--out demos.jsonl --worlds 11 12 --system act"),
     "agents.ensemble": ("--members runs/a runs/b --out runs/ensemble",),
     "agents.evaluate": ("--policy agents/checkpoints/starter --split test --max-steps 30", "--policy chat:MODEL --limit 20 --save runs/played.jsonl"),
     "agents.integrations.verl": ("--out train.jsonl --split train",),

@@ -1,6 +1,7 @@
 """What the adapters share; that to TRL as far as it needs no TRL; and that to VAGEN, which no index has, by VAGEN's protocol."""
 
 import asyncio
+from contextlib import closing
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -8,8 +9,10 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from webarena_gym.actions import DIALECTS
+from webarena_gym.clients.chat import Completion, Usage
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, RefusedError, TaskError, WorldError
+from webarena_gym.evaluation.agents import ChatAgent
 from webarena_gym.integrations import trl
 from webarena_gym.integrations.session import Session, dataset_rows, select_tasks
 from webarena_gym.integrations.vagen import WebArenaGym
@@ -57,6 +60,34 @@ def test_tasks_are_chosen_by_site_and_template_and_a_choice_of_nothing_is_refuse
     ):  # fmt: skip
         with pytest.raises(TaskError, match=r"tset|shoping|map"):
             select_tasks(**wrong)
+
+
+@pytest.mark.parametrize("filters", [{"sites": "map"}, {"templates": ["map.place_phone"]}])
+def test_a_list_of_tasks_is_not_filtered(filters):
+    for rows in (dataset_rows, trl.dataset_rows):
+        with pytest.raises(ValueError, match="select from a split; expected neither with a list of tasks"):
+            rows([TASK], **filters)
+
+
+@pytest.mark.parametrize("task", [TASK, next(task for task in load("test") if task.answer_form)], ids=["no answer", "answer"])
+@pytest.mark.parametrize("keywords", [{}, {"elements": "label", "window": 2000}, {"observation": "axtree"}], ids=str)
+def test_a_model_sees_in_evaluation_with_tools_what_it_saw_in_training_with_trl(keywords, task):
+    get_json_schema = pytest.importorskip("transformers.utils").get_json_schema
+    trained = trl.environment({"tasks": [task], **keywords})()
+    (row,) = trl.dataset_rows([task])
+    system, user = row["prompt"]
+    chat = [system, {**user, "content": user["content"] + trained.reset(**row)}]
+    names = [name for name in dir(trained) if not name.startswith("_") and name not in ("reset", "get_reward")]
+    model = Mock()
+    model.complete.return_value = Completion("", (), Usage())
+    with closing(WebArenaLite(tasks=[task], **keywords)) as env:
+        _, info = env.reset(options={"task": task})
+        agent = ChatAgent(model, {}, with_tools=True)
+        agent.start_episode(SimpleNamespace(derive_seed=lambda _: 0), env)
+        agent.reply("", info)
+    assert task.answer_form in chat[1]["content"]
+    assert model.complete.call_args.args == (chat,)
+    assert model.complete.call_args.kwargs["tools"] == [get_json_schema(getattr(trained, name)) for name in names]
 
 
 FAILURES = (

@@ -14,6 +14,7 @@ import pytest
 from tests.chat_server import WEBRL, call_of, expert, serving_chat
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.actions.dialect import TOOL_PROMPT
 from webarena_gym.clients.chat import (
     Completion,
     ToolCall,
@@ -403,14 +404,15 @@ def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
         Completion("so", (ToolCall("", "a", ""), ToolCall("z", "b", "")), Usage()),
         Completion("thought", (), Usage()),
     ]
-    told = with_tool_calls(messages, said)
+    told = with_tool_calls(messages, said, "Buy milk")
+    assert [message["content"] for message in told[:2]] == [TOOL_PROMPT, "Task: Buy milk\n\nRound 0"]
     assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "assistant", "user"]
     (call,) = told[2]["tool_calls"]
     assert (call["function"], told[2]["content"]) == ({"name": "a", "arguments": "{}"}, "so")
     assert told[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
     text, picture = {"type": "text", "text": "Round 1"}, {"type": "image_url", "image_url": {"url": "data:,"}}
     messages[3]["content"] = [text, picture]  # results of tools hold texts alone
-    _, _, _, *told, _, _ = with_tool_calls(messages, said)
+    _, _, _, *told, _, _ = with_tool_calls(messages, said, "Buy milk")
     assert [(message["role"], message["content"]) for message in told] == [("tool", [text]), ("user", [picture])]
 
 

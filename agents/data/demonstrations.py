@@ -16,11 +16,13 @@ from agents.data.expert import MOST_STEPS, ExpertStep, envs_with_tasks, play_wit
 from agents.data.prompts import Style
 from agents.data.readings import ParsedPage, bare, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
-from agents.settings import NewFile, TaskSettings
+from agents.settings import EnvSettings, NewFile, TaskSettings
 from webarena_gym import suite as task_suite
+from webarena_gym.actions import reply_of, tools
+from webarena_gym.actions.dialect import TOOL_PROMPT, call_of, plain_tools
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.env import WebArenaLite
-from webarena_gym.observation.history import Turn, compress
+from webarena_gym.observation.history import EPISODE_OVER, Turn, compress, task_message
 from webarena_gym.options import read_source
 from webarena_gym.sites.layout import Variation
 from webarena_gym.suite.parts import PARTS
@@ -91,19 +93,22 @@ class Demonstration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DemonstrationSettings(TaskSettings):
-    """Write expert steps on drawn tasks as chats for fine-tuning: JSON lines of "messages".
+    """Write the reference solutions of tasks as chats for fine-tuning: JSON lines with the field "messages".
 
-    One line is one step. Only its last message, the expert's reply, is a training target: earlier pages are replaced by placeholders,
-    so earlier replies must not be trained in that context. "weight" is 1 for the last reply and 0 for earlier ones. Tools that ignore
-    it need an option: axolotl `message_field_training: weight`,
-    LLaMA-Factory (`formatting: sharegpt`, tags `role` and `content`) with `mask_history: true`, torchtune's
-    `OpenAIToMessages` with `masking_strategy: train_on_last`, and TRL's SFTTrainer by splitting each record:
-    `{"prompt": row["messages"][:-1], "completion": row["messages"][-1:]}`. `python -m agents.train_bc --demonstrations FILE`
-    reads the file directly. Tasks that the expert does not solve within `max_steps` are left out.
+    With --tool-calls, a line is a whole episode with the actions as tool calls and the field "tools". It is TRL's format for SFTTrainer with
+    `assistant_only_loss=True`. The chat is that of `webarena_gym.integrations.trl.environment`, so that GRPO can continue.
+
+    Without it, a line is one step with the action as text, for `python -m agents.train_bc --demonstrations FILE` or other tools. Train only the
+    last message: earlier pages are placeholders, which the expert has not seen like this. The field "weight" is 1 for the last message and 0
+    for earlier replies; docs/learning.md lists the options of tools that ignore it.
+
+    Tasks that the expert does not solve within `max_steps` are left out.
     """
 
     out: NewFile
     """file to write, such as demos.jsonl"""
+    tool_calls: bool = False
+    """write an episode per line, with actions as tool calls and complete pages, instead of a step per line with actions as text"""
     expert_thoughts: Thoughts = "none"
     """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
@@ -113,6 +118,21 @@ class DemonstrationSettings(TaskSettings):
     (WebCoT); wrong steps are context, not training targets"""
     seed: int = 0
     """random seed of the wording of thoughts and of the mistakes"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unused = {
+            "expert_thoughts": "none",
+            "system": "none",
+            "mistakes": 0.0,
+            "history": EnvSettings.history,
+            "thoughts": False,
+        }
+        for name, default in unused.items():
+            if self.tool_calls and getattr(self, name) != default:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; expected {default!r} with tool_calls, which does not use it"
+                )
 
     def agent(self) -> dict[str, Any]:
         """Return the agent record of a model trained on the file. Every line contains it under "agent"."""
@@ -250,6 +270,32 @@ def _play(
             thought = write(expert_thoughts, context, Random(f"{seed}/{task.task_id}/{number}"))
             replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
     return goal, list(map(Turn, pages, replies))
+
+
+def tool_call_episodes(tasks: Sequence[Task], **env_arguments: Any) -> Iterator[dict[str, Any]]:
+    """Yield an episode of the expert on each task, with `messages` and `tools` as in TRL's datasets for tool calling; empty if it failed.
+
+    The chat is that of a model in `webarena_gym.integrations.trl.environment`: all pages are complete, and a message after the tool call that
+    ends the episode contains no call. Arguments and `tools` are JSON texts, because `datasets` would fill missing keys of objects with None.
+    """
+    for env, task in envs_with_tasks(tasks, **env_arguments):
+        _, info = env.reset(seed=0, options={"task": task})
+        expert = Expert(task, env.dialect)
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": TOOL_PROMPT},
+            {"role": "user", "content": task_message(info["goal"], info["page"], info.get("answer_form", ""))},
+        ]
+        reward, is_over = 0.0, False
+        while not is_over:
+            name, arguments = call_of(env.dialect, expert.choose(env.page, env.observation).action)
+            _, step_reward, terminated, truncated, info = env.step(reply_of(env.dialect, name, arguments))
+            reward, is_over = float(step_reward), terminated or truncated
+            function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+            messages.append({"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]})
+            messages.append({"role": "tool", "name": name, "content": EPISODE_OVER if is_over else info["page"]})
+        messages.append({"role": "assistant", "content": "Done."})
+        definitions = json.dumps(plain_tools(tools(env.dialect)), ensure_ascii=False)
+        yield {"messages": messages, "tools": definitions, "task_id": task.task_id} if reward == 1.0 else {}
 
 
 def _share_messages(before: Demonstration | None, task_id: str, messages: Sequence[Message], reply: str) -> Demonstration:

@@ -15,7 +15,7 @@ import pytest
 trl = pytest.importorskip("trl", reason="make test-integrations")
 
 import torch
-from datasets import Dataset
+from datasets import Dataset, load_dataset
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils import get_json_schema
@@ -135,6 +135,45 @@ def test_calls_of_tools_earn_the_reward_in_training(tokenizer, tmp_path):
     logs = train(tokenizer, tmp_path, dataset_rows(TASKS[:1]), scripted, environment_factory=environment({"tasks": TASKS}))
     assert logs[0]["reward"] == pytest.approx(0.5)
     assert logs[0]["tools/call_frequency"] > 0
+
+
+def test_demonstrations_with_tool_calls_train_the_replies_that_grpo_samples(tokenizer, tmp_path):
+    demonstrations = pytest.importorskip("agents.data.demonstrations")
+    keywords = {"window": 800, "max_steps": 15, "elements": "label"}
+    episode = next(demonstrations.tool_call_episodes(TASKS[:1], **keywords))
+    file = tmp_path / "demonstrations.jsonl"
+    file.write_text(json.dumps(episode) + "\n")
+    settings = trl.SFTConfig(
+        str(tmp_path),
+        assistant_only_loss=True,
+        max_length=None,
+        report_to=[],
+        use_cpu=True,
+        bf16=False,
+        max_steps=1,
+        save_strategy="no",
+    )
+    trainer = trl.SFTTrainer(
+        model=tiny_model(tokenizer), args=settings, processing_class=tokenizer,
+        train_dataset=load_dataset("json", data_files=str(file), split="train"),
+    )  # fmt: skip
+    (row,) = trainer.train_dataset
+    mask = [label != -100 for label in row["labels"]]
+    no_thought = "<think>\n\n</think>\n\n"
+    calls = [message["tool_calls"][0]["function"] for message in episode["messages"] if message.get("tool_calls")]
+    texts = [f'<tool_call>\n{{"name": "{call["name"]}", "arguments": {call["arguments"]}}}\n</tool_call>' for call in calls]
+    trained = tokenizer.decode([token for token, is_trained in zip(row["input_ids"], mask, strict=True) if is_trained])
+    assert trained == "".join(f"{no_thought}{text}<|im_end|>\n" for text in [*texts, "Done."])
+    made = environment({"tasks": TASKS[:1], **keywords})()
+    (example,) = dataset_rows(TASKS[:1])
+    system, user = example["prompt"]
+    names = [name for name in dir(made) if not name.startswith("_") and name not in ("reset", "get_reward")]
+    prompt = tokenizer.apply_chat_template(
+        [system, {**user, "content": made.reset(**example)}], tools=[getattr(made, name) for name in names], tokenize=False,
+        add_generation_prompt=True, enable_thinking=False,
+    )  # fmt: skip
+    assert tokenizer.decode(row["input_ids"][: mask.index(True)]) + no_thought == prompt
+    trainer.train()
 
 
 def test_the_loss_counts_replies_and_masks_pages(tokenizer, tmp_path):

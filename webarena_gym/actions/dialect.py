@@ -185,6 +185,14 @@ Do what the task says and change nothing else. When it is done, end with {dialec
 {ANSWERS}"""
 
 
+TOOL_PROMPT = f"""\
+You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows.
+Call one tool at a time. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
+Do what the task says and change nothing else. When it is done, call the tool that ends the task, with the answer.
+
+{ANSWERS}"""
+"""The system prompt for models that call the actions as tools; `instructions` is that for models that write them as text."""
+
 _ELEMENTS = {
     "id": "the number of the element in the newest page",
     "label": "the label of the element as the newest page shows it",
@@ -218,6 +226,47 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
         for form in dialect.forms
     ]
     return [*actions, *(tool.definition() for tool in dialect.tools)]
+
+
+def plain_tools(definitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return tool definitions in the form that transformers derives from functions, sorted by name, as TRL lists the methods of an environment.
+
+    A model that is trained with TRL is evaluated with these definitions. They have no examples and no limits of values.
+
+    >>> from webarena_gym.actions import DIALECTS
+    >>> plain_tools(tools(DIALECTS["webrl"]))[1]["function"]["parameters"]["properties"]
+    {'message': {'type': 'string', 'description': 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'}}
+    """
+    plain = []
+    for definition in definitions:
+        function = definition["function"]
+        parameters = function["parameters"]
+        properties = {
+            name: {key: value for key, value in schema.items() if key in ("type", "description")}
+            for name, schema in parameters.get("properties", {}).items()
+        }
+        required = {"required": parameters["required"]} if parameters.get("required") else {}
+        schema = {"type": "object", "properties": properties, **required}
+        plain.append(
+            {
+                "type": "function",
+                "function": {"name": function["name"], "description": function["description"], "parameters": schema},
+            }
+        )
+    return sorted(plain, key=lambda tool: str(tool["function"]["name"]))
+
+
+def call_of(dialect: Dialect, action: Action) -> tuple[str, dict[str, str | int]]:
+    """Return the name and the arguments of the tool call of an action, the inverse of `reply_of`.
+
+    >>> from webarena_gym.actions import DIALECTS, Action, Kind
+    >>> call_of(DIALECTS["webrl"], Action(Kind.SEARCH, "12", "red shoes"))
+    ('search', {'argument': 'red shoes', 'element': '12'})
+    """
+    form = next(form for form in dialect.forms if form.kind is action.kind)
+    values = {item.name: (action.element if item.type == "element" else action.argument) or "" for item in form.parameters}
+    integers = {item.name for item in form.parameters if item.type == "integer"}
+    return form.name, {name: int(value) if name in integers else value for name, value in values.items()}
 
 
 def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "") -> str:

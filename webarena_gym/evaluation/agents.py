@@ -20,6 +20,8 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.actions import Action, Kind, reply_of
+from webarena_gym.actions import tools as tool_definitions
+from webarena_gym.actions.dialect import TOOL_PROMPT, plain_tools
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.clients.chat import ChatModel, Completion, is_context_overflow, may_be_context_overflow
 from webarena_gym.clients.rest import RefusedError
@@ -28,6 +30,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
 from webarena_gym.evaluation.results import Trial
 from webarena_gym.observation import visible_text
+from webarena_gym.observation.history import round_page, task_message
 from webarena_gym.tasks import Expert
 
 CHAT, COMMAND = "chat:", "command:"
@@ -189,7 +192,11 @@ class ChatAgent:
         messages: Sequence[Mapping[str, Any]] = info["messages"]
         tools: dict[str, Any] = {}
         if self._with_tools:
-            messages, tools = with_tool_calls(messages, self._completions), {"tools": self._env.action_schema}
+            # The system prompt of the other observations explains them too.
+            has_text = self._env.options.observation in ("html", "axtree")
+            system = TOOL_PROMPT if has_text else self._env.system_prompt
+            messages = with_tool_calls(messages, self._completions, info["goal"], info.get("answer_form", ""), system)
+            tools = {"tools": plain_tools(tool_definitions(self._env.dialect))}
         fields = {"seed": self._trial.derive_seed(info["step"]) >> 32, **tools, **self._options}
         try:
             completion = self._model.complete(messages, **{name: value for name, value in fields.items() if value is not None})
@@ -207,15 +214,24 @@ class ChatAgent:
         return Reply("\n".join([completion.text, *calls]).strip() if calls else completion.text, *completion.usage)
 
 
-def with_tool_calls(messages: Sequence[Mapping[str, Any]], completions: Sequence[Completion]) -> list[dict[str, Any]]:
+def with_tool_calls(
+    messages: Sequence[Mapping[str, Any]],
+    completions: Sequence[Completion],
+    goal: str,
+    answer_form: str = "",
+    system: str = TOOL_PROMPT,
+) -> list[dict[str, Any]]:
     """Return a chat in which replies with tool calls are messages with `tool_calls`, and the pages after them are tool results.
 
     Only the first tool call of a reply is kept, because only that one was executed. Replies keep their reasoning, which some servers
-    require.
+    require. The goal and the pages are written as in a training with `webarena_gym.integrations.trl.environment`.
 
     Args:
         messages: the chat, in which replies are texts. It may lack the earliest rounds of the episode.
         completions: all replies of the episode.
+        goal: the goal of the task.
+        answer_form: instructions on the format of the answer.
+        system: the system prompt.
 
     """
     chat: list[dict[str, Any]] = []
@@ -223,6 +239,9 @@ def with_tool_calls(messages: Sequence[Mapping[str, Any]], completions: Sequence
     remaining = iter(completions[len(completions) - replies :])
     call_id = ""  # of the preceding tool call
     for message in messages:
+        if message["role"] == "system":
+            chat.append({"role": "system", "content": system})
+            continue
         if message["role"] == "assistant":
             completion = next(remaining)
             call_id = ""
@@ -236,15 +255,21 @@ def with_tool_calls(messages: Sequence[Mapping[str, Any]], completions: Sequence
                 )
             else:
                 chat.append({**message, **completion.reasoning})
-        elif message["role"] == "user" and call_id:
-            parts = message["content"]
-            texts = parts if isinstance(parts, str) else [part for part in parts if part["type"] == "text"]
-            chat.append({"role": "tool", "tool_call_id": call_id, "content": texts})
-            if pictures := [part for part in parts if isinstance(part, dict) and part["type"] != "text"]:
-                chat.append({"role": "user", "content": pictures})  # tool results cannot hold pictures
-            call_id = ""
-        else:
-            chat.append(dict(message))
+            continue
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        texts = [{**part, "text": round_page(goal, part["text"])} for part in parts if part["type"] == "text"]
+        pictures = [part for part in parts if part["type"] != "text"]
+        if all(earlier["role"] == "system" for earlier in chat):  # the first page
+            texts[0]["text"] = task_message(goal, texts[0]["text"], answer_form)
+        text = texts[0]["text"] if isinstance(content, str) else texts
+        if not call_id:
+            chat.append({"role": "user", "content": text if isinstance(content, str) else [*texts, *pictures]})
+            continue
+        chat.append({"role": "tool", "tool_call_id": call_id, "content": text})
+        if pictures:
+            chat.append({"role": "user", "content": pictures})  # tool results cannot hold pictures
+        call_id = ""
     return chat
 
 

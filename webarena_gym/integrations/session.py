@@ -8,26 +8,18 @@ from typing import Any, get_type_hints
 
 from gymnasium.error import ResetNeeded
 
-from webarena_gym.actions import Dialect, reply_of
+from webarena_gym.actions import Dialect, reply_of, tools
 from webarena_gym.actions.action import Form
-from webarena_gym.actions.dialect import ANSWERS
+from webarena_gym.actions.dialect import TOOL_PROMPT as TOOL_PROMPT
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, ServerError, TaskError, WorldError
-from webarena_gym.observation.history import Message
+from webarena_gym.observation.history import EPISODE_OVER, Message, task_message
 from webarena_gym.options import EnvOptions, read_source
 from webarena_gym.suite import load, select, select_templates
 from webarena_gym.tasks import Task
 from webarena_gym.toolbox import ToolFunction
-
-TOOL_PROMPT = f"""\
-You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows.
-Call one tool at a time. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
-Do what the task says and change nothing else. When it is done, call the tool that ends the task, with the answer.
-
-{ANSWERS}"""
-"""The system prompt for models that call the actions as tools; `Session.system_prompt` is that for models that write them as text."""
 
 NAME = "webarena_gym"
 """The name of the env in other libraries."""
@@ -99,7 +91,15 @@ def dataset_rows(
         application: your web application, instead of the embedded sites.
         suite: suite of another project, of which `tasks` is a split or a list of ids.
 
+    Raises:
+        TaskError: for an unknown task, split, site or template, and if no task matches.
+        ValueError: for a list of tasks with `sites` or `templates`, which select from a split.
+
     """
+    if not isinstance(tasks, str) and (sites or templates):
+        raise ValueError(
+            f"sites={sites!r} and templates={templates!r} select from a split; expected neither with a list of tasks"
+        )
     source = read_source(application, suite)
     if isinstance(tasks, str):
         selection = select_tasks(tasks, sites, templates, **source)
@@ -138,10 +138,10 @@ class Session:
         return self.reward is not None
 
     def reset(self, task: str | Task | None = None, seed: int | None = None) -> str:
-        """Start an episode, and return the goal and the first page. Without a task, one is drawn with the seed. Raises TaskError."""
+        """Start an episode, and return the goal, the form of the answer and the first page. Without a task, one is drawn with the seed. Raises TaskError."""
         self.reward, self.truncated = None, False
         self.observation, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
-        return f"Task: {self.info['goal']}\n\n{self.info['page']}"
+        return task_message(self.info["goal"], self.info["page"], self.info.get("answer_form", ""))
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
         """Perform the action of a tool call, and return the next page, or a note that the episode is over. Raises BrowserError."""
@@ -160,7 +160,7 @@ class Session:
             self.observation, reward, terminated, self.truncated, self.info = self.env.step(reply)
             if terminated or self.truncated:
                 self.reward = float(reward)
-        return "The episode is over." if self.is_over else str(self.info["page"])
+        return EPISODE_OVER if self.is_over else str(self.info["page"])
 
     def with_picture(self, page: str) -> str | list[dict[str, Any]]:
         """Return the text of a page; if the env has pictures, a list of one user message in OpenAI's format with the text and the picture."""
@@ -201,9 +201,9 @@ def _action_method(form: Form, dialect: Dialect) -> Callable[..., str]:
         annotation = _TYPES[item.type]
         default = inspect.Parameter.empty if item.default is None else annotation(item.default or annotation())
         parameters.append(inspect.Parameter(item.name, _POSITIONAL_OR_KEYWORD, default=default, annotation=annotation))
-    element = f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
-    meanings = {item.name: element if item.type == "element" else item.meaning for item in form.parameters}
-    return _method(form.name, parameters, form.meaning, meanings, "The page that follows.")
+    definition = next(tool["function"] for tool in tools(dialect) if tool["function"]["name"] == form.name)
+    meanings = {name: schema["description"] for name, schema in definition["parameters"]["properties"].items()}
+    return _method(form.name, parameters, form.meaning, meanings)
 
 
 def _tool_method(tool: ToolFunction) -> Callable[..., str]:
@@ -211,14 +211,17 @@ def _tool_method(tool: ToolFunction) -> Callable[..., str]:
     parameters = [parameter.replace(annotation=hints[name]) for name, parameter in tool.signature.parameters.items()]
     properties = json.loads(tool.form.schema)["properties"]
     meanings = {name: properties[name].get("description", name) for name in tool.signature.parameters}
-    return _method(tool.name, parameters, tool.form.meaning, meanings, "The result, above the page.")
+    return _method(tool.name, parameters, tool.form.meaning, meanings)
 
 
 def _method(
-    name: str, parameters: Sequence[inspect.Parameter], meaning: str, meanings: Mapping[str, str], result: str
+    name: str, parameters: Sequence[inspect.Parameter], meaning: str, meanings: Mapping[str, str]
 ) -> Callable[..., str]:
-    """Return a method with a signature, and a docstring that describes its parameters and its result."""
-    signature = inspect.Signature([inspect.Parameter("self", _POSITIONAL_OR_KEYWORD), *parameters], return_annotation=str)
+    """Return a method with a signature, and a docstring that describes its parameters.
+
+    There is no type or description of the result: transformers would add it to the definition of the tool, and chat APIs have no such field.
+    """
+    signature = inspect.Signature([inspect.Parameter("self", _POSITIONAL_OR_KEYWORD), *parameters])
 
     def method(self: Any, *positional: Any, **keywords: Any) -> str:
         arguments = signature.bind(self, *positional, **keywords).arguments
@@ -226,8 +229,8 @@ def _method(
         return page
 
     method.__name__ = method.__qualname__ = name
-    method.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
+    method.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     method.__signature__ = signature  # type: ignore[attr-defined]
     lines = "".join(f"\n    {key}: {text}" for key, text in meanings.items())
-    method.__doc__ = meaning + (f"\n\nArgs:{lines}" if lines else "") + f"\n\nReturns:\n    {result}"
+    method.__doc__ = meaning + (f"\n\nArgs:{lines}" if lines else "")
     return method

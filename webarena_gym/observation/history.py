@@ -17,8 +17,11 @@ History = Literal["compressed", "none", "full"]
 PLACEHOLDER = "** Simplified html **"
 MAX_OLD_RESULT = 300
 """Characters of the result of a tool in the summary of an earlier page."""
+EPISODE_OVER = "The episode is over."
+"""The result of the tool call that ends an episode."""
 _BREAK = "\n\n"
 _ROUND = re.compile(r"(?:\n\n\[\d+ earlier rounds are left out\]\n\n|\n\n)?Round \d+\n\n")
+_ROUND_HEAD = re.compile(r"\A(\[\d+ earlier rounds are left out\]\n\n)?Round \d+\n\n")
 _MESSAGE_OVERHEAD = 100  # maximum number of characters of a message besides goal and page, including its separator
 
 
@@ -120,6 +123,21 @@ def parse_chat(goal: str, messages: Sequence[Mapping[str, Any]]) -> tuple[list[T
     pages = [_ROUND.sub("", text, 1) if _ROUND.match(text) else text for text in texts]
     replies = [message["content"] for message in messages if message["role"] == "assistant"]
     return [Turn(page, reply) for page, reply in zip(pages[:-1], replies, strict=True)], pages[-1]
+
+
+def task_message(goal: str, page: str, answer_form: str = "") -> str:
+    """Return the first message of a chat in which the actions are tool calls: the goal, the form of its answer, and the first page."""
+    return _BREAK.join([f"Task: {goal}", *([answer_form] if answer_form else ()), page])
+
+
+def round_page(goal: str, text: str) -> str:
+    r"""Return the page, or its summary, in a user message of `compress`, without the goal and the number of the round.
+
+    >>> round_page("Buy milk", "Task Instruction: Buy milk\n\nRound 0\n\n<h1>Milk</h1>")
+    '<h1>Milk</h1>'
+    """
+    text = text.removeprefix(f"Task Instruction: {cut(goal, MAX_GOAL)}{_BREAK}")
+    return _ROUND_HEAD.sub(r"\1", text, count=1)
 
 
 def as_text(messages: Sequence[Message]) -> str:
