@@ -1,6 +1,9 @@
+import errno
 import json
+import os
 from collections import Counter
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +80,81 @@ def test_an_exception_or_ctrl_c_loses_no_finished_episode(tmp_path, monkeypatch,
     assert len(read_trajectories(saved)) == 2
     assert f"2 of 4 episodes are in {saved}" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [saved.name]
+
+
+def _link(folder):
+    (folder / "a.jsonl").symlink_to("target.jsonl")
+    return folder / "a.jsonl", folder / "target.jsonl"
+
+
+def _chain_of_links(folder):
+    (folder / "b.jsonl").symlink_to("target.jsonl")
+    (folder / "a.jsonl").symlink_to(folder / "b.jsonl")
+    return folder / "a.jsonl", folder / "target.jsonl"
+
+
+def _longest_name(folder):
+    return (folder / f"{'a' * 249}.jsonl",) * 2
+
+
+def _plain_file(folder):
+    return (folder / "target.jsonl",) * 2
+
+
+@pytest.mark.parametrize("old", [None, "of an earlier run"])
+@pytest.mark.parametrize("target_in", [_plain_file, _link, _chain_of_links, _longest_name])
+@pytest.mark.parametrize("refused", [None, "write_bytes", "replace"], ids=["replaceable", "read-only folder", "mounted file"])
+def test_episodes_are_written_to_every_target_that_can_be_written(tmp_path, monkeypatch, target_in, old, refused):
+    path, target = target_in(tmp_path)
+    if old:
+        target.write_text(old * 1000)
+        target.chmod(0o600)
+    before = {*tmp_path.iterdir(), target}
+    original = getattr(Path, refused or "replace")
+
+    def refuse(self, *arguments):
+        if self.name.startswith(".unfinished"):
+            raise OSError(errno.EACCES if refused == "write_bytes" else errno.EBUSY, "refused", str(self))
+        return original(self, *arguments)
+
+    if refused:
+        monkeypatch.setattr(Path, refused, refuse)
+    write_trajectories(path, [trajectory(1.0)])
+    assert read_trajectories(target) == read_trajectories(path) == [trajectory(1.0)]
+    assert {*tmp_path.iterdir()} == before
+    assert path.is_symlink() == (path != target)
+    assert not old or target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+def test_episodes_are_written_to_a_descriptor_of_a_file_or_a_pipe(tmp_path):
+    file = tmp_path / "out.jsonl"
+    reader, writer = os.pipe()
+    with file.open("w") as stream, open(reader) as received:
+        write_trajectories(Path(f"/dev/fd/{stream.fileno()}"), [trajectory(1.0)])
+        write_trajectories(Path(f"/dev/fd/{writer}"), [trajectory(1.0)])
+        os.close(writer)
+        assert received.read() == file.read_text() != ""
+        file.unlink()
+        write_trajectories(Path(f"/dev/fd/{stream.fileno()}"), [trajectory(1.0)])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")])
+def test_an_interrupted_write_leaves_the_old_episodes_and_no_other_file(tmp_path, monkeypatch, error):
+    saved = tmp_path / "episodes.jsonl"
+    write_trajectories(saved, [trajectory(1.0)])
+    original = Path.write_bytes
+
+    def stop(self, content):
+        original(self, content[:10])
+        raise error
+
+    monkeypatch.setattr(Path, "write_bytes", stop)
+    with pytest.raises(type(error)):
+        write_trajectories(saved, [trajectory(0.0)] * 2)
+    assert read_trajectories(saved) == [trajectory(1.0)]
+    assert list(tmp_path.iterdir()) == [saved]
 
 
 DEFAULTS = [

@@ -43,7 +43,7 @@ TRACEBACK = "WEBARENA_GYM_TRACEBACK"
 
 _LOCK_FILE = ".lock"
 _OWN_PACKAGES = ("agents", "benchmarks", "webarena_gym")
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FAILURES = (BrowserError, ConformanceError, EvaluationError, WorkerError, WorldError)
 
 
@@ -174,7 +174,7 @@ def _report_error(program: str, error: BaseException, code: int) -> int:
             program, f"the package {error.name} is not installed: {_install_command((error.name or '').partition('.')[0])}"
         )
     elif isinstance(error, OSError) and error.filename is not None and error.strerror:
-        remedy = "; free some space, or write to another path, and run the command again" if error.errno in _DISK_FULL else ""
+        remedy = "; free some space, or write to another path, and run the command again" if error.errno in DISK_FULL else ""
         print_error(program, f"{error.filename}: {error.strerror}{remedy}")
     else:
         print_error(program, error)

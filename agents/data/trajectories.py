@@ -7,7 +7,9 @@ have other columns, can be read too.
 import gzip
 import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain, repeat
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from agents.settings import ENV_FIELDS, EnvSettings
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action
-from webarena_gym.console import writing
+from webarena_gym.console import DISK_FULL, writing
 from webarena_gym.errors import ActionError, WebArenaGymError
 from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.options import read_source
@@ -174,19 +176,31 @@ def action_of(reply: str) -> Action | None:
 
 
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
-    """Write the trajectories as JSON Lines, one object each, atomically; compressed if the name ends in .gz."""
-    is_regular = path.is_file() or not path.exists()  # a device, such as /dev/null, is not replaced
-    target = path.with_name(f".unfinished_{path.name}_{os.getpid()}") if is_regular else path
+    """Write the trajectories as JSON Lines, one object each; compressed if the name ends in .gz.
+
+    The write is atomic and keeps symbolic links. Only a file that cannot be replaced is overwritten in place: a device or a pipe, a mounted
+    file, or a file in a folder that is not writable.
+    """
     lines = "".join(json.dumps(_columns(item), ensure_ascii=False) + "\n" for item in trajectories).encode()
+    content = gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines
     with writing(path):
+        target = Path(os.path.realpath(path))
+        if path.exists() and not target.is_file():  # also a descriptor of a pipe or of a deleted file, which has no path
+            path.write_bytes(content)
+            return
+        temporary = target.with_name(f".unfinished_{target.name}_{os.getpid()}")
         try:
-            target.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
-            if is_regular:
-                target.replace(path)
-        except OSError:
-            if is_regular:
-                target.unlink(missing_ok=True)
-            raise
+            temporary.write_bytes(content)
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+        except OSError as error:
+            if error.errno in DISK_FULL:
+                raise
+            target.write_bytes(content)
+        finally:  # also after Ctrl-C
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def _columns(item: Step | Trajectory) -> dict[str, Any]:
