@@ -1,10 +1,12 @@
 """Tasks on applications without a reference solution: what their checks do not need is a side effect."""
 
+import itertools
 import json
 import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +14,7 @@ from tests.test_dumps import VANDALISM
 from tests.test_own_application import ADD, do, folder
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application
+from webarena_gym.backends import needed
 from webarena_gym.backends.needed import unneeded_changes
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import check
@@ -63,6 +66,15 @@ def run(folder, *statements):
         database.commit()
 
 
+def add_tables(desk, script, change=""):
+    """Run a script in both databases, and a change in the second, with the functions of an application."""
+    for path, statement in zip(desk[1:], ("", change), strict=True):
+        with closing(sqlite3.connect(path / "desk.db")) as database:
+            database.create_function("slug", 1, str, deterministic=True)
+            database.create_collation("digits", lambda first, second: (first > second) - (first < second))
+            database.executescript(script + statement)
+
+
 def unneeded(desk, evaluation):
     changes = unneeded_changes(task(evaluation), *desk)
     return changes if isinstance(changes, str) else list(map(str, changes))
@@ -81,14 +93,84 @@ def test_vandalism_in_rows_is_a_side_effect(desk, sql):
 
 
 @pytest.mark.parametrize(("statements", "expected"), [
-    (["UPDATE ticket SET done = 1, price = 0 WHERE id = 1"], ["desk: ticket Roof leaks changed: price 5.0 -> 0.0"]),
+    (["UPDATE ticket SET done = 1, price = 0 WHERE id = 1"], []),
     (["UPDATE ticket SET done = 1 WHERE id = 1", "DELETE FROM ticket WHERE id = 2"], ["desk: ticket removed: title=Two lines, done=0, price=7.25"]),
     (["UPDATE ticket SET done = 1"], ["desk: ticket Two lines changed: done 0 -> 1"]),
+    (["UPDATE ticket SET done = 1, title = 'x' WHERE id = 1", "UPDATE ticket SET title = 'x', price = 0 WHERE id = 2"], ["desk: ticket Two lines changed: title Two lines -> x, price 7.25 -> 0.0"]),
 ])  # fmt: skip
-def test_a_row_is_compared_by_column(desk, statements, expected):
+def test_a_needed_row_may_change_in_all_columns(desk, statements, expected):
     query = {"site": "", "query": "SELECT done FROM ticket WHERE id = 1", "expected": [[1]]}
     run(desk[2], *statements)
     assert unneeded(desk, {"eval_types": ["state"], "state": [query]}) == expected
+
+
+BOOKING = """
+CREATE TABLE booking (id INTEGER PRIMARY KEY, start INTEGER, stop INTEGER, room TEXT UNIQUE, updated_at TEXT, CHECK (start <= stop));
+INSERT INTO booking VALUES (1, 5, 9, 'a', 'old'), (2, 5, 9, 'b', 'old'), (3, 1, 2, 'c', 'old');
+"""
+
+
+@pytest.mark.parametrize(("written", "column", "value"), [
+    ("start = 1, stop = 3", "start", 1),
+    ("start = 1, stop = 3", "stop", 3),
+    ("start = 20, stop = 30", "stop", 30),
+    ("room = 'x', updated_at = 'new'", "room", "x"),
+])  # fmt: skip
+@pytest.mark.parametrize(("more", "count"), [("", 0), ("UPDATE booking SET updated_at = 'now' WHERE id = 2", 1), ("DELETE FROM booking WHERE id = 3", 1)])  # fmt: skip
+def test_columns_that_depend_on_each_other_are_undone_together(desk, written, column, value, more, count):
+    add_tables(desk, BOOKING)
+    run(desk[2], f"UPDATE booking SET {written} WHERE id = 1", more)
+    query = {"site": "", "query": f"SELECT {column} FROM booking WHERE id = 1", "expected": [[value]]}
+    assert len(unneeded(desk, {"eval_types": ["state"], "state": [query]})) == count
+
+
+def test_rows_that_exchanged_a_unique_value_are_side_effects(desk):
+    add_tables(desk, BOOKING)
+    exchange = ("'x' WHERE id = 1", "'a' WHERE id = 2", "'b' WHERE id = 1")
+    run(desk[2], DONE, *(f"UPDATE booking SET room = {step}" for step in exchange))
+    assert len(unneeded(desk, FILED)) == 2
+
+
+APP_FUNCTION = "CREATE TABLE page (id INTEGER PRIMARY KEY, text TEXT{0}); INSERT INTO page VALUES (1, 'a'), (2, 'b'); {1}"
+
+
+@pytest.mark.parametrize(("constraint", "index", "is_known"), [
+    (" CHECK (slug(text) <> '')", "", True),
+    ("", "CREATE INDEX by_slug ON page (slug(text));", False),
+    (", slug TEXT AS (slug(text)) UNIQUE", "", False),
+    (" COLLATE digits", "CREATE INDEX by_text ON page (text);", False),
+])  # fmt: skip
+@pytest.mark.parametrize("change", ["UPDATE page SET text = 'x' WHERE id = 1", "INSERT INTO page (text) VALUES ('x')", "DELETE FROM page WHERE id = 2"])  # fmt: skip
+def test_functions_of_the_application_in_the_schema_do_not_stop_the_episode(desk, constraint, index, is_known, change):
+    """A change that cannot be undone is no side effect. Without a check of rows, nothing has to be undone."""
+    add_tables(desk, APP_FUNCTION.format(constraint, index), change)
+    run(desk[2], DONE)
+    assert len(unneeded(desk, FILED)) == is_known
+    assert len(unneeded(desk, {"eval_types": ["file"], "file": [{"path": "page.txt", "contains": "Tea"}]})) == 2
+
+
+def test_a_check_that_fails_on_the_old_rows_needs_the_new_ones(desk):
+    run(desk[2], "UPDATE ticket SET title = '{\"a\": 1}' WHERE id = 1", "UPDATE ticket SET done = 1 WHERE id = 2")
+    query = {"site": "", "query": "SELECT json_extract(title, '$.a') FROM ticket WHERE id = 1", "expected": [[1]]}
+    assert len(unneeded(desk, {"eval_types": ["state"], "state": [query]})) == 1
+
+
+@pytest.mark.parametrize(("first", "is_known"), [("", False), ("UPDATE person SET email = 'x'", True)])
+def test_all_changes_share_one_time_limit(desk, monkeypatch, first, is_known):
+    """Each look at the clock takes a second. `person` is compared before `ticket`."""
+    run(desk[2], first, *[DONE] * 50, "UPDATE ticket SET done = 1 WHERE id = 1")
+    query = {"site": "", "query": "SELECT count(*) FROM ticket", "expected": [[52]]}
+    looks = itertools.count()
+    monkeypatch.setattr(needed, "time", SimpleNamespace(monotonic=looks.__next__))
+    found = unneeded(desk, {"eval_types": ["state"], "state": [query]})
+    assert len(found) == 2 if is_known else "cannot be undone one by one in 20 s" in found
+    assert next(looks) < 25
+
+
+def test_many_changes_are_no_way_to_hide_one(desk):
+    spam = ", ".join(f"('spam {number}')" for number in range(1_001))
+    run(desk[2], DONE, f"INSERT INTO log VALUES {spam}", f"INSERT INTO person (name) VALUES {spam}")
+    assert unneeded(desk, FILED)
 
 
 @pytest.mark.parametrize(("name", "content", "lines"), [
@@ -127,7 +209,7 @@ def test_checks_that_cannot_be_repeated_leave_it_unknown(desk, kind):
     assert "what it may change is not known" in unneeded(desk, {**FILED, **kind, "eval_types": ["state", *kind]})
 
 
-def test_the_way_out_is_true_or_false():
+def test_unchanged_must_be_a_bool():
     check({**FILED, "unchanged": False})
     with pytest.raises(EvaluationError, match="unchanged"):
         check({**FILED, "unchanged": "no"})

@@ -1,36 +1,45 @@
 """The changes that the checks of a task need, for tasks on applications that have no reference solution.
 
-A change is needed if a check fails once this change is undone. Changes are undone one by one, on copies of the databases and files, so that
-a smallest set of changes with which all checks pass remains; all others are side effects. Only checks of the kinds "state" and "file" can be
+A change is needed if a check fails once this change is undone. Changes of rows and of lines of files are undone one by one, on copies of the
+databases and files, so that a smallest set of changes with which all checks pass remains; all others are side effects. A row is undone as a
+whole: one that the checks need may change in all its columns, such as `updated_at`. Only checks of the kinds "state" and "file" can be
 repeated on copies.
 """
 
 import sqlite3
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path, PurePosixPath
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
 from webarena_gym.changes import Change
+from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.evaluators.outcome import Outcome, answer_outcome
 from webarena_gym.tasks import Task
 
 _REPEATABLE = frozenset(("state", "file"))
-_MAX_CHANGES = 1_000
-"""Largest number of changes that are undone; each repeats the checks."""
+_TIMEOUT_S = 20.0
+"""Time limit of undoing. It is checked before each repetition of the checks, which have a time limit of their own."""
+
+
+class _DeadlineError(Exception):
+    """The time limit has passed."""
 
 
 def unneeded_changes(
     task: Task, application: Application, base: Path, now: Path, own_names: tuple[str, str] = ("", "")
 ) -> list[Change] | str:
     """Return the changes without which the checks of a task pass too, or the reason why they are not known.
+
+    At the time limit, the changes are returned that are side effects so far, or the reason if there are none.
 
     Args:
         task: a task whose checks pass.
@@ -43,9 +52,8 @@ def unneeded_changes(
     content_kinds = {name for name in task.eval_types if eval_kinds()[name].looks_at == "content"}
     if not content_kinds or not content_kinds <= _REPEATABLE:
         return "the task has no reference solution, so what it may change is not known"
-    changes = state.changes(application.name, base, now, application.databases, application.incidental, own_names)
-    if len(changes) > _MAX_CHANGES:
-        return f"the task has no reference solution, and {len(changes):,} changes are too many to be undone one by one"
+    result = []
+    end_s = time.monotonic() + _TIMEOUT_S
     with ExitStack() as stack:
         connections = {
             path: stack.enter_context(closing(_open(base / path, now / path)))
@@ -55,44 +63,79 @@ def unneeded_changes(
         first = next(iter(connections.values()), None)
         if first is not None:
             by_site = {"": first, application.name: first, **by_site}
-        checked = {str(PurePosixPath(check["path"])) for check in task.eval.get("file") or ()}
         files = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="webarena-gym-")))
-        for name in checked:
-            _write(files / name, (now / name).read_bytes() if (now / name).is_file() else None)
         outcome = replace(
             answer_outcome(""),
             database=by_site.__getitem__,
             files=files,
             urls={f"__{application.name.upper()}__": application.url},
         )
-        result = []
-        for path, connection in connections.items():
-            passes = _judge_of(task, "state", outcome)
-            result += [
-                needless
-                for change in state.database_changes(application.name, base / path, now / path, application.incidental)
-                if (needless := _needless_part(connection, change, passes))
-            ]
-        for name, old, new in state.changed_files(base, now, application.databases, application.incidental, own_names):
-            if name not in checked:
-                result += state.file_changes(application.name, name, old, new)
-            else:
-                content = _needed_content(files / name, old, new, _judge_of(task, "file", outcome))
-                result += state.file_changes(application.name, name, content, new) if content != new else []
+        rows = _unneeded_rows(application, base, now, connections, _judge_of(task, "state", outcome, end_s))
+        checked = {str(PurePosixPath(check["path"])) for check in task.eval.get("file") or ()}
+        lines = _unneeded_lines(application, base, now, own_names, files, checked, _judge_of(task, "file", outcome, end_s))
+        try:
+            for change in chain(rows, lines):
+                result.append(change)  # noqa: PERF402 - those before the time limit remain
+        except _DeadlineError:
+            if not result:
+                return f"the task has no reference solution, and its changes cannot be undone one by one in {_TIMEOUT_S:g} s"
     return result
 
 
-def _judge_of(task: Task, kind: str, outcome: Outcome) -> Callable[[], bool]:
-    """Return a function that repeats the checks of one kind."""
-    evaluation = {"eval_types": [kind], kind: task.eval.get(kind)}
+def _judge_of(task: Task, kind: str, outcome: Outcome, end_s: float) -> Callable[[], bool] | None:
+    """Return a function that repeats the checks of one kind, None if there are none. It raises _DeadlineError after `end_s`."""
     if kind not in task.eval_types:
-        return lambda: True
-    return lambda: all(verdict.passed for verdict in evaluate(evaluation, task.intent, outcome))
+        return None
+    evaluation = {"eval_types": [kind], kind: task.eval[kind]}
+
+    def passes() -> bool:
+        if time.monotonic() > end_s:
+            raise _DeadlineError
+        try:
+            return all(verdict.passed for verdict in evaluate(evaluation, task.intent, outcome))
+        except EvaluationError:  # a query fails on the old rows, as json_extract does on a text that is not JSON
+            return False
+
+    return passes
+
+
+def _unneeded_rows(
+    application: Application,
+    base: Path,
+    now: Path,
+    connections: Mapping[str, sqlite3.Connection],
+    passes: Callable[[], bool] | None,
+) -> Iterator[Change]:
+    """Undo the changes of rows that the checks do not need, and yield them."""
+    for path, connection in connections.items():
+        for change in state.database_changes(application.name, base / path, now / path, application.incidental):
+            # the checks cannot need the definition of a table
+            if passes is None or change.table == "schema" or _undo(connection, change, passes):
+                yield change
+
+
+def _unneeded_lines(
+    application: Application,
+    base: Path,
+    now: Path,
+    own_names: tuple[str, str],
+    files: Path,
+    checked: Collection[str],
+    passes: Callable[[], bool] | None,
+) -> Iterator[Change]:
+    """Yield the changes of files that the checks do not need. The files `checked` are copied to the folder `files`, and undone there."""
+    for name in checked:
+        _write(files / name, (now / name).read_bytes() if (now / name).is_file() else None)
+    for name, old, new in state.changed_files(base, now, application.databases, application.incidental, own_names):
+        content = _needed_content(files / name, old, new, passes) if passes and name in checked else old
+        if content != new:
+            yield from state.file_changes(application.name, name, content, new)
 
 
 def _open(base: Path, now: Path) -> sqlite3.Connection:
-    """Open copies of both states of a database, as the schemas `base` and `main`, without the triggers of `main`."""
+    """Open copies of both states of a database, as the schemas `base` and `main`, without the triggers and CHECK constraints of `main`."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("PRAGMA ignore_check_constraints = ON")  # they may call functions of the application
     connection.execute("ATTACH ':memory:' AS base")
     connection.deserialize(state.content_of(now))
     connection.deserialize(state.content_of(base), name="base")
@@ -101,39 +144,30 @@ def _open(base: Path, now: Path) -> sqlite3.Connection:
     return connection
 
 
-def _needless_part(connection: sqlite3.Connection, change: Change, passes: Callable[[], bool]) -> Change | None:
-    """Undo a change, or each changed column of a row, where the checks still pass. Return what was undone; None for nothing."""
-    if change.table == "schema":
-        return change  # the checks cannot need the definition of a table
+def _undo(connection: sqlite3.Connection, change: Change, passes: Callable[[], bool]) -> bool:
+    """Undo the change of a row, and revert that if the checks then fail. Return True if they pass.
+
+    If a row cannot be written, for example because an index calls a function of the application, its change counts as needed.
+    """
     table = _quote(change.table)
-    info = connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", (change.table,)).fetchall()
-    keys = [name for _, name in sorted((place, name) for name, place in info if place)] or ["rowid"]
-    columns = ", ".join(map(_quote, dict.fromkeys((*keys, *(name for name, _ in info)))))
-    row = " AND ".join(f"{_quote(key)} IS ?" for key in keys)
-    if change.before is None:
-        return change if _undo(connection, f"DELETE FROM main.{table} WHERE {row}", change.key, passes) else None
-    if change.after is None:
-        insert = f"INSERT OR REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM base.{table} WHERE {row}"
-        return change if _undo(connection, insert, change.key, passes) else None
-    needless = {}
-    for column in change.columns:
-        old = f"(SELECT {_quote(column)} FROM base.{table} WHERE {row})"
-        update = f"UPDATE OR REPLACE main.{table} SET {_quote(column)} = {old} WHERE {row}"
-        if _undo(connection, update, change.key * 2, passes):
-            needless[column] = change.after[column]
-    return change._replace(after={**change.before, **needless}) if needless else None
-
-
-def _undo(connection: sqlite3.Connection, statement: str, key: Sequence[object], passes: Callable[[], bool]) -> bool:
-    """Run a statement, and revert it if the checks then fail. Return True if they pass."""
-    connection.execute("SAVEPOINT undone")
-    connection.execute(statement, key)
-    if passes():
-        connection.execute("RELEASE undone")
-        return True
-    connection.execute("ROLLBACK TO undone")
-    connection.execute("RELEASE undone")
-    return False
+    try:
+        info = connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", (change.table,)).fetchall()
+        keys = [name for _, name in sorted((place, name) for name, place in info if place)] or ["rowid"]
+        columns = ", ".join(map(_quote, dict.fromkeys((*keys, *(name for name, _ in info)))))
+        row = " AND ".join(f"{_quote(key)} IS ?" for key in keys)
+        connection.execute("BEGIN")
+        connection.execute(f"DELETE FROM main.{table} WHERE {row}", change.key)
+        connection.execute(
+            f"INSERT OR REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM base.{table} WHERE {row}", change.key
+        )
+        undone = passes()
+    except sqlite3.Error:
+        undone = False
+    if undone:
+        connection.commit()
+    else:
+        connection.rollback()
+    return undone
 
 
 def _needed_content(path: Path, old: bytes | None, new: bytes | None, passes: Callable[[], bool]) -> bytes | None:
