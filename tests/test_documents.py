@@ -243,16 +243,17 @@ def test_every_page_stands_in_the_menu_of_the_site():
 
 
 def test_every_exported_name_is_in_the_api_reference():
-    paths = [
-        path
-        for page in (ROOT / "docs" / "api").glob("*.md")
-        for path in re.findall(r"^::: (webarena_gym[\w.]*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
+    block = re.compile(
+        r"^::: (webarena_gym[\w.]*)$(?:\n    options:(?:\n      \w+: \w+)*\n      members: \[([^]]*)\])?", re.MULTILINE
+    )
     shown = set()
-    for path in paths:
-        value = pkgutil.resolve_name(path)
-        members = vars(value).items() if inspect.ismodule(value) else ()
-        shown |= {id(value), *(id(member) for _, member in members if getattr(member, "__module__", "") == path)}
+    for page in (ROOT / "docs" / "api").glob("*.md"):
+        for path, listed in block.findall(page.read_text(encoding="utf-8")):
+            value = pkgutil.resolve_name(path)
+            members = vars(value).items() if inspect.ismodule(value) else ()
+            names = [name.strip() for name in listed.split(",")] if listed else [name for name, _ in members]
+            own = {name: member for name, member in members if getattr(member, "__module__", "") == path}
+            shown |= {id(value), *(id(own[name]) for name in names if name in own)}
     assert [name for name in webarena_gym.__all__ if id(getattr(webarena_gym, name)) not in shown] == []
 
 

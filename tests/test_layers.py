@@ -9,6 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
+from webarena_gym import logins, suite, tasks
+from webarena_gym.evaluators import helpers
+from webarena_gym.servers.helpers import HELPERS
+from webarena_gym.servers.logins import Account
 from webarena_gym.sites.catalogue import SITES
 
 ROOT = Path(__file__).parent.parent
@@ -59,6 +63,7 @@ tools: actions addresses answers applications arena arguments backends browsers 
   evaluators logins observation options pages processes progress recording sites suite tasks texts toolbox
 arena: actions applications arguments browsers env episode errors evaluators observation options pages sites suite tasks texts
 server: arena
+servers: addresses evaluators logins
 candidates: actions arguments env observation pages
 integrations: actions applications browsers env errors observation options pages server suite tasks toolbox
 evaluation: actions applications arena arguments clients console env errors evaluators observation options progress recording
@@ -226,3 +231,18 @@ def test_modules_use_the_terms_which_are_listed_and_words_are_found_in_names_and
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Terms")[2].partition("\n## ")[0]
     terms = ("request pool", "sequence, decode batch", "attention window", "rank, rank 0", "worker", "greedy, sampled decoding")
     assert [term for term in terms if term not in text] == []
+
+
+def test_former_names_are_those_of_today_and_the_sources_do_not_use_them():
+    assert all(getattr(tasks, name) is getattr(suite, name) for name in tasks._MOVED)
+    assert Account is logins.Account
+    assert HELPERS is helpers.HELPERS
+    used = [
+        f"{path}: {alias.name}"
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "webarena_gym.tasks"
+        for alias in node.names
+        if alias.name in tasks._MOVED
+    ]
+    assert used == []

@@ -907,7 +907,7 @@ make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 def test_an_application_that_answers_its_own_host_only_is_found_ready(tmp_path):
     (tmp_path / "app.py").write_text(BY_HOST)
     command = f"{sys.executable} app.py {{port}}"
-    application = Application(name="desk", folder=str(tmp_path), command=command, start_s=20)
+    application = Application(name="desk", folder=str(tmp_path), command=command)
     visit = {**task("look", {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}), "sites": ["desk"]}
     env = WebArenaLite(application=application, tasks=[parse_task({**visit, "start_url": "__DESK__/", "require_login": False})])
     assert "Open" in env.reset()[0]

@@ -183,6 +183,9 @@ def test_unsuitable_tools_raise_named_errors():
     ):
         with pytest.raises(ValueError, match=next(iter(options))):
             make(add, **options)
+    for options in ({"tool_budget": 3}, {"tool_window": 90}, {"tool_tag": "found"}):
+        with pytest.raises(ValueError, match=r"has no effect here: it needs tools="):
+            WebArenaLite(tasks=[TASK], **options)
 
 
 def test_a_missing_pydantic_is_named(monkeypatch):
@@ -459,7 +462,7 @@ def test_an_env_with_tools_passes_the_checks():
 
 
 def test_nothing_changes_without_tools():
-    env = WebArenaLite(tasks=[TASK], tools=(), tool_budget=4)
+    env = WebArenaLite(tasks=[TASK], tools=())
     info = play(env, "add(a=1)")
     assert "tools" not in info
     assert "holds no action" in info["action_error"]

@@ -231,11 +231,15 @@ class EnvOptions:
             ),
             (("vendor", "coordinates"), self.dialect == "computer", "dialect='computer' and browser='chromium'"),
         ):
-            for name in names:
-                if not is_used and getattr(self, name) != getattr(EnvOptions, name):
-                    raise ValueError(f"{name}={getattr(self, name)!r} has no effect here: it needs {remedy}")
+            self._expect_effect(names, is_used, remedy)
         if self.observation == "marks" and self.elements == "label":
             raise ValueError("observation='marks' numbers the elements; use elements='id', or observation='text+pixels'")
+
+    def _expect_effect(self, names: tuple[str, ...], is_used: bool, remedy: str) -> None:
+        """Raise ValueError if an option of `names` is set although it is not used."""
+        for name in names:
+            if not is_used and getattr(self, name) != getattr(EnvOptions, name):
+                raise ValueError(f"{name}={getattr(self, name)!r} has no effect here: it needs {remedy}")
 
     def _check_tools(self) -> None:
         """Raise ValueError for a function that cannot be a tool, and for a name that is already used."""
@@ -253,6 +257,7 @@ class EnvOptions:
             raise ValueError(
                 f"tool_tag is {self.tool_tag!r}; expected a name of at most 40 letters, digits, '-' and '_', and first a letter"
             )
+        self._expect_effect(("tool_budget", "tool_window", "tool_tag"), bool(self.tools), "tools=[...]")
         names = [tool.name for tool in self.tool_functions]
         for index, name in enumerate(names):
             if name in _ACTION_NAMES:

@@ -27,7 +27,8 @@ from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.browsers.chromium.gate import HttpResponse, InterceptingProxy, network_handler
 from webarena_gym.env import WebArenaLite
 from webarena_gym.pages.page import HostUnknownError
-from webarena_gym.tasks import SPLITS, Task, load
+from webarena_gym.suite import SPLITS, load
+from webarena_gym.tasks import Task
 
 NAME = "webarenagym"
 

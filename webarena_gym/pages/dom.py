@@ -616,7 +616,8 @@ def _tab_stop_from_text(
     parts = [part for part in scope.iterchildren("*") if part is not summary]
     if start is summary or (summary is not None and summary in start.iterancestors()):
         parts = [start]
-    inner = [stop for stop in stops if any(part is stop or part in stop.iterancestors() for part in parts)]
+    inside = {element for part in parts for element in part.iter("*")}
+    inner = [stop for stop in stops if stop in inside]
     if inner:
         return next((stop for stop in inner if not tab_index(stop)), inner[0])
     return stop_behind(places[scope] + sum(1 for _ in scope.iterdescendants("*")))

@@ -12,7 +12,11 @@ from webarena_gym.tasks.task import parse_task as parse_task
 from webarena_gym.tasks.task import parse_tasks as parse_tasks
 from webarena_gym.tasks.task import read_tasks as read_tasks
 
-_MOVED = {"SPLITS", "draw", "find", "load", "load_version", "select", "templates"}  # names that are in `webarena_gym.suite`
+_MOVED = frozenset((
+    "HELD_OUT", "SPLITS", "STANDARD", "VERSIONS", "Split", "draw", "find", "generate", "is_suite_world", "load", "load_version", "scale_of",
+    "select", "select_templates", "spread", "templates", "templates_of", "world_of",
+))  # fmt: skip
+"""The public names that this module had before. They are in `webarena_gym.suite`."""
 
 
 def __getattr__(name: str) -> Any:

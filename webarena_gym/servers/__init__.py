@@ -1,0 +1,1 @@
+"""Former names of `webarena_gym.logins` and `webarena_gym.evaluators.helpers`."""
