@@ -238,6 +238,21 @@ def test_a_process_of_another_host_is_another_even_with_an_equal_id(tmp_path, ho
         lock_folder(tmp_path)
 
 
+def test_a_lock_contains_its_time_which_neither_a_copy_nor_a_second_lock_changes(tmp_path, hold):
+    hold(tmp_path / "other")
+    lock = tmp_path / "other" / ".lock"
+    since = json.loads(lock.read_text())["since"]
+    os.utime(lock, (0, 0))
+    with pytest.raises(ValueError, match=f", since {re.escape(since)}: "):
+        lock_folder(lock.parent)
+    own = tmp_path / "own" / ".lock"
+    lock_folder(own.parent)
+    earlier = json.dumps(json.loads(own.read_text()) | {"since": "2020-01-01T00:00:00+00:00"})
+    own.write_text(earlier)
+    lock_folder(own.parent)
+    assert own.read_text() == earlier
+
+
 def test_a_file_system_without_locks_is_told_and_trained_on(tmp_path, monkeypatch, capsys):
     import fcntl  # noqa: PLC0415 - not on Windows
 

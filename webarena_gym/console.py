@@ -110,7 +110,7 @@ def lock_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # This process never closes the descriptor, because closing it would release the lock.
     descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-    holder_record = {
+    identity = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "command": shlex.join(sys.orig_argv),
@@ -119,18 +119,14 @@ def lock_folder(folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        since = datetime.fromtimestamp(os.fstat(descriptor).st_mtime, UTC).isoformat(timespec="seconds")
         os.close(descriptor)
-        holder: dict[str, Any] = {}
+        holder: Any = {}
         with suppress(ValueError):  # the other process has not yet written its record
             holder = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
-        if holder == holder_record:
+        is_complete = isinstance(holder, dict) and {*identity, "since"} <= holder.keys()
+        if is_complete and identity.items() <= holder.items():
             return
-        holder_name = (
-            "process {pid} on {host}, since {since}: {command}".format(since=since, **holder)
-            if isinstance(holder, dict) and holder_record.keys() <= holder.keys()
-            else "another process"
-        )
+        holder_name = "process {pid} on {host}, since {since}: {command}".format(**holder) if is_complete else "another process"
         raise ValueError(f"{folder} is in use by {holder_name}; wait until it ends, end it, or choose another --out") from None
     except OSError as error:
         os.close(descriptor)
@@ -138,7 +134,9 @@ def lock_folder(folder: Path) -> None:
         return
     with writing(folder / _LOCK_FILE):
         os.truncate(descriptor, 0)
-        os.write(descriptor, json.dumps(holder_record).encode())
+        os.utime(descriptor)  # truncating an empty file need not change its time
+        since = datetime.fromtimestamp(os.fstat(descriptor).st_mtime, UTC).isoformat(timespec="seconds")
+        os.write(descriptor, json.dumps(identity | {"since": since}).encode())
 
 
 @cache
