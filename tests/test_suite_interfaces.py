@@ -12,7 +12,8 @@ from agents import demonstrations, evaluate, report, train_bc, train_rl
 from agents.data.trajectories import read_trajectories
 from agents.integrations import verl
 from tests.chat_server import serving_chat
-from tests.test_suites import ERRANDS, SOLVED, errands
+from tests.errands import ERRANDS, SOLVED
+from tests.test_suites import errands
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import add_suite, read_suite
 from webarena_gym.arena.app import run_server
@@ -114,32 +115,8 @@ def asked_of_a_chat_model(name, folder):
     return read_trajectories(folder / "episodes.jsonl")[0].reward
 
 
-def trained_by_skyrl(name, folder):
-    pytest.importorskip("skyrl_gym", reason="make test-integrations")
-    from webarena_gym.integrations import skyrl  # noqa: PLC0415 - where it is installed
-
-    (row,) = skyrl.dataset_rows("served", suite=name)
-    env = skyrl.WebArenaGymEnv({"suite": name, "elements": "label"}, row)
-    env.init([])
-    reward = [env.step(action) for action in SOLVED][-1]["reward"]
-    env.close()
-    return reward
-
-
-def served_by_openenv(name, folder):
-    pytest.importorskip("openenv.core", reason="make test-integrations")
-    from webarena_gym.integrations.openenv import WebArenaGymAction, WebArenaGymEnvironment  # noqa: PLC0415
-
-    env = WebArenaGymEnvironment({"suite": name, **ENV})
-    env.reset()
-    reward = [env.step(WebArenaGymAction(reply=action)) for action in SOLVED][-1].reward
-    env.close()
-    return reward
-
-
 INTERFACES = [
-    vectorised, played_by_a_program, stepped_in_an_arena, played_by_mcp, adapted_by_trl, trained_by_vagen, asked_of_a_chat_model, trained_by_skyrl,
-    served_by_openenv,
+    vectorised, played_by_a_program, stepped_in_an_arena, played_by_mcp, adapted_by_trl, trained_by_vagen, asked_of_a_chat_model,
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import gymnasium
 import pytest
 
 from tests import needs
+from tests.errands import CARD, ERRANDS, SOLVED
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.processes import close_all
 from webarena_gym.applications.state import json_changes
@@ -21,10 +22,6 @@ from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.suite import find, load
 from webarena_gym.tools.cli import main
-
-ERRANDS = Path(__file__).parent / "errands"
-SOLVED = ['do(action="Type", argument="jam", element="Thing")', 'do(action="Click", element="Put")', "exit()"]
-CARD = ['do(action="Type", argument="Call Ann", element="Card")', 'do(action="Click", element="Add")', "exit()"]
 
 
 @pytest.fixture

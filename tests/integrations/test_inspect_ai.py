@@ -2,6 +2,7 @@
 
 import json
 from itertools import chain, count
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,7 +11,8 @@ inspect_ai = pytest.importorskip("inspect_ai", reason="make test-integrations")
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from tests.chat_server import call_of
-from webarena_gym.actions import DIALECTS, tools
+from tests.errands import ERRANDS, SOLVED
+from webarena_gym.actions import DIALECTS, Action, Kind, tools
 from webarena_gym.errors import TaskError
 from webarena_gym.integrations.inspect_ai import webarena_gym
 from webarena_gym.suite import load
@@ -100,4 +102,30 @@ def test_wrong_calls_are_told_to_the_model(tmp_path):
     (sample,) = play(tmp_path, outputs, TASKS[:1]).samples
     told = [message.text for message in sample.messages if message.role == "tool"]
     assert "Action error" in told[0]
+    assert sample.scores["judged"].value == 0.0
+
+
+@pytest.mark.parametrize("mode", ["tools", "text"])
+def test_a_task_of_a_suite_is_played(tmp_path, mode):
+    arguments = {"type": {"element": "Thing", "argument": "jam"}, "click": {"element": "Put"}, "exit": {"message": ""}}
+    calls = [ModelOutput.for_tool_call("mockllm/model", name, values) for name, values in arguments.items()]
+    outputs = calls if mode == "tools" else list(map(said, SOLVED))
+    suite = {"suite": str(ERRANDS / "suite.toml"), **LABELS}
+    (sample,) = play(tmp_path, outputs, [Mock(task_id="shelf.jam")], split="served", mode=mode, env=suite).samples
+    assert (sample.input, sample.scores["judged"].value) == ("Put jam on the shelf.", 1.0)
+
+
+@pytest.mark.parametrize("mode", ["tools", "text"])
+def test_tools_are_offered_and_their_budget_is_kept(tmp_path, mode):
+    call = ModelOutput.for_tool_call("mockllm/model", "lookup", {"query": "town", "k": 1})
+    outputs = [call, call, called(Action(Kind.EXIT, None, "x"))]
+    if mode == "text":
+        outputs = [said('lookup(query="town", k=1)'), said('lookup(query="town", k=1)'), said('exit(message="x")')]
+    tools = {"tools": ["lookup"], "tool_budget": 1, **LABELS}
+    (sample,) = play(tmp_path, outputs, TASKS[:1], mode=mode, env=tools).samples
+    first, second = [message.text for message in sample.messages if message.role == ("tool" if mode == "tools" else "user")][
+        -3:-1
+    ]
+    assert "<information>" in first
+    assert "Action error" in second
     assert sample.scores["judged"].value == 0.0

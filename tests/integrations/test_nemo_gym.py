@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 from responses_api_agents.gymnasium_agent.app import GymnasiumAgent, GymnasiumAgentConfig, GymnasiumAgentRunRequest
 
 from tests.chat_server import call_of
+from tests.errands import ERRANDS, SOLVED
 from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import BrowserError
 from webarena_gym.integrations.nemo_gym import WebArenaGymConfig, WebArenaGymServer, rows
@@ -43,7 +44,9 @@ def play():
         config=GymnasiumAgentConfig(name="agent", max_steps=60, **references, **common), server_client=client
     )
 
-    def run(row, say):
+    def run(row, say, **env):
+        config.env.update(env)
+
         async def post(server_name, url_path, json, cookies=None):
             if server_name == "model":
                 return answer_of(200, say(json).model_dump_json().encode())
@@ -81,9 +84,7 @@ def said(text):
 
 
 def expert(task, asked, by_tools):
-    turns = sum(
-        getattr(item, "type", None) == "function_call" or getattr(item, "role", None) == "assistant" for item in asked.input
-    )
+    turns = turn_of(asked)
     action = task.solution[turns].action
     if not by_tools:
         return said(DIALECTS["webrl"].naming_by("label").format(action))
@@ -98,6 +99,34 @@ def test_the_expert_is_rewarded(play, row, by_tools):
     done = play(row, lambda asked: expert(task, asked, by_tools))
     assert (done.reward, done.terminated, done.info["success"]) == (1.0, True, True), done.info
     assert any(task.intent in str(item.content) for item in done.responses_create_params.input)
+
+
+def turn_of(asked):
+    return sum(
+        getattr(item, "type", None) == "function_call" or getattr(item, "role", None) == "assistant" for item in asked.input
+    )
+
+
+def test_a_task_of_a_suite_is_played(play):
+    suite = {"suite": str(ERRANDS / "suite.toml")}
+    (row,) = rows("served", suite)
+    done = play(row, lambda asked: said(SOLVED[turn_of(asked)]), **suite)
+    assert (row["task"], done.reward, done.terminated) == ("shelf.jam", 1.0, True), done.info
+
+
+def test_tools_are_offered_and_their_budget_is_kept(play):
+    tools = {"tools": ["lookup"], "tool_budget": 1}
+    row = next(row for row in rows("test", tools) if row["task"] == ROWS[0]["task"])
+    assert row["responses_create_params"]["tools"][-1]["name"] == "lookup"
+    calls = [("lookup", '{"query": "town", "k": 1}')] * 2 + [("exit", '{"message": "x"}')]
+
+    def say(asked):
+        name, arguments = calls[turn_of(asked)]
+        return response(id="f", type="function_call", call_id=f"c{turn_of(asked)}", name=name, arguments=arguments)
+
+    done = play(row, say, **tools)
+    first, second = [item.output for item in done.response.output if item.type == "function_call_output"]
+    assert ("<information>" in first, "Action error" in second, done.reward) == (True, True, 0.0)
 
 
 def test_nonsense_is_not_rewarded_and_steps_run_out(play):

@@ -21,6 +21,7 @@ from openenv.cli.commands import push
 from typer.testing import CliRunner
 from websockets.exceptions import ConnectionClosed
 
+from tests.errands import ERRANDS, SOLVED
 from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
@@ -56,6 +57,25 @@ async def solve(address, task):
             assert not result.done
             result = await client.step(WebArenaGymAction(reply=WEBRL.format(step.action)))
         return result
+
+
+def test_calls_of_tools_are_counted_in_observations():
+    env = WebArenaGymEnvironment({"elements": "label"})
+    first = env.reset(task=TASKS[0].task_id, tools=["lookup"], tool_budget=2)
+    assert first.tools == {"calls": 0, "failed": 0, "left": 2}
+    observation = env.step(WebArenaGymAction(reply='lookup(query="town", k=1)'))
+    assert observation.tools == {"calls": 1, "failed": 0, "left": 1}
+    assert "<information>" in observation.text
+    env.close()
+
+
+def test_a_task_of_a_suite_is_played_and_the_suite_s_splits_are_listed():
+    with serving(suite=str(ERRANDS / "suite.toml"), split="easy") as address:
+        assert [row["task"] for row in httpx.get(f"{address}/tasks?split=served").json()] == ["shelf.jam"]
+        with WebArenaGymClient(base_url=address).sync() as client:
+            assert client.reset(split="served").observation.task_id == "shelf.jam"
+            results = [client.step(WebArenaGymAction(reply=action)) for action in SOLVED]
+    assert (results[-1].reward, results[-1].done) == (1.0, True)
 
 
 def test_sessions_play_side_by_side_and_the_expert_succeeds():

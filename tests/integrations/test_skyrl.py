@@ -4,6 +4,7 @@ import pytest
 
 skyrl_gym = pytest.importorskip("skyrl_gym", reason="make test-integrations")
 
+from tests.errands import ERRANDS, SOLVED
 from webarena_gym.actions import DIALECTS
 from webarena_gym.integrations import skyrl
 from webarena_gym.suite import find, load
@@ -43,4 +44,13 @@ def test_steps_run_out_and_are_judged():
     said = env.step("hm")
     assert (said["reward"], said["done"]) == (0.0, True)
     assert said["metadata"]["verdicts"]
+    env.close()
+
+
+def test_a_task_of_a_suite_is_played():
+    suite = str(ERRANDS / "suite.toml")
+    (row,) = skyrl.dataset_rows("served", suite=suite)
+    env = make(row, suite=suite)
+    env.init([])
+    assert [env.step(action)["reward"] for action in SOLVED] == [0.0, 0.0, 1.0]
     env.close()

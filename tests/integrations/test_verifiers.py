@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("verifiers.v1", reason="make test-integrations")
 
 from tests.chat_server import serving_chat
+from tests.errands import ERRANDS, SOLVED
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.integrations.verifiers import WebArenaGymConfig, WebArenaGymTaskset
 from webarena_gym.suite import load
@@ -68,6 +69,31 @@ def test_vf_eval_shows_pictures(tmp_path, monkeypatch):
     with serving_chat(say) as (state, address):
         found = rewards(evaluate(tmp_path, address, *options, "-n", "1"))
     assert [reward["success"]["score"] for reward in found] == [1.0], found
+    assert len(state.asked) == 2
+
+
+def test_vf_eval_plays_a_suite(tmp_path):
+    def say(payload):
+        return {"content": SOLVED[sum(message["role"] == "assistant" for message in payload["messages"])]}
+
+    options = ("--env.taskset.suite", str(ERRANDS / "suite.toml"), "--env.taskset.split", "served", "-n", "1")
+    with serving_chat(say) as (_, address):
+        found = rewards(evaluate(tmp_path, address, *options))
+    assert [reward["success"]["score"] for reward in found] == [1.0], found
+
+
+def test_vf_eval_offers_tools(tmp_path):
+    def say(payload):
+        (*_, newest) = [message["content"] for message in payload["messages"] if message["role"] == "user"]
+        if sum(message["role"] == "assistant" for message in payload["messages"]) == 0:
+            return {"content": 'lookup(query="town", k=1)'}
+        assert "<information>" in str(newest)
+        return {"content": 'exit(message="nonsense")'}
+
+    options = ("--env.taskset.tools", "lookup", "--env.taskset.tool-budget", "1", "-n", "1")
+    with serving_chat(say) as (state, address):
+        found = rewards(evaluate(tmp_path, address, *options))
+    assert [reward["success"]["score"] for reward in found] == [0.0], found
     assert len(state.asked) == 2
 
 

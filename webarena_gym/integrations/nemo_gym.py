@@ -7,6 +7,7 @@ failure is an error of the request, without a reward.
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from nemo_gym.base_resources_server import BaseResourcesServerConfig
 from nemo_gym.openai_utils import NeMoGymResponse
 from resources_servers.gymnasium import GymnasiumServer, extract_text
 
-from webarena_gym.actions import DIALECTS, tools
-from webarena_gym.integrations.session import NAME, Session, dataset_rows
+from webarena_gym.actions import tools
+from webarena_gym.arguments import read_pairs
+from webarena_gym.integrations.session import NAME, Session, dataset_rows, source_of
+from webarena_gym.options import EnvOptions, add_source
 
 _AGENT = f"{NAME}_agent"
 
@@ -62,7 +65,7 @@ class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
     async def reset(self, metadata: dict[str, Any], session_id: str | None = None) -> tuple[str, dict[str, Any]]:
         """Start the episode of a row, and return the text of the goal and the first page, and the info."""
         self._cleanup_session(session_id)
-        session = self.session_state[session_id] = Session(self.config.env)
+        session = self.session_state[session_id] = Session({**self.config.env, "tasks": [metadata["task"]]})
         return session.reset(metadata["task"]), {"task_id": session.info["task_id"]}
 
     async def step(
@@ -85,9 +88,17 @@ class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
             session.close()
 
 
-def rows(split: str = "train", **selection: Any) -> list[dict[str, Any]]:
-    """Return the rows of NeMo Gym's dataset for the tasks of a split; further keywords are those of `dataset_rows`."""
-    row_tools = [{"type": "function", "strict": False, **tool["function"]} for tool in tools(DIALECTS["webrl"])]
+def rows(split: str = "train", env: Mapping[str, Any] | None = None, **selection: Any) -> list[dict[str, Any]]:
+    """Return the rows of NeMo Gym's dataset for the tasks of a split.
+
+    Args:
+        split: name of the split.
+        env: keywords of the env of the server, which define the tools and the source of the tasks.
+        selection: further keywords of `dataset_rows`.
+
+    """
+    options = EnvOptions.of({**(env or {}), "split": split})
+    row_tools = [{"type": "function", "strict": False, **tool["function"]} for tool in tools(options.build_dialect())]
     agent = {"type": "responses_api_agents", "name": _AGENT}
     return [
         {
@@ -95,17 +106,32 @@ def rows(split: str = "train", **selection: Any) -> list[dict[str, Any]]:
             "task": row["task"],
             "agent_ref": agent,
         }
-        for row in dataset_rows(split, **selection)
+        for row in dataset_rows(split, **source_of(env or {}), **selection)
     ]
 
 
-def write(folder: Path, application: str | None = None) -> None:
-    """Write the folder of the server, DIR/resources_servers/webarena_gym, in the layout of NeMo Gym's components."""
+def write(
+    folder: Path,
+    application: str | None = None,
+    suite: str | None = None,
+    splits: Sequence[str] = ("train", "validation", "test"),
+    env: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the folder of the server, DIR/resources_servers/webarena_gym, in the layout of NeMo Gym's components.
+
+    Args:
+        folder: the folder DIR.
+        application: your web application.
+        suite: suite of another project.
+        splits: splits of the datasets train, validation and example.
+        env: further keywords of `WebArenaLite` for the server, such as `tools`.
+
+    """
     server_folder = folder / "resources_servers" / NAME
-    train, validation, test = (rows(split, application=application) for split in ("train", "validation", "test"))
+    env = {**(env or {}), **source_of({"application": application, "suite": suite})}
+    train, validation, test = (rows(split, env) for split in splits)
     data = {"train": train, "validation": validation, "example": test[:5]}
     files = {f"data/{name}.jsonl": "".join(json.dumps(row) + "\n" for row in lines) for name, lines in data.items()}
-    env = {"application": application} if application else {}
     files[f"configs/{NAME}.yaml"] = _CONFIG.replace("env: {}", f"env: {json.dumps(env)}")
     files["requirements.txt"] = "nemo-gym\nwebarena-gym\n"
     files["app.py"] = "from webarena_gym.integrations.nemo_gym import WebArenaGymServer\n\nWebArenaGymServer.run_webserver()\n"
@@ -117,5 +143,20 @@ def write(folder: Path, application: str | None = None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=write.__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--application", metavar="FILE", help="your web application instead of the embedded sites")
-    write(**vars(parser.parse_args()))
+    add_source(parser)
+    parser.add_argument(
+        "--splits",
+        nargs=3,
+        metavar="SPLIT",
+        default=("train", "validation", "test"),
+        help="splits of the datasets train, validation and example",
+    )
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=JSON",
+        help="another keyword of the env, such as max_steps=30 (may be repeated)",
+    )
+    arguments = parser.parse_args()
+    write(**{**vars(arguments), "env": read_pairs(arguments.env, "--env")})

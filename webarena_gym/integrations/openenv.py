@@ -27,7 +27,7 @@ from pydantic import Field
 import webarena_gym
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, WebArenaGymError
-from webarena_gym.integrations.session import NAME, select_tasks
+from webarena_gym.integrations.session import NAME, select_tasks, source_of
 from webarena_gym.server.schema import ENV_SETTINGS, Limits
 
 SETTINGS = frozenset({"split", "world_seed", *ENV_SETTINGS})
@@ -59,6 +59,7 @@ class WebArenaGymObservation(Observation):  # type: ignore[misc]
     )
     verdicts: list[dict[str, Any]] = Field(default_factory=list)
     side_effects: list[str] = Field(default_factory=list)
+    tools: dict[str, int] = Field(default_factory=dict, description="calls of tools, failed ones, and those left")
     failure: str = Field(
         default="", description="description of an infrastructure failure, with which the episode has no reward"
     )
@@ -173,10 +174,10 @@ def app(env: Mapping[str, Any] | None = None, sessions: int = 64, session_timeou
 
     def tasks(split: str = "test", sites: str = "", templates: str = "") -> list[dict[str, Any]]:
         """List the tasks of a split; `sites` and `templates` are comma-separated names."""
-        filters = {
+        filters: dict[str, Any] = {
             key: [name for name in names.split(",") if name] for key, names in (("sites", sites), ("templates", templates))
         }
-        selection = select_tasks(split, application=(env or {}).get("application"), **filters)
+        selection = select_tasks(split, **source_of(env or {}), **filters)
         return [{"task": task.task_id, "goal": task.intent, "sites": task.sites} for task in selection]
 
     def handle_error(_: Any, error: Exception) -> JSONResponse:

@@ -109,6 +109,11 @@ def dataset_rows(
     return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in selection]
 
 
+def source_of(env: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those keywords of an env that select an application or a suite instead of the bundled tasks."""
+    return {name: env[name] for name in ("application", "suite") if env.get(name) is not None}
+
+
 class Session:
     """Episodes of one env, one at a time. Each is evaluated once, however it ends. `env` contains keywords of `WebArenaLite`."""
 

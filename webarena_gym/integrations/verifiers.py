@@ -25,14 +25,17 @@ __all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     """The selection of tasks, and the keywords of `WebArenaLite` for their env."""
 
-    split: Literal["train", "validation", "test", "pool", "hard", "pictures"] = "train"
+    split: str = "train"
+    """a split of the bundled suite, or of `suite`"""
     sites: list[str] = Field(default_factory=list)
     """names of sites; tasks that need other sites are omitted; all by default"""
     templates: list[str] = Field(default_factory=list)
     """names of templates; all by default"""
     world_seed: int | None = None
     application: str | None = None
-    """your application, whose tasks replace those of the suite"""
+    """your application, whose tasks replace those of the bundled suite"""
+    suite: str | None = None
+    """suite of another project: its name, or the path of its file"""
     variation: Literal["content", "layout"] = "content"
     elements: Literal["id", "label"] = "id"
     observation: Literal["html", "axtree", "occam", "pixels", "marks", "text+pixels"] = "html"
@@ -41,9 +44,25 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     max_steps: int | None = None
     """step limit of an episode; by default 15, and 60 for hard tasks"""
     window: int = 12_000
+    tools: list[Literal["lookup", "table_sql"]] = Field(default_factory=list)
+    """bundled tools that replies may call"""
+    tool_budget: int | None = None
+    """maximum number of calls of tools in an episode; no limit by default"""
 
     def keywords(self) -> dict[str, Any]:
-        names = ("variation", "elements", "observation", "dialect", "browser", "max_steps", "window", "application")
+        names = (
+            "variation",
+            "elements",
+            "observation",
+            "dialect",
+            "browser",
+            "max_steps",
+            "window",
+            "application",
+            "suite",
+            "tools",
+            "tool_budget",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -63,7 +82,7 @@ class WebArenaGymTaskset(vf.Taskset[WebArenaGymTask, WebArenaGymConfig]):  # typ
     def load(self) -> Iterable[WebArenaGymTask]:
         config, env = self.config, self.config.keywords()
         load_options = {"world_seed": config.world_seed, "variation": config.variation}
-        tasks = select_tasks(config.split, config.sites, config.templates, config.application, **load_options)
+        tasks = select_tasks(config.split, config.sites, config.templates, config.application, config.suite, **load_options)
         with closing(Session({**env, "tasks": tasks})) as session:
             system_prompt = session.system_prompt
         for task in tasks:
