@@ -62,10 +62,9 @@ miniwob: arguments backends browsers env errors options pages tasks
 tools: actions addresses answers applications arena arguments backends browsers changes clients console env errors evaluation
   evaluators logins observation options pages processes progress recording sites suite tasks texts toolbox
 arena: actions applications arguments browsers env episode errors evaluators observation options pages sites suite tasks texts
-server: arena
 servers: addresses evaluators logins
 candidates: actions arguments env observation pages
-integrations: actions applications browsers env errors observation options pages server suite tasks toolbox
+integrations: actions applications arena arguments browsers env errors observation options pages suite tasks toolbox
 evaluation: actions applications arena arguments clients console env errors evaluators observation options progress recording
   sites suite tasks vector
 __main__: tools

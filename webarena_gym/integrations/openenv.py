@@ -25,10 +25,10 @@ from openenv.core.env_server.types import Action, ConcurrencyConfig, Observation
 from pydantic import Field
 
 import webarena_gym
+from webarena_gym.arena.schema import ENV_SETTINGS, Limits
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, WebArenaGymError
 from webarena_gym.integrations.session import NAME, select_tasks, source_of
-from webarena_gym.server.schema import ENV_SETTINGS, Limits
 
 SETTINGS = frozenset({"split", "world_seed", *ENV_SETTINGS})
 """The keywords of `WebArenaLite` that a client may set. Those that give access to files, servers or browsers are set by the server only."""
