@@ -10,6 +10,7 @@ pytest.importorskip("browsergym.core", reason="make test-integrations")
 import gymnasium
 from browsergym.core.action.highlevel import HighLevelActionSet
 
+from tests.errands import ERRANDS
 from tests.pages import page
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.applications.application import Application
@@ -125,6 +126,20 @@ def test_an_application_is_played_and_its_pages_have_sockets():
     env.reset(seed=0)
     ask = "new Promise(done => { const it = new WebSocket('ws://controls.test/socket'); it.onopen = () => done('open'); it.onerror = () => done('refused') })"
     _, reward, terminated, *_ = env.step(f"send_msg_to_user({env.unwrapped.page.evaluate(ask)!r})")
+    assert (reward, terminated) == (1.0, True)
+    env.close()
+
+
+def test_a_task_of_a_suite_is_played():
+    keywords = {"task": "shelf.jam", "env": {"suite": str(ERRANDS / "suite.toml")}}
+    env = gymnasium.make("browsergym/webarenagym", pre_observation_delay=0.1, task_kwargs=keywords)
+    env.reset(seed=0)
+    window = env.unwrapped.page
+    thing, put = (
+        found.get_attribute("bid") for found in (window.get_by_label("Thing"), window.get_by_role("button", name="Put"))
+    )
+    for action in (f"fill({thing!r}, 'jam')", f"click({put!r})", "send_msg_to_user('done')"):
+        _, reward, terminated, *_ = env.step(action)
     assert (reward, terminated) == (1.0, True)
     env.close()
 
