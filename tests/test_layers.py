@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from webarena_gym import logins, suite, tasks
+from webarena_gym import logins, tasks
 from webarena_gym.evaluators import helpers
 from webarena_gym.servers.helpers import HELPERS
 from webarena_gym.servers.logins import Account
@@ -233,7 +233,6 @@ def test_modules_use_the_terms_which_are_listed_and_words_are_found_in_names_and
 
 
 def test_former_names_are_those_of_today_and_the_sources_do_not_use_them():
-    assert all(getattr(tasks, name) is getattr(suite, name) for name in tasks._MOVED)
     assert Account is logins.Account
     assert HELPERS is helpers.HELPERS
     used = [
