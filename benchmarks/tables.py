@@ -20,10 +20,7 @@ from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (
-    ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "metrics.md", "results.md", "settings.md")),
-)
+DOCUMENTS = tuple(ROOT / "docs" / name for name in ("actions.md", "environment.md", "metrics.md", "results.md", "settings.md"))
 
 with (Path(__file__).parent / "tables.toml").open("rb") as _file:
     TITLES, PAPER_8B, PAPER_3B, OTHERS = tomllib.load(_file).values()

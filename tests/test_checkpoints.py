@@ -24,6 +24,7 @@ import torch
 from agents.average import AverageSettings, average
 from agents.average import main as average_main
 from agents.data.trajectories import Step, Trajectory, write_trajectories
+from agents.evaluation.settings import policy_defaults
 from agents.models import checkpoints as module
 from agents.models import packages
 from agents.models.checkpoints import (
@@ -335,7 +336,9 @@ def test_adapters_may_name_a_packaged_model_which_is_converted_once(tmp_path, mo
 
     monkeypatch.setattr(packages, "write_pretrained", write_tiny)
     monkeypatch.setattr("huggingface_hub.cached_assets_path", lambda *_, **__: tmp_path)
-    assert agent_record("smollm2") == {"system": "act"}
+    (tmp_path / "runs" / "smollm2").mkdir(parents=True)  # a folder of the same name elsewhere
+    monkeypatch.chdir(tmp_path)
+    assert policy_defaults("smollm2") == {"system": "act"}
     model, tokenizer = load_model("smollm2")
     add_adapters(model, 2)
     for name, parameter in model.named_parameters():

@@ -127,6 +127,7 @@ class DemonstrationSettings(TaskSettings):
             "mistakes": 0.0,
             "history": EnvSettings.history,
             "thoughts": False,
+            "seed": 0,
         }
         for name, default in unused.items():
             if self.tool_calls and getattr(self, name) != default:

@@ -11,6 +11,7 @@ import tyro
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import Trajectory, write_trajectories
 from agents.models.checkpoints import ModelKind, agent_record, model_kind
+from agents.models.packages import BASES
 from agents.settings import (
     ChatTemplateKwargs,
     EnvSettings,
@@ -170,7 +171,7 @@ def policy_defaults(policy: str, system: str | None = None, split: str | None = 
         if system == "occam":
             options |= {"window": MAX_PAGE}
         return {"system": "env", "max_new_tokens": 1024, "temperature": None, **options}
-    if "/" not in policy and not Path(policy).exists():
+    if "/" not in policy and policy not in BASES and not Path(policy).exists():
         hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], list_all=False)
         if hint:
             raise ValueError(f"policy is {quote_value(policy)}, which does not exist; {hint}")

@@ -21,6 +21,8 @@ from typing import NamedTuple
 AGENT = "agent.json"
 """File of the settings that a model is used with: those of the env and of its prompts."""
 
+_CONVERSION = 1
+"""Version of the conversion, part of the name of its folder in the cache: increase it with each change of what is written."""
 _AGENT = {"system": "act", "elements": "label", "window": 2000, "max_new_tokens": 64}
 
 # Gemma has no role for a system prompt: it comes before the first message of the user.
@@ -114,7 +116,7 @@ def packaged_model(base: str) -> Path:
     from huggingface_hub import cached_assets_path  # noqa: PLC0415 - slow to import
 
     model_base = BASES[base]
-    folder = cached_assets_path("webarena-gym", namespace="models") / f"{base}-{model_base.digest[:12]}"
+    folder = cached_assets_path("webarena-gym", namespace="models") / f"{base}-{model_base.digest[:12]}-{_CONVERSION}"
     if not folder.is_dir():
         print(f"converting {model_base.title} ({model_base.licence}, {model_base.size_gb} GB) to {folder}", file=sys.stderr)
         with TemporaryDirectory(dir=folder.parent) as temporary:

@@ -187,7 +187,7 @@ Do what the task says and change nothing else. When it is done, end with {dialec
 
 TOOL_PROMPT = f"""\
 You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows.
-Call one tool at a time. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
+Call one tool at a time. Earlier pages may be left out. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
 Do what the task says and change nothing else. When it is done, call the tool that ends the task, with the answer.
 
 {ANSWERS}"""
@@ -231,7 +231,7 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
 def plain_tools(definitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return tool definitions in the form that transformers derives from functions, sorted by name, as TRL lists the methods of an environment.
 
-    A model that is trained with TRL is evaluated with these definitions. They have no examples and no limits of values.
+    A model that is trained with TRL is evaluated with these definitions. They have no examples and no minimum values.
 
     >>> from webarena_gym.actions import DIALECTS
     >>> plain_tools(tools(DIALECTS["webrl"]))[1]["function"]["parameters"]["properties"]
@@ -242,7 +242,7 @@ def plain_tools(definitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
         function = definition["function"]
         parameters = function["parameters"]
         properties = {
-            name: {key: value for key, value in schema.items() if key in ("type", "description")}
+            name: {key: schema[key] for key in ("type", "enum", "description") if key in schema}
             for name, schema in parameters.get("properties", {}).items()
         }
         required = {"required": parameters["required"]} if parameters.get("required") else {}

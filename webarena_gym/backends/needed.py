@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
 from webarena_gym.changes import Change
-from webarena_gym.errors import EvaluationError
+from webarena_gym.errors import EvaluationError, WebArenaGymError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.evaluators.outcome import Outcome, answer_outcome
@@ -30,7 +30,7 @@ _TIMEOUT_S = 20.0
 """Time limit of undoing. It is checked before each repetition of the checks, which have a time limit of their own."""
 
 
-class _DeadlineError(Exception):
+class _DeadlineError(WebArenaGymError):
     """The time limit has passed."""
 
 

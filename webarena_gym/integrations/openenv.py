@@ -172,12 +172,12 @@ def app(env: Mapping[str, Any] | None = None, sessions: int = 64, session_timeou
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=session_timeout_s),
     )
 
-    def tasks(split: str = "test", sites: str = "", templates: str = "") -> list[dict[str, Any]]:
-        """List the tasks of a split; `sites` and `templates` are comma-separated names."""
+    def tasks(split: str = "", sites: str = "", templates: str = "") -> list[dict[str, Any]]:
+        """List the tasks of a split, by default that of the envs; `sites` and `templates` are comma-separated names."""
         filters: dict[str, Any] = {
             key: [name for name in names.split(",") if name] for key, names in (("sites", sites), ("templates", templates))
         }
-        selection = select_tasks(split, **source_of(env or {}), **filters)
+        selection = select_tasks(split or (env or {}).get("split", "test"), **source_of(env or {}), **filters)
         return [{"task": task.task_id, "goal": task.intent, "sites": task.sites} for task in selection]
 
     def handle_error(_: Any, error: Exception) -> JSONResponse:

@@ -4,7 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from gymnasium.error import ResetNeeded
 
@@ -203,8 +203,9 @@ def tool_methods(options: EnvOptions) -> dict[str, Callable[..., str]]:
 def _action_method(form: Form, dialect: Dialect) -> Callable[..., str]:
     parameters = []
     for item in form.parameters:
-        annotation = _TYPES[item.type]
-        default = inspect.Parameter.empty if item.default is None else annotation(item.default or annotation())
+        kind = _TYPES[item.type]
+        default = inspect.Parameter.empty if item.default is None else kind(item.default or kind())
+        annotation = Literal[item.choices] if item.choices else kind
         parameters.append(inspect.Parameter(item.name, _POSITIONAL_OR_KEYWORD, default=default, annotation=annotation))
     definition = next(tool["function"] for tool in tools(dialect) if tool["function"]["name"] == form.name)
     meanings = {name: schema["description"] for name, schema in definition["parameters"]["properties"].items()}
