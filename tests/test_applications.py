@@ -78,9 +78,9 @@ def tracker(tmp_path_factory):
         yield address
 
 
-def test_the_flows_have_as_many_steps_as_is_told():
-    told = (Path(__file__).parents[1] / "docs" / "actions.md").read_text(encoding="utf-8")
-    assert f"`tests/test_applications.py` does {sum(map(len, FLOWS.values()))} steps" in told
+def test_the_documents_state_the_number_of_steps():
+    text = (Path(__file__).parents[1] / "docs" / "measurements.md").read_text(encoding="utf-8")
+    assert f"`tests/test_applications.py` also performs {sum(map(len, FLOWS.values()))} steps" in text
 
 
 @pytest.mark.parametrize(("account", "flows"), [
