@@ -70,7 +70,9 @@ def test_a_list_of_tasks_is_not_filtered(filters):
 
 
 @pytest.mark.parametrize("task", [TASK, next(task for task in load("test") if task.answer_form)], ids=["no answer", "answer"])
-@pytest.mark.parametrize("keywords", [{}, {"elements": "label", "window": 2000}, {"observation": "axtree"}, {"dialect": "webarena"}], ids=str)
+@pytest.mark.parametrize(
+    "keywords", [{}, {"elements": "label", "window": 2000}, {"observation": "axtree"}, {"dialect": "webarena"}], ids=str
+)
 def test_a_model_sees_in_evaluation_with_tools_what_it_saw_in_training_with_trl(keywords, task):
     get_json_schema = pytest.importorskip("transformers.utils").get_json_schema
     trained = trl.environment({"tasks": [task], **keywords})()

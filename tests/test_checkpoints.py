@@ -24,7 +24,7 @@ import torch
 from agents.average import AverageSettings, average
 from agents.average import main as average_main
 from agents.data.trajectories import Step, Trajectory, write_trajectories
-from agents.evaluation.settings import policy_defaults
+from agents.evaluation.settings import PRETRAINED_ENVS, policy_defaults
 from agents.models import checkpoints as module
 from agents.models import packages
 from agents.models.checkpoints import (
@@ -339,6 +339,9 @@ def test_adapters_may_name_a_packaged_model_which_is_converted_once(tmp_path, mo
     (tmp_path / "runs" / "smollm2").mkdir(parents=True)  # a folder of the same name elsewhere
     monkeypatch.chdir(tmp_path)
     assert policy_defaults("smollm2") == {"system": "act"}
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_SMALL_BYTES", 0)
+        assert policy_defaults("smollm2") == {"system": "act", "num_envs": PRETRAINED_ENVS}
     model, tokenizer = load_model("smollm2")
     add_adapters(model, 2)
     for name, parameter in model.named_parameters():

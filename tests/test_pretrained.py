@@ -10,7 +10,7 @@ from agents.data.demonstrations import demonstrate
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import read_trajectories
 from agents.evaluate import main as evaluate
-from agents.models import packages
+from agents.models import checkpoints, packages
 from agents.models.checkpoints import load_model
 from agents.models.packages import BASES, write_pretrained
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
@@ -128,3 +128,16 @@ def test_it_is_cloned_in_half_precision_with_adapters_and_plays(folder, tmp_path
     evaluate(f"--policy {run} --split train --limit 1 --max-steps 1 --max-new-tokens 8 --constrained --save {saved}".split())
     (episode,) = read_trajectories(saved)
     assert episode.steps[0].reply.startswith(("do(", "exit(", "go_"))
+
+
+@pytest.mark.slow
+def test_the_bundled_adapters_solve_a_task_of_their_training(folder, tmp_path, monkeypatch):
+    if folder.name != "smollm2":
+        pytest.skip("the adapters are SmolLM2's")
+    pytest.importorskip("peft")
+    monkeypatch.setattr(checkpoints, "packaged_model", lambda _: folder)
+    saved = tmp_path / "episodes.jsonl"
+    options = "--template map.place_phone --world-seed 11 --limit 1 --constrained --dtype bfloat16 --temperature 0"
+    evaluate(f"--policy agents/checkpoints/smollm2-adapter --split train {options} --save {saved}".split())
+    (episode,) = read_trajectories(saved)
+    assert episode.reward == 1

