@@ -45,7 +45,7 @@ def reflecting(payload):
 
 def play(style, address, monkeypatch, capsys, *options):
     monkeypatch.setenv("OPENAI_BASE_URL", address)
-    limits = ["--limit", "2", "--templates", "shopping.order_place", "--json"]
+    limits = ["--limit", "2", "--templates", "shopping.order_place", "--elements", "label", "--json"]
     command.main(["--policy", "chat:good", "--system", style, *limits, *options])
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 

@@ -493,7 +493,7 @@ def test_trl_and_mcp_offer_tools_beside_the_actions():
     made = trl.environment({"tasks": [TASK], "tools": [add, notebook.note], "tool_budget": 3})
     assert list(inspect.signature(made.add).parameters.values())[1:] == [*inspect.signature(add).parameters.values()]
     assert inspect.getdoc(made.add) == (
-        "Add two numbers.\n\nArgs:\n    a: the first number\n    b: the second number\n    sign: sign\n\nReturns:\n    The result, above the page."
+        "Add two numbers.\n\nArgs:\n    a: the first number\n    b: the second number\n    sign: sign"
     )
     environment = made()
     environment.reset(task=TASK.task_id)

@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import gymnasium
 import numpy
@@ -461,6 +461,11 @@ def test_a_reset_that_always_fails_is_an_error_or_in_a_batch_a_lost_episode():
         assert envs.step([DONE, DONE])[1].tolist() == [1.0, 1.0]
 
 
+def kill(pid):
+    with suppress(ProcessLookupError):  # it was killed before
+        os.kill(pid, signal.SIGKILL)
+
+
 def test_killing_workers_at_random_loses_only_the_episodes_that_were_in_them():
     rng = random.Random(3)
     tasks = [str(number % 6) for number in range(16)]
@@ -471,13 +476,13 @@ def test_killing_workers_at_random_loses_only_the_episodes_that_were_in_them():
         playing, lost = 4, False
         while playing:
             if rng.random() < 0.1:
-                os.kill(rng.choice(envs.worker_pids), signal.SIGKILL)
+                kill(rng.choice(envs.worker_pids))
             _, rewards, terminated, truncated, infos = envs.recv()
             (env,) = infos["env_id"].tolist()
             if not (terminated[0] or truncated[0]):
                 if not lost:  # all, while an episode is under way for certain: with a free worker none is lost
                     for pid in envs.worker_pids:
-                        os.kill(pid, signal.SIGKILL)
+                        kill(pid)
                     lost = True
                 envs.send([LIST if infos["step"][0] == 0 else DONE], [env])
                 continue
