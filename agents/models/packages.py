@@ -11,7 +11,6 @@ import hashlib
 import json
 import shutil
 import sys
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +22,7 @@ AGENT = "agent.json"
 
 _CONVERSION = 1
 """Version of the conversion, part of the name of its folder in the cache: increase it with each change of what is written."""
+
 _AGENT = {"system": "act", "elements": "label", "window": 2000, "max_new_tokens": 64}
 
 # Gemma has no role for a system prompt: it comes before the first message of the user.
@@ -121,8 +121,11 @@ def packaged_model(base: str) -> Path:
         print(f"converting {model_base.title} ({model_base.licence}, {model_base.size_gb} GB) to {folder}", file=sys.stderr)
         with TemporaryDirectory(dir=folder.parent) as temporary:
             write_pretrained(Path(temporary, base), base)
-            with suppress(OSError):  # another process was faster
+            try:
                 Path(temporary, base).rename(folder)
+            except OSError:
+                if not folder.is_dir():  # otherwise another process was faster
+                    raise
     return folder
 
 
