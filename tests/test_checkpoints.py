@@ -336,12 +336,12 @@ def test_adapters_may_name_a_packaged_model_which_is_converted_once(tmp_path, mo
         save_agent(out, *tiny_model(), {"system": "act"})
 
     monkeypatch.setattr(packages, "write_pretrained", write_tiny)
-    with monkeypatch.context() as refused, pytest.raises(PermissionError):
-        refused.setattr("huggingface_hub.cached_assets_path", lambda *_, **__: tmp_path)
-        refused.setattr(Path, "rename", Mock(side_effect=PermissionError))
-        packages.packaged_model("smollm2")
-    conversions.clear()
     monkeypatch.setattr("huggingface_hub.cached_assets_path", lambda *_, **__: tmp_path)
+    with monkeypatch.context() as refused:
+        refused.setattr(Path, "rename", Mock(side_effect=PermissionError))
+        with pytest.raises(PermissionError):
+            packages.packaged_model("smollm2")
+    conversions.clear()
     (tmp_path / "runs" / "smollm2").mkdir(parents=True)  # a folder of the same name elsewhere
     monkeypatch.chdir(tmp_path)
     assert policy_defaults("smollm2") == {"system": "act"}
