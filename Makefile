@@ -80,11 +80,8 @@ test: install chromium  ## all tests, on all cores; does all set-up
 test-slow: install chromium  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
 	$(TEST) -m slow
 
-# What these look at is the same with every version of a dependency: texts and tasks.
-CONTENT := changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms
-
 test-lowest: $(LOWEST)/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
-	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py) tests/answers/% tests/integrations/%,$(wildcard tests/test_*.py tests/*/test_*.py)))
+	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$($(LOWEST)/bin/python -m tests.lowest)
 
 $(LOWEST)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)
