@@ -145,7 +145,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
         with Metrics(settings.out, update, settings.algorithm, updates=settings.planned_updates) as metrics:
-            progress = settings.progress(update, elapsed_s, {})
+            progress = settings.progress(update, elapsed_s, records[-1] if records else {})
             while progress < 1:
                 start_s = time.perf_counter()
                 episodes: list[dict[str, Any]] = []
@@ -156,7 +156,8 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
 
                 model.learn(per_update, callback=collect, reset_num_timesteps=False)
                 update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - start_s
-                progress = settings.progress(update, elapsed_s, {})
+                cpu_minutes = (cpu_s_before + time.process_time()) / 60
+                progress = settings.progress(update, elapsed_s, {"cpu_minutes": cpu_minutes})
                 logged_values = model.logger.name_to_value.items()
                 values = {name.removeprefix("train/"): float(value) for name, value in logged_values}
                 valid = [info["episode"] for info in episodes if "failure" not in info]  # success excludes failed episodes
@@ -164,7 +165,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
                     values["success"] = float(sum(episode["r"] for episode in valid)) / len(valid)
                     values["steps"] = sum(episode["l"] for episode in valid) / len(valid)
                 values = {"rollouts": len(episodes), "failed": len(episodes) - len(valid)} | values
-                values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
+                values |= {"env_steps": model.num_timesteps, "cpu_minutes": cpu_minutes}
                 metrics.log(update, values | {"elapsed_s": elapsed_s})
                 metrics.show_progress(progress, f"success {values.get('success', 0.0):.2f}")
                 if update % settings.save_every == 0:

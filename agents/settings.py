@@ -13,7 +13,19 @@ from inspect import cleandoc, isfunction
 from pathlib import Path
 from shutil import get_terminal_size
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import tyro
 
@@ -243,8 +255,12 @@ class RunFolderSettings(TaskSettings):
 class RunSettings(RunFolderSettings):
     """Tasks, folder, length and checkpoints of a run."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("cpu_minutes", "minutes")
+    """settings that limit the training instead of `updates`"""
     minutes: MayChange[float] = 0.0
     """train for this many minutes instead of `updates`; 0: not used"""
+    cpu_minutes: MayChange[float] = 0.0
+    """train for this many minutes of CPU time of all processes instead of `updates`; 0: not used"""
     updates: MayChange[int] = 100
     """number of updates of the training; 0 saves the untrained model"""
     save_every: MayChange[int] = 10
@@ -252,20 +268,26 @@ class RunSettings(RunFolderSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_least(self, minutes=0, updates=0, save_every=1)
+        expect_least(self, updates=0, save_every=1)
+        budgets = {name: getattr(self, name) for name in self.budgets}
+        if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
+            values = ", ".join(f"{name}={value}" for name, value in budgets.items())
+            raise ValueError(f"{values}; expected at least 0, and at most one above 0")
 
     @property
     def planned_updates(self) -> int:
         """The number of updates of the training; 0 if its length is given in other units."""
-        return 0 if self.minutes else self.updates
+        return 0 if any(getattr(self, name) for name in self.budgets) else self.updates
 
-    def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:  # noqa: ARG002 - see `TrainSettings`
+    def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
         """Return the completed fraction of the training after `update` updates and `elapsed_s` seconds; 1 or more at the end.
 
         `usage` contains the env steps and CPU minutes so far.
         """
-        if self.minutes:
-            return elapsed_s / (60 * self.minutes)
+        usage = {**usage, "minutes": elapsed_s / 60}
+        for name in self.budgets:
+            if budget := getattr(self, name):
+                return usage.get(name, 0.0) / float(budget)
         return update / self.updates if self.updates else 1.0
 
 

@@ -1,3 +1,4 @@
+import itertools
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -310,6 +311,17 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
     (cloned / "begun_with.json").unlink()
     with pytest.raises(ValueError, match=r"bc contains a run but not its settings"):
         train_bc.train(bc(cloned, updates=3), data)
+
+
+def test_cpu_minutes_limit_behaviour_cloning(tmp_path, monkeypatch):
+    seconds = itertools.count(0, 30)
+    monkeypatch.setattr(runs.time, "process_time", lambda: next(seconds))  # an update takes 30 seconds
+    for cpu_minutes, updates in ((1.0, 2), (1.0, 2), (2.0, 4)):  # complete, not continued, continued
+        path = train_bc.train(bc(tmp_path / "run", cpu_minutes=cpu_minutes), tiny.demonstrations(30))
+        assert path.name == f"update_{updates:07}"
+    assert [record["cpu_minutes"] for record in read_metrics(tmp_path / "run")] == [0.5, 1.0, 1.5, 2.0]
+    with pytest.raises(ValueError, match=r"cpu_minutes=1.0, minutes=1.0; expected at least 0, and at most one above 0"):
+        bc(tmp_path / "both", cpu_minutes=1.0, minutes=1.0)
 
 
 def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):

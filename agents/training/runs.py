@@ -15,7 +15,8 @@ class Run:
     """A training run in a folder, resumed from the newest checkpoint if there is one.
 
     `update` is the number of finished updates. `record` is a dict that is saved with each checkpoint: the duration of all updates in
-    seconds, and the entries that a trainer needs to resume exactly; `start_record` contains their initial values. All ranks call the methods together.
+    seconds, the CPU time of this process in them in minutes, and the entries that a trainer needs to resume exactly, whose initial values are
+    in `start_record`. All ranks call the methods together.
 
     Raises:
         ValueError: Another process trains in the folder, or the run was started with other settings.
@@ -33,7 +34,8 @@ class Run:
     @property
     def progress(self) -> float:
         """The fraction of the training that is done: 0 at the start, 1 or more at the end."""
-        return self.settings.progress(self.update, self.record["elapsed_s"], self.record.get("spent", {}))
+        usage = {"cpu_minutes": self.record.get("cpu_minutes", 0.0), **self.record.get("spent", {})}
+        return self.settings.progress(self.update, self.record["elapsed_s"], usage)
 
     def save(self, model: Saveable, tokenizer: Saveable, trainer: Stateful, agent: dict[str, Any]) -> Path:
         """Write a checkpoint, and return its folder. Other ranks than rank 0 only return the run's folder."""
@@ -58,13 +60,15 @@ class Run:
         updates = self.settings.planned_updates
         with Metrics(out, self.update, title, updates=updates, is_silent=not self.ranks.is_main) as metrics:
             while (progress := self.progress) < 1:
-                start_s = time.perf_counter()
+                start_s, start_cpu_s = time.perf_counter(), time.process_time()
                 values = take_update(progress)
                 update_s = self.ranks.share(time.perf_counter() - start_s)
                 self.update += 1
                 self.record["elapsed_s"] += update_s
+                cpu_minutes = self.record.get("cpu_minutes", 0.0) + (time.process_time() - start_cpu_s) / 60
+                self.record["cpu_minutes"] = cpu_minutes
                 if self.ranks.is_main:
-                    metrics.log(self.update, values | {"elapsed_s": self.record["elapsed_s"]})
+                    metrics.log(self.update, {"cpu_minutes": cpu_minutes} | values | {"elapsed_s": self.record["elapsed_s"]})
                     metrics.show_progress(self.progress, describe(values, update_s))
                 if self.update % every == 0 and self.progress < 1:
                     save()

@@ -1,6 +1,5 @@
 """Settings of reinforcement learning: budgets, groups, updates, streams of rollouts, and M-GRPO."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, get_args
 
@@ -56,10 +55,9 @@ class StreamedRunSettings(StreamSettings, RunSettings):
 class TrainSettings(ModelSettings, StreamedRunSettings):
     """Settings of all reinforcement learning methods."""
 
+    budgets: ClassVar[tuple[str, ...]] = ("env_steps", *RunSettings.budgets)
     trainer: ClassVar[str]
     """the method's class, in the form of `pkgutil.resolve_name`"""
-    cpu_minutes: MayChange[float] = 0.0
-    """train for this many minutes of CPU time of all processes instead of `updates`; 0: not used"""
     env_steps: MayChange[int] = 0
     """train for this many env steps, including searches and continuations, instead of `updates`; 0: not used"""
     save_samples: MayChange[bool] = False
@@ -93,10 +91,6 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_least(self, save_rollouts=0)
-        budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
-        if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
-            values = ", ".join(f"{name}={value}" for name, value in budgets.items())
-            raise ValueError(f"{values}; expected at least 0, and at most one above 0")
         if not 0 <= self.average < 1:
             raise ValueError(f"average is {self.average}; expected at least 0 and less than 1")
         limits = list(self.step_limits)
@@ -111,17 +105,6 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     def needs_local_envs(self) -> bool:
         """True if the method takes snapshots of the envs, which must be in the training process."""
         return False
-
-    @property
-    def planned_updates(self) -> int:
-        return 0 if self.env_steps or self.cpu_minutes else super().planned_updates
-
-    def progress(self, update: int, elapsed_s: float, usage: Mapping[str, float]) -> float:
-        """Return the progress of the training from 0 to 1, by the budget that is set: env steps, CPU minutes, minutes or updates."""
-        for name in ("env_steps", "cpu_minutes"):
-            if budget := getattr(self, name):
-                return usage.get(name, 0.0) / float(budget)
-        return super().progress(update, elapsed_s, usage)
 
     def limit(self, progress: float) -> int | None:
         """Return the step limit at a progress from 0 to 1; None for the env's `max_steps`."""
