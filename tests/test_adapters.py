@@ -14,12 +14,20 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, RefusedError, TaskError, WorldError
 from webarena_gym.evaluation.agents import ChatAgent
 from webarena_gym.integrations import trl
-from webarena_gym.integrations.session import Session, dataset_rows, select_tasks
+from webarena_gym.integrations.session import Session, dataset_rows, select_tasks, with_fixed
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.suite import load
 
 TASK = next(task for task in load("test") if task.template == "shopping.wish_list_add")
 WEBRL = DIALECTS["webrl"].naming_by("label")
+
+
+def test_an_adapter_refuses_a_keyword_of_the_env_that_it_sets_itself():
+    with pytest.raises(ValueError, match="max_steps=60"):
+        with_fixed({"max_steps": 60, "dialect": "webrl"}, max_steps=30)
+    assert with_fixed({"max_steps": 30}, max_steps=30, tasks=[TASK]) == {"max_steps": 30, "tasks": [TASK]}
+    with pytest.raises(ValueError, match="on_failure='nan'"):
+        Session({"tasks": [TASK], "on_failure": "nan"})
 
 
 @pytest.mark.parametrize("concat", [True, False])

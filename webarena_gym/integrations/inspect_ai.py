@@ -18,7 +18,7 @@ from inspect_ai.tool import Tool, ToolDef, ToolParams
 from inspect_ai.util import LimitExceededError
 
 from webarena_gym.actions import tools
-from webarena_gym.integrations.session import TOOL_PROMPT, Session, select_tasks, source_of
+from webarena_gym.integrations.session import TOOL_PROMPT, Session, select_tasks, source_of, with_fixed
 
 _TOOL_REMINDER = "Call a tool. The task ends with the tool that gives its answer."
 
@@ -41,8 +41,10 @@ def webarena_gym(
         mode: "tools" (each action is a tool, and the conversation keeps every page), or "text" (the model writes actions as text, in the
             env's own context with compressed earlier pages).
         max_steps: step limit of an episode; replies without an action count as steps.
-        env: further keywords of `WebArenaLite`; with `application`, the tasks are those of the application, and with `suite`, `split` is a
+        env: further keywords of `WebArenaLite`, without `tasks` and `max_steps`; with `application`, the tasks are those of the application, and with `suite`, `split` is a
             split of the suite.
+
+    Raises ValueError if `env` contains another value of `max_steps`, or `tasks`.
 
     """
     tasks = select_tasks(split, sites, templates, **source_of(env or {}))
@@ -50,7 +52,7 @@ def webarena_gym(
         Sample(id=task.task_id, input=task.intent, metadata={"sites": list(task.sites), "checks": list(task.eval_types)})
         for task in tasks
     ]
-    arguments = {**(env or {}), "tasks": tasks, "max_steps": max_steps}
+    arguments = with_fixed(env, tasks=tasks, max_steps=max_steps)
     return Task(dataset=MemoryDataset(samples, name=f"webarena-gym-{split}"), solver=play(mode, arguments), scorer=env_scorer())
 
 

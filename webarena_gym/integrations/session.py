@@ -114,11 +114,22 @@ def source_of(env: Mapping[str, Any]) -> dict[str, Any]:
     return {name: env[name] for name in ("application", "suite") if env.get(name) is not None}
 
 
+def with_fixed(env: Mapping[str, Any] | None, **fixed: Any) -> dict[str, Any]:
+    """Return the keywords of an env with those that an adapter sets itself.
+
+    Raises ValueError for a keyword of `env` that the adapter would replace by another value.
+    """
+    for name, value in fixed.items():
+        if env and name in env and env[name] != value:
+            raise ValueError(f"env contains {name}={env[name]!r}, but this adapter sets {name} itself; leave it out of env")
+    return {**(env or {}), **fixed}
+
+
 class Session:
     """Episodes of one env, one at a time. Each is evaluated once, however it ends. `env` contains keywords of `WebArenaLite`."""
 
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
-        self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
+        self.env = WebArenaLite(**with_fixed(env, on_failure="raise"))
         self.info: dict[str, Any] = {}
         self.observation: Any = ""  # the env's observation: goal, history and current page; with pictures, a dictionary
         self.reward: float | None = None
