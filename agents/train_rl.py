@@ -35,7 +35,7 @@ models only. `--model MODEL --help` shows the options of one model, with its def
 
 
 def make_settings(method: str = "grpo", /, **options: Any) -> TrainSettings:
-    """Create the settings of a method from options by name. A pointer network's agent record takes precedence over defaults.
+    """Create the settings of a method from options by name. The model's agent record takes precedence over defaults.
 
     Raises ValueError for an unknown method or option.
     """
@@ -63,14 +63,17 @@ def _defaults(method: str, model: str | None, out: str | Path | None, *, has_ada
     kind = METHODS[method]
     if model is None:
         return {}
+    names = {item.name for item in fields(kind)}
+    # `train` and `main` refuse a missing model.
+    record = agent_record(model) if is_pointer(model) or Path(model).is_dir() else {}
+    stored = {name: value for name, value in record.items() if name in names}
     if is_pointer(model):
-        names = {item.name for item in fields(kind)}
-        return {name: value for name, value in agent_record(model).items() if name in names}
+        return stored
     defaults = dict(language_model_defaults(method))
     if is_pretrained(model) and not has_adapters:
         recorded = recorded_settings(Path(out)) if out else {}
         defaults["learning_rate"] = recorded.get("learning_rate", PRETRAINED_RL_LEARNING_RATE)
-    return defaults
+    return defaults | stored
 
 
 def language_model_defaults(method: str) -> Mapping[str, Any]:

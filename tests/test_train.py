@@ -198,6 +198,15 @@ def test_all_weights_of_a_pretrained_model_are_trained_carefully(tmp_path, clone
     assert make_settings(model=pretrained, out=out).learning_rate == 1e-3
 
 
+def test_settings_in_python_take_the_options_that_are_stored_with_a_language_model(tmp_path):
+    model, tokenizer = tiny.tiny_model()
+    tokenizer.pad_token = tokenizer.eos_token
+    save_agent(tmp_path / "model", model, tokenizer, {"max_steps": 7, "elements": "id"})
+    settings = make_settings(model=str(tmp_path / "model"), out=tmp_path)
+    assert (settings.max_steps, settings.elements) == (7, "id")
+    assert make_settings(model=str(tmp_path / "model"), out=tmp_path, max_steps=9).max_steps == 9
+
+
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize(("method", "changes", "good"), [
     ("grpo", {}, 20), ("grpo", {"advantages": "forks"}, 200), ("tsr", {"search_width": 2}, 60), ("awr", {"replay": 16}, 20),
