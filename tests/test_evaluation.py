@@ -20,7 +20,7 @@ from webarena_gym.clients.chat import (
     ToolCall,
     Usage,
 )
-from webarena_gym.errors import AgentError, ResultError
+from webarena_gym.errors import AbortedRunError, AgentError, ResultError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load_agent, with_tool_calls
 from webarena_gym.evaluation.programs import ProgramWorker
@@ -39,9 +39,10 @@ from webarena_gym.evaluation.results import (
     summarise,
     table,
 )
-from webarena_gym.evaluation.runner import AbortedRunError, run_trials
+from webarena_gym.evaluation.runner import run_trials
 from webarena_gym.suite import load as load_tasks
 from webarena_gym.tools.cli import main
+from webarena_gym.vector import ResetMonitor
 
 TASKS = load_tasks("test")[:4]
 FEW = ("--limit", "6", "--elements", "label", "--json")
@@ -651,7 +652,7 @@ def program(path, code):
 ])  # fmt: skip
 def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_path, code, reward, said):
     arena = FakeArena(tmp_path)
-    seat = ProgramWorker(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0)
+    seat = ProgramWorker(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0, ResetMonitor())
     record = seat.play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
     assert record.reward == reward
     assert said in record.failure
@@ -659,10 +660,12 @@ def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_
 
 
 def test_a_program_that_is_not_there_is_a_failure(tmp_path):
-    record = ProgramWorker("/no/such/program", FakeArena(tmp_path), 5).play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
+    record = ProgramWorker("/no/such/program", FakeArena(tmp_path), 5, ResetMonitor()).play(
+        EvaluationPlan(tasks=TASKS[:1]).trials[0]
+    )
     assert "cannot be run" in record.failure
     with pytest.raises(AgentError):
-        ProgramWorker(" ", FakeArena(tmp_path), 5)
+        ProgramWorker(" ", FakeArena(tmp_path), 5, ResetMonitor())
 
 
 # The leaderboard.

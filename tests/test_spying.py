@@ -32,6 +32,7 @@ from webarena_gym.evaluation.results import EPISODES, EvaluationPlan, read_episo
 from webarena_gym.sites.world import cache_folder
 from webarena_gym.suite import load
 from webarena_gym.tools.cli import main
+from webarena_gym.vector import ResetMonitor
 
 pytestmark = pytest.mark.skipif(not find_spec("uvicorn"), reason="no episode server here: pip install 'webarena-gym[serve]'")
 
@@ -114,7 +115,9 @@ def test_a_server_that_shows_verdicts_to_everybody_scores_nobody(capsys, monkeyp
         with pytest.raises(AgentError, match="is not set"):
             EpisodeClient({}, url=url)
         monkeypatch.setenv(TOKEN, "x")
-        record = ProgramWorker("x", EpisodeClient({}, url=url, token="x"), 60.0).play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
+        record = ProgramWorker("x", EpisodeClient({}, url=url, token="x"), 60.0, ResetMonitor()).play(
+            EvaluationPlan(tasks=TASKS[:1]).trials[0]
+        )
         assert "cannot be scored" in record.failure
 
 
@@ -330,7 +333,8 @@ def test_the_spy_is_rewarded_where_the_server_shows_verdicts(spy):
         client = EpisodeClient({}, "step", url, "any")
         client._settings["scored"] = False
         records = [
-            ProgramWorker(command, client, 60.0).play(trial) for trial in EvaluationPlan(tasks=TASKS[:1], repeats=1).trials
+            ProgramWorker(command, client, 60.0, ResetMonitor()).play(trial)
+            for trial in EvaluationPlan(tasks=TASKS[:1], repeats=1).trials
         ]
     assert [record.reward for record in records] == [1.0]
     assert ANSWERS[0] in read(notes)[1]["second_episode"]
@@ -346,7 +350,9 @@ def test_the_spy_reads_files_and_processes_that_are_not_hidden(spy, tmp_path, is
     hidden = secret_paths(tmp_path / "results") if is_hidden else None
     client = EpisodeClient({}, "step")
     try:
-        record = ProgramWorker(command, client, 120.0, hidden=hidden).play(EvaluationPlan(tasks=TASKS[:1]).trials[0])
+        record = ProgramWorker(command, client, 120.0, ResetMonitor(), hidden=hidden).play(
+            EvaluationPlan(tasks=TASKS[:1]).trials[0]
+        )
     finally:
         client.close()
     assert (record.reward, record.failure) == (float(not is_hidden), "")

@@ -120,6 +120,10 @@ class AgentError(WebArenaGymError):
     """An agent under evaluation cannot be loaded, or failed. The episode has no score."""
 
 
+class AbortedRunError(WebArenaGymError):
+    """Too many consecutive episodes of a run failed, or environments cannot be reset."""
+
+
 class ResultError(WebArenaGymError, ValueError):
     """A file of episodes or results is malformed, or belongs to another run."""
 

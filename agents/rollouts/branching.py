@@ -240,10 +240,13 @@ class SearchingCollector(Collector):
         return self._inner_policy.cpu_s
 
     def _advance(self) -> None:
-        for env_id, result in self._local.poll().items():
-            self._active[env_id].info = result.info
-            if failure := result.info.get("failure"):
-                self._finish(env_id, "failed", failure=str(failure))
+        while results := self._local.poll():
+            for env_id, result in results.items():
+                self._active[env_id].info = result.info
+                failure = str(result.info.get("failure", ""))
+                self._resets.record(failure)
+                if failure:
+                    self._finish(env_id, "failed", failure=failure)
         groups = {item.episode.group for item in self._active.values()} | {item.group for item in self._queue}
         self._page_counts = {group: page_counts for group, page_counts in self._page_counts.items() if group in groups}
         if self._active:

@@ -13,7 +13,7 @@ from agents.rollouts.envs import Envs, InProcessEnvs, final_reward
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import EnvSettings
 from webarena_gym.tasks import Task
-from webarena_gym.vector import Result
+from webarena_gym.vector import ResetMonitor, Result
 
 Stage = Literal["env", "generation", "queue", "idle"]
 """Stages of an env's time; see `Collector.take_time_fractions`."""
@@ -62,8 +62,8 @@ class _ActiveEpisode:
 class Collector:
     """Plays episodes in envs with a policy, and handles results and replies in the order in which they are ready.
 
-    If the infrastructure of an env or engine fails, the episode has the ending "failed". Any other exception is a bug and ends the
-    collection. A reward that is not finite raises EvaluationError, which names the episode.
+    If the infrastructure of an env or engine fails, the episode has the ending "failed". If resets fail one after the other, `play` raises
+    AbortedRunError (see `ResetMonitor`). Any other exception is a bug and ends the collection. A reward that is not finite raises EvaluationError, which names the episode.
 
     Args:
         envs: The envs.
@@ -75,6 +75,7 @@ class Collector:
 
     def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0, env: EnvSettings | None = None) -> None:
         self._envs, self._policy, self._seed, self._env = envs, policy, seed, env
+        self._resets = ResetMonitor(envs.num_envs)
         self._queue: deque[EpisodeSpec] = deque()
         self._active: dict[int, _ActiveEpisode] = {}  # by env
         self._finished: deque[EpisodeResult] = deque()
@@ -177,8 +178,11 @@ class Collector:
         requests = []
         for env_id, result in results.items():
             active = self._active[env_id]
-            if failure := result.info.get("failure"):
-                self._finish(env_id, "failed", failure=str(failure))
+            failure = str(result.info.get("failure", ""))
+            if active.reply is None:
+                self._resets.record(failure)
+            if failure:
+                self._finish(env_id, "failed", failure=failure)
                 continue
             if (reply := active.reply) is not None:
                 page, error, spent_s = str(active.info["page"]), str(result.info["action_error"]), active.spent_s

@@ -57,7 +57,11 @@ class Envs(Protocol):
 
 
 class InProcessEnvs:
-    """Envs in this process, created at their first reset. All work is done within `poll`, in the order of the calls."""
+    """Envs in this process, created at their first reset.
+
+    All work is done within `poll`, in the order of the calls. After a failure, `poll` returns without the rest, so that its caller can end
+    a run in which each reset waits for an application that does not start.
+    """
 
     def __init__(self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int) -> None:
         self.num_envs = num_envs
@@ -74,8 +78,11 @@ class InProcessEnvs:
             self._pending[env_id] = partial(step_env, self._env(env_id), action)
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:  # noqa: ARG002 - the work is done here, without waiting
-        pending, self._pending = self._pending, {}
-        return {env_id: run() for env_id, run in pending.items()}
+        results: dict[int, Result] = {}
+        while self._pending and not any("failure" in result.info for result in results.values()):
+            env_id = next(iter(self._pending))
+            results[env_id] = self._pending.pop(env_id)()
+        return results
 
     def local(self, env_id: int) -> WebArenaLite:
         """Return an unwrapped env, for policies that use more than the observation."""

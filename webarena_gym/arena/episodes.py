@@ -164,7 +164,7 @@ class Episode:
         self._limits = limits
         self._clock = clock
         self._start_s = self._last_request_s = clock()
-        self._is_over = False
+        self._is_over = self._is_started = False
         self._uploaded = 0
         self._requests = 0
         self._log: deque[LoggedRequest] = deque(maxlen=limits.log)
@@ -182,7 +182,7 @@ class Episode:
             text, info = self.env.reset(options={"task": self.task})
         self._current = ResetResult(text, info)
         self._start_urls = [tab.url for tab in self.env.page.tabs]
-        self.result, self._is_over = None, False
+        self.result, self._is_over, self._is_started = None, False, True
         if self.settings.mode == "browse":
             translation = self.gateway and self.gateway.translation
             self.gateway = Gateway(self.env.network, self.env.cookies, info["url"], self._hosts)
@@ -384,7 +384,8 @@ class Episode:
             raise ArenaError(f"the episode {self.id} is over and was judged{result}", 409)
 
     def _lost_error(self) -> ArenaError:
-        why = BROKEN if self.settings.scored else self.failure
+        is_operator = not self._is_started  # only the operator can create a scored episode
+        why = BROKEN if self.settings.scored and not is_operator else self.failure
         return ArenaError(f"the episode {self.id} is lost through no fault of the player, and has no reward: {why}", 500)
 
     @contextmanager

@@ -36,6 +36,7 @@ from webarena_gym.evaluation.runner import EnvWorker
 from webarena_gym.progress import Progress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
+from webarena_gym.vector import ResetMonitor
 
 ROW = "row.json"
 MAX_STEPS = 30
@@ -160,7 +161,7 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
     agent = _ReplayAgent()
     progress = Progress(len(records), "episodes replayed")
     WebArenaLite(tasks=list(tasks.values())[:1], **header["env"]).close()  # raises for invalid keywords
-    with closing(EnvWorker(agent, header["env"])) as worker:
+    with closing(EnvWorker(agent, header["env"], ResetMonitor())) as worker:
         for count, record in enumerate(records, 1):
             if record.ending == "too_long":
                 continue

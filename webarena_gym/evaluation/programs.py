@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,11 @@ from webarena_gym.applications.suite import read_suite, suites_folder
 from webarena_gym.arena.schema import ENV_SETTINGS
 from webarena_gym.arguments import reason_of
 from webarena_gym.clients.rest import request_json
-from webarena_gym.errors import AgentError, ServerError, WebArenaGymError
+from webarena_gym.errors import AbortedRunError, AgentError, RefusedError, ServerError, WebArenaGymError
 from webarena_gym.evaluation.results import Record, Trial, failed_outcome, make_record
 from webarena_gym.options import read_source
 from webarena_gym.sites.world import cache_folder
+from webarena_gym.vector import ResetMonitor
 
 URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
 """The environment variables that name a program's episode. The evaluation itself reads the token of a server at `--base-url` from TOKEN."""
@@ -105,7 +106,12 @@ class EpisodeClient:
         self._cleanup.close()
 
     def _request(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
-        response = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
+        try:
+            response = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
+        except RefusedError as error:
+            with suppress(ValueError, TypeError, KeyError):  # not an error of the episode server
+                raise ServerError(str(json.loads(error.body)["error"])) from error
+            raise
         if not isinstance(response, dict):
             raise ServerError(f"the episode server answered {response!r:.200}; expected an object")
         return response
@@ -118,21 +124,34 @@ class ProgramWorker:
         command: command line of the program.
         client: client of the episode server; workers may share it.
         timeout_s: time limit of an episode.
+        resets: monitor of the resets of all workers.
         hint: advice that is added to the failure of a program.
         hidden: paths that the program sees as empty, in its own namespaces (see `host.run_program`); None runs it without isolation.
 
     """
 
     def __init__(
-        self, command: str, client: EpisodeClient, timeout_s: float, hint: str = "", hidden: Sequence[Path] | None = None
+        self,
+        command: str,
+        client: EpisodeClient,
+        timeout_s: float,
+        resets: ResetMonitor,
+        hint: str = "",
+        hidden: Sequence[Path] | None = None,
     ) -> None:
         self._command = parse_command(command)
-        self._client, self._timeout_s, self._hint, self._hidden = client, timeout_s, hint, hidden
+        self._client, self._timeout_s, self._resets, self._hint, self._hidden = client, timeout_s, resets, hint, hidden
 
     def play(self, trial: Trial) -> Record:
+        """Play a trial and return its record. Raises AbortedRunError (see `ResetMonitor`)."""
         start, client = time.perf_counter(), self._client
         try:
-            episode = client.open(trial)
+            try:
+                episode = client.open(trial)
+            except ServerError as error:
+                self._resets.record(str(error))
+                raise
+            self._resets.record()
             try:
                 failure = self._run(episode)
                 outcome = client.outcome(episode)
@@ -143,6 +162,8 @@ class ProgramWorker:
                     outcome = client.outcome(episode) or {}
             finally:
                 client.delete(episode)
+        except AbortedRunError:
+            raise
         except WebArenaGymError as error:
             outcome = failed_outcome(f"{type(error).__name__}: {error}")
         return make_record(trial, **outcome, seconds=time.perf_counter() - start)

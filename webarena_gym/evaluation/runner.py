@@ -23,7 +23,7 @@ from webarena_gym.arguments import read_pairs
 from webarena_gym.clients.chat import ChatModel
 from webarena_gym.console import lock_folder
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import AgentError, TaskError, WebArenaGymError
+from webarena_gym.errors import AbortedRunError, AgentError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
     CHAT,
     COMMAND,
@@ -62,7 +62,7 @@ from webarena_gym.options import EVALUATION_STEPS, HARD_STEPS, read_source
 from webarena_gym.progress import Progress
 from webarena_gym.recording import play
 from webarena_gym.tasks import Task
-from webarena_gym.vector import INFRASTRUCTURE_ERRORS
+from webarena_gym.vector import INFRASTRUCTURE_ERRORS, ResetMonitor
 
 _MAX_FAILURES = 5  # consecutive failures that abort a run without any judged episode; twice as many abort other runs
 _JOIN_TIMEOUT_S = 5.0
@@ -74,22 +74,25 @@ class EnvWorker:
     Args:
         agent: the agent.
         env: keywords of the env, besides `tasks`.
+        resets: monitor of the resets of all workers.
 
     """
 
-    def __init__(self, agent: AgentAdapter, env: Mapping[str, Any]) -> None:
-        self._agent = agent
+    def __init__(self, agent: AgentAdapter, env: Mapping[str, Any], resets: ResetMonitor) -> None:
+        self._agent, self._resets = agent, resets
         self._arguments = env
         self._env: gymnasium.Env[str, str] | None = None
 
     def play(self, trial: Trial) -> Record:
-        """Play a trial and return its record. An infrastructure error gives a failed record."""
+        """Play a trial and return its record. An infrastructure error gives a failed record. Raises AbortedRunError (see `ResetMonitor`)."""
         start = time.perf_counter()
         steps: list[dict[str, str]] = []
         seconds: list[tuple[float, float]] = []  # of the agent and of the env, for each step
         usage: dict[str, Any] = {"steps": steps, "step_seconds": seconds, "agent_seconds": 0.0, **dict.fromkeys(USAGE_FIELDS)}
         try:
             outcome = self._play(trial, steps, seconds, usage)
+        except AbortedRunError:
+            raise
         except (WebArenaGymError, *INFRASTRUCTURE_ERRORS) as error:
             outcome = failed_outcome(f"{type(error).__name__}: {error}")
             self.close()  # the env may be in any state
@@ -107,7 +110,12 @@ class EnvWorker:
         env = self._env
         unwrapped = env.unwrapped
         assert isinstance(unwrapped, WebArenaLite)
-        first = env.reset(seed=trial.derive_seed("env") % 2**31, options={"task": trial.task})
+        try:
+            first = env.reset(seed=trial.derive_seed("env") % 2**31, options={"task": trial.task})
+        except INFRASTRUCTURE_ERRORS as error:
+            self._resets.record(f"{type(error).__name__}: {error}")
+            raise
+        self._resets.record()
         self._agent.start_episode(trial, unwrapped)
         request_s = reply_s = 0.0
 
@@ -134,10 +142,6 @@ class EnvWorker:
         return {"ending": "too_long", "reward": 0.0}
 
 
-class AbortedRunError(WebArenaGymError):
-    """Too many consecutive episodes failed."""
-
-
 def run_trials(
     trials: Iterable[Trial], make_worker: Callable[[], Any], jobs: int = 1, *, on_stop: Callable[[], None] = lambda: None
 ) -> Iterator[Record]:
@@ -152,7 +156,7 @@ def run_trials(
         on_stop: called when the iteration ends; may cancel requests of workers.
 
     Raises:
-        AbortedRunError: after too many consecutive failures.
+        AbortedRunError: after too many consecutive failures of episodes, or of resets (see `ResetMonitor`).
         BaseException: any exception of a worker.
 
     """
@@ -220,7 +224,8 @@ def evaluate(options: argparse.Namespace) -> int:
         raise TaskError(f"cannot create an env with {dict(plan.env)}: {error}") from error
     source = plan.suite.get("application") or "-".join(filter(None, (options.suite, options.split)))
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
-    agent, make_worker, stop = _agent(options, plan)
+    jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)
+    agent, make_worker, stop = _agent(options, plan, ResetMonitor(jobs))
     header = plan.header(agent)
     lock_folder(folder)
     if options.fresh:
@@ -240,7 +245,6 @@ def evaluate(options: argparse.Namespace) -> int:
     retry_printer = _RetryPrinter(progress)
     retry_printer.log.addHandler(retry_printer)
     try:
-        jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)
         for count, record in enumerate(run_trials(trials, make_worker, jobs, on_stop=stop), total - len(trials) + 1):
             episodes.add(record)
             progress.update(count)
@@ -325,7 +329,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
 
 
 def _agent(
-    options: argparse.Namespace, plan: EvaluationPlan
+    options: argparse.Namespace, plan: EvaluationPlan, resets: ResetMonitor
 ) -> tuple[dict[str, Any], Callable[[], EnvWorker | ProgramWorker], Callable[[], None]]:
     """Return the identity of the agent for the header, a function that creates its workers, and one that cancels their requests.
 
@@ -349,7 +353,7 @@ def _agent(
             )
         settings: dict[str, Any] = {"with_tools": options.tools, "lose_if_unclear": options.too_long == "lost"}
         identity = {"name": name, "tools": options.tools, "options": fields}  # without the server's address
-        return identity, lambda: EnvWorker(ChatAgent(model, fields, **settings), plan.env), model.stop
+        return identity, lambda: EnvWorker(ChatAgent(model, fields, **settings), plan.env, resets), model.stop
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         program, *_ = parse_command(command)
@@ -362,10 +366,10 @@ def _agent(
             print(f"webarena-gym: the program can read the files and processes of this run: {problem}", file=sys.stderr)
         client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
-        make_worker = partial(ProgramWorker, command, client, options.timeout, hint, None if problem else hidden)
+        make_worker = partial(ProgramWorker, command, client, options.timeout, resets, hint, None if problem else hidden)
         return {"name": name, "mode": options.mode}, make_worker, client.close
     if name in _SCRIPTED:
-        return {"name": name}, lambda: EnvWorker(_SCRIPTED[name](), plan.env), lambda: None
+        return {"name": name}, lambda: EnvWorker(_SCRIPTED[name](), plan.env, resets), lambda: None
     create = load_agent(name)
     identity = {"name": name, "digest": agent_digest(name)}
-    return identity, lambda: EnvWorker(CallableAgent(create(), name), plan.env), lambda: None
+    return identity, lambda: EnvWorker(CallableAgent(create(), name), plan.env, resets), lambda: None

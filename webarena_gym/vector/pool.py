@@ -23,11 +23,9 @@ import cloudpickle  # type: ignore[import-untyped]
 import gymnasium
 import numpy
 
-from webarena_gym.errors import ApplicationError, BrowserError, WorkerError
+from webarena_gym.errors import WorkerError
 from webarena_gym.processes import work_for_parent
-
-INFRASTRUCTURE_ERRORS = (ApplicationError, BrowserError, ConnectionError, TimeoutError)
-"""Errors that are neither the policy's nor the programmer's mistake. An episode with one has no valid reward."""
+from webarena_gym.vector.failures import INFRASTRUCTURE_ERRORS
 
 OUT_OF_MEMORY = errno.ENOMEM
 """The exit status of a worker that ran out of memory."""

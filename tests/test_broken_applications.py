@@ -1,0 +1,109 @@
+"""Applications that cannot be used: they exit or hang at their start, or from some reset on. A run on them ends soon, with their log."""
+
+import json
+import sys
+
+import pytest
+
+from agents import evaluate as agents_evaluate
+from tests.chat_server import serving_chat
+from webarena_gym.applications.processes import close_all
+from webarena_gym.errors import AbortedRunError
+from webarena_gym.tools.cli import main
+
+APPLICATION = """
+import os, sys, time
+from wsgiref.simple_server import make_server
+
+os.makedirs("starts", exist_ok=True)
+open(f"starts/{time.monotonic_ns()}", "w").close()
+number = len(os.listdir("starts"))
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<title>Desk</title><h1>Desk</h1><a href=/>Again</a>"]
+
+if number > int(sys.argv[2]):
+    print("no licence file: /etc/desk.lic", flush=True)
+    if sys.argv[3] == "hangs":
+        time.sleep(60)
+    sys.exit(7)
+make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+TOML = """
+name = "desk"
+command = "{python} desk.py {{port}} {sound} {end}"
+shared = ["starts"]
+start_s = {start_s}
+tasks = "tasks.json"
+"""
+TASK = {
+    "sites": ["desk"], "start_url": "__DESK__/", "require_login": False,
+    "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "Desk"}},
+}  # fmt: skip
+TASKS = 40
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Return a function that writes an application which starts `sound` times, and then exits or hangs; it returns the folder."""
+
+    def write(sound=0, end="exits"):
+        (tmp_path / "starts").mkdir()
+        (tmp_path / "desk.py").write_text(APPLICATION)
+        tasks = [{**TASK, "task_id": f"desk.{number}", "intent": f"Title number {number}?"} for number in range(TASKS)]
+        (tmp_path / "tasks.json").write_text(json.dumps(tasks))
+        start_s = 1 if end == "hangs" else 20
+        (tmp_path / "webarena-app.toml").write_text(TOML.format(python=sys.executable, sound=sound, end=end, start_s=start_s))
+        return tmp_path
+
+    yield write
+    close_all()
+
+
+def starts(folder):
+    return len(list((folder / "starts").iterdir()))
+
+
+@pytest.mark.parametrize("end", ["exits", "hangs"])
+@pytest.mark.parametrize("options", [["--agent", "random"], ["--agent", "random", "--jobs", "4"], ["--agent", "command:true"]])
+def test_webarena_gym_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, capfd, end, options):
+    folder = desk(end=end)
+    out = folder / "runs"
+    mode = ["--mode", "step"] if "command:true" in options else []
+    assert main(["evaluate", "--application", str(folder), "--out", str(out), "--max-steps", "2", *options, *mode]) == 1
+    captured = capfd.readouterr().err
+    assert "the run was aborted after 3 consecutive failed resets" in captured
+    assert "no licence file: /etc/desk.lic" in captured
+    assert "exited with status 7" in captured or "did not respond to / within 1 s" in captured
+    assert starts(folder) <= 8
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 2}, {"processes": 2}])
+@pytest.mark.parametrize("end", ["exits", "hangs"])
+def test_agents_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, end, options):
+    folder = desk(end=end)
+    words = [word for name, value in {"num_envs": 4, **options}.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    with pytest.raises(AbortedRunError, match=r"3 consecutive failed resets(.|\n)*no licence file: /etc/desk\.lic"):
+        agents_evaluate.main(["--policy", "random", "--application", str(folder), "--max-steps", "2", *words])
+    assert starts(folder) <= 16  # some start at the same time, in several processes
+
+
+def test_a_run_on_an_application_that_starts_no_more_ends_with_the_episodes_played_so_far(desk, capfd):
+    folder = desk(sound=6)
+    out = folder / "runs"
+    assert main(["evaluate", "--application", str(folder), "--agent", "random", "--max-steps", "2", "--out", str(out)]) == 1
+    captured = capfd.readouterr()
+    assert "the run was aborted after 6 consecutive failed resets" in captured.err
+    records = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()[1:]]
+    assert [record["reward"] for record in records] == [0.0] * 5 + [None] * 5  # the sixth start is that of the login
+
+
+def test_failures_of_a_chat_model_do_not_count_as_failed_resets(desk, capsys, monkeypatch):
+    folder = desk(sound=1000)
+    with serving_chat(fault=lambda *_: 400) as (_, address):
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        monkeypatch.setenv("OPENAI_API_KEY", "x")
+        arguments = ["--policy", "chat:good", "--application", str(folder), "--max-steps", "2", "--num-envs", "4"]
+        assert agents_evaluate.main([*arguments, "--limit", "20"]) == 1
+    assert "20 of 20 episodes failed" in capsys.readouterr().out
