@@ -1,4 +1,4 @@
-"""Workflows: induced from successes without their names, found for goals that are alike, and given to chat models and pointer networks."""
+"""Workflows: induced from successes without their names, found for goals that are alike, and given to language and chat models and pointer networks."""
 
 from dataclasses import replace
 
@@ -7,12 +7,14 @@ import pytest
 
 from agents import workflows as command
 from agents.data import workflows
+from agents.data.prompts import system_prompt, with_system_prompt, with_workflows
 from agents.data.trajectories import Step, Trajectory, write_trajectories
 from agents.evaluation.evaluate import create_policy, evaluate, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import Request
 from agents.settings import EnvSettings
+from tests import tiny
 from tests.chat_server import goal_of, serving_chat
 from tests.test_pointer import make_policy
 from webarena_gym import suite as task_suite
@@ -150,6 +152,25 @@ def test_a_chat_model_is_given_the_workflows_of_the_site():
     assert str(memory.workflows[1]) not in systems[0]
 
 
+def test_a_language_model_is_given_the_workflows_of_the_site(tmp_path, monkeypatch):
+    memory = workflows.WorkflowMemory()
+    memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
+    memory.save(tmp_path / "memory.json")
+    settings = EvaluationSettings(
+        policy=str(tiny.save_clone(tmp_path / "model")), system="act", memory=tmp_path / "memory.json"
+    )
+    policy = create_policy(settings)
+    prompts = []
+    monkeypatch.setattr(policy.engine, "submit", lambda _slot, prompt_ids, *_: prompts.append(prompt_ids))
+    info = {"goal": "Add the Red Tent to my wish list.", "page": PAGE, "messages": [{"role": "user", "content": PAGE}]}
+    policy.ask([Request(0, None, {**info, "step": step}) for step in (0, 1)])
+    chat = with_workflows(
+        with_system_prompt(info["messages"], system_prompt("act", **settings.env_arguments())), str(memory.workflows[0])
+    )
+    assert prompts == policy.encoder.encode_all([chat] * 2)
+    assert str(memory.workflows[0]) in chat[0]["content"]
+
+
 def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path):
     old, new = (task_suite.draw(["shopping.newsletter_switch"], world_seed=world, count=1)[0] for world in (11, 12))
     own = EnvSettings(max_steps=8)
@@ -166,7 +187,7 @@ def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path
     assert rewards == [0.0, 1.0]
 
 
-def test_a_memory_is_for_chat_models_and_pointing_networks(tmp_path):
+def test_a_memory_is_not_for_scripted_policies(tmp_path):
     workflows.WorkflowMemory().save(tmp_path / "memory.json")
-    with pytest.raises(ValueError, match="expected a chat model or pointer networks"):
+    with pytest.raises(ValueError, match="expected a chat or language model, or pointer networks"):
         evaluate_policy(EvaluationSettings(policy="expert", memory=tmp_path / "memory.json"), task_suite.load("validation")[:1])

@@ -108,7 +108,7 @@ class PromptEncoder:
 
     Args:
         tokenizer: a tokenizer of transformers
-        system: system prompt, which replaces the system message of the chats
+        system: system prompt, which replaces the system message of the chats; None keeps it
         eos_ids: end tokens in addition to those of the tokenizer and its chat template
         chat_template_kwargs: variables of the chat template, such as {"enable_thinking": False}
 
@@ -118,7 +118,7 @@ class PromptEncoder:
     """
 
     tokenizer: Any
-    system: str = ""
+    system: str | None = ""
     eos_ids: frozenset[int] = frozenset()
     chat_template_kwargs: Mapping[str, Any] | None = None
 
@@ -129,7 +129,7 @@ class PromptEncoder:
         chat = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
         try:
             for messages, prompt in ((chat[:1], True), (chat, True), (chat, False)):
-                self._render(with_system_prompt(messages, self.system), prompt, str)
+                self._render(with_system_prompt(messages, self.system or ""), prompt, str)
         except Exception as error:  # a template can raise any error
             raise ValueError(
                 f"chat_template_kwargs is {dict(self.chat_template_kwargs)!r}, with which the chat template fails: {error}"
@@ -137,7 +137,7 @@ class PromptEncoder:
 
     @classmethod
     def of_model(
-        cls, model: object, tokenizer: Any, system: str = "", chat_template_kwargs: Mapping[str, Any] | None = None
+        cls, model: object, tokenizer: Any, system: str | None = "", chat_template_kwargs: Mapping[str, Any] | None = None
     ) -> "PromptEncoder":
         """Create the encoder for a transformers model, with the end tokens of its generation config."""
         ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
@@ -153,7 +153,10 @@ class PromptEncoder:
     def encode_all(self, conversations: Sequence[Sequence[Mapping[str, object]]], *, prompt: bool = True) -> list[Ids]:
         """Return the token ids of each conversation. With `prompt`, they end at the beginning of the assistant's turn."""
         return self._encode(
-            [partial(self._render, with_system_prompt(messages, self.system), prompt) for messages in conversations]
+            [
+                partial(self._render, messages if self.system is None else with_system_prompt(messages, self.system), prompt)
+                for messages in conversations
+            ]
         )
 
     def encode_reply(self, reply: str) -> Ids:

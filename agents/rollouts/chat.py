@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from agents.data.prompts import prompt_texts, with_system_prompt, with_workflows
+from agents.data.prompts import prompt_texts, with_system_prompt
 from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
-from agents.rollouts.policies import Policy, Reply, Request
+from agents.rollouts.policies import Policy, Reply, Request, WorkflowPrompt
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.clients.chat import ChatModel, is_context_overflow
 from webarena_gym.clients.rest import RefusedError
@@ -25,7 +25,6 @@ from webarena_gym.observation import HIGHLIGHT, pivotal_text
 from webarena_gym.observation.history import parse_chat
 from webarena_gym.sites.catalogue import URLS
 
-_WORKFLOWS = 3  # workflows in the prompt of an episode
 _LAST_STEP_PROMPT = "\n\nThis is the last step: use stop, with the best answer that you can give."
 _TITLES = ("INTERACTION HISTORY SUMMARY", "OBSERVATION DESCRIPTION", "REASON", "ACTION", HIGHLIGHT.rstrip(":"))
 _ENV_VERBS = ("click", "type", "select", "go_back", "stop")
@@ -65,8 +64,7 @@ class ChatPolicy:
     ) -> None:  # fmt: skip
         self._model = ChatModel(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, deadline_s=deadline_s)
         self._system = system
-        self._memory = memory
-        self._reminders: dict[int, str] = {}  # workflows in the prompt of each slot's episode
+        self._workflows = None if memory is None else WorkflowPrompt(memory, system)
         options = {
             "temperature": temperature,
             "max_completion_tokens": max_new_tokens,
@@ -83,12 +81,10 @@ class ChatPolicy:
     def ask(self, requests: Sequence[Request]) -> None:
         for request in requests:
             env_messages = request.info["messages"]
-            messages = list(env_messages) if self._system is None else with_system_prompt(env_messages, self._system)
-            if self._memory is not None:
-                if request.info["step"] == 0 or request.slot not in self._reminders:  # retrieved on the first page
-                    workflows = self._memory.find(request.info["goal"], request.info["page"], _WORKFLOWS)
-                    self._reminders[request.slot] = "\n\n".join(map(str, workflows))
-                messages = with_workflows(messages, self._reminders[request.slot])
+            if self._workflows is not None:
+                messages = self._workflows.messages(request)
+            else:
+                messages = list(env_messages) if self._system is None else with_system_prompt(env_messages, self._system)
             self._pool.submit(partial(self._reply, request.slot, messages, request.seed))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from agents.data.prompts import PromptEncoder, expect_template_variables, with_system_prompt
+from agents.data.prompts import PromptEncoder, expect_template_variables, with_system_prompt, with_workflows
 from agents.data.trajectories import Candidate, Ids, Step
+from agents.data.workflows import WorkflowMemory
 from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.env import WebArenaLite
@@ -16,6 +17,9 @@ from webarena_gym.tasks import Expert
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+
+WORKFLOWS = 3  # number of workflows in a prompt
 
 
 class Request(NamedTuple):
@@ -84,6 +88,28 @@ class TrainedPolicy(Policy, Protocol):
         ...
 
 
+@dataclass
+class WorkflowPrompt:
+    """System prompts with the workflows of the same site whose goals are most similar. They are retrieved on the first page of an episode.
+
+    `system` replaces the system message of the env; None keeps it.
+    """
+
+    memory: WorkflowMemory
+    system: str | None = None
+    _workflows: dict[int, str] = field(default_factory=dict)  # texts of the workflows, by slot
+
+    def messages(self, request: Request) -> list[Mapping[str, Any]]:
+        """Return the chat of the request with the workflows in its system message."""
+        messages = request.info["messages"]
+        if request.info["step"] == 0 or request.slot not in self._workflows:
+            workflows = self.memory.find(request.info["goal"], request.info["page"], WORKFLOWS)
+            self._workflows[request.slot] = "\n\n".join(map(str, workflows))
+        if self.system is not None:
+            messages = with_system_prompt(messages, self.system)
+        return with_workflows(messages, self._workflows[request.slot])
+
+
 def resume_episode(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
     """Set the earlier steps of a slot's episode, in a policy that stores episodes by slot. Other policies are unchanged."""
     if steps and hasattr(policy, "resume"):
@@ -147,6 +173,7 @@ class LanguageModelPolicy:
     max_prompt_tokens: int = 8_000
     constraints: Constraints | None = None
     traced: bool = False  # whether replies include the texts of their tokens
+    workflows: WorkflowPrompt | None = None  # expects an encoder that keeps system messages
     reply_count: int = 0
     generated_tokens: int = 0
     cpu_s: float = 0.0  # CPU time in other processes, which are not used
@@ -154,7 +181,9 @@ class LanguageModelPolicy:
     _too_long: list[int] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        prompts = self.encoder.encode_all([request.info["messages"] for request in requests])
+        prompts = self.encoder.encode_all(
+            [self.workflows.messages(request) if self.workflows else request.info["messages"] for request in requests]
+        )
         for request, prompt_ids in zip(requests, prompts, strict=True):
             if len(prompt_ids) > self.max_prompt_tokens:
                 self._too_long.append(request.slot)
