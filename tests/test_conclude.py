@@ -112,7 +112,7 @@ def test_columns_of_every_check_of_state_have_titles_for_people(part):
         outcome = Outcome("", None, None, lambda site: databases[site].connection, {})
         for check in checks:
             (verdict,) = evaluate({"eval_types": ["state"], "state": [check]}, "", outcome)
-            assert re.fullmatch(r"[\w ]+(, [\w ]+)*", verdict.reason.partition(": [")[0]), verdict.reason
+            assert re.fullmatch(r"[\w ]+(, [\w ]+)*", verdict.reason.partition(": expected [")[0]), verdict.reason
 
 
 CELL = st.one_of(

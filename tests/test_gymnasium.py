@@ -117,6 +117,20 @@ def fail(env, monkeypatch):
     monkeypatch.setattr(type(env.unwrapped.backend.browser), "page", broken)
 
 
+@pytest.mark.parametrize(("options", "error", "said"), [
+    ({"task_id": "x"}, TaskError, "did you mean 'task'"),
+    ("shopping.cart_add/1000/0", TypeError, "options is a str; expected a dict"),
+    ({"task": ["shopping.cart_add/1000/0"]}, TaskError, "a list; expected the id of one task"),
+    ({"max_steps": 100}, ValueError, "max_steps is 100; expected at most the env's own limit of 15"),
+])  # fmt: skip
+def test_an_env_is_usable_after_a_reset_that_was_refused(opened, options, error, said):
+    env = opened(gymnasium.make("WebArenaLite-v0", tasks=TASKS))
+    with pytest.raises(error, match=said):
+        env.reset(options=options)
+    env.reset(options={"max_steps": 15})
+    assert env.step("exit()")[2]
+
+
 @pytest.mark.parametrize("on_failure", ["nan", "zero", "raise"])
 def test_a_lost_episode_ends_as_its_user_wants(opened, on_failure, monkeypatch):
     env = opened(WebArenaLite(tasks=TASKS, on_failure=on_failure))

@@ -119,6 +119,12 @@ def test_without_autoreset_a_mask_says_which_envs_begin_anew():
             envs.reset(options={"reset_mask": numpy.array([False, False])})
 
 
+def test_the_mode_of_autoreset_is_named_by_its_value_or_its_name():
+    for name in ("SameStep", "SAME_STEP"):
+        with vector(autoreset_mode=name) as envs:
+            assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+
+
 def test_a_group_has_the_same_task_in_worlds_of_its_own(three):
     pages, infos = three.reset(options=[{"task": TASKS[2]}] * 3)
     assert (len({*pages}), infos["task_id"].tolist()) == (1, ["2"] * 3)
@@ -147,6 +153,8 @@ def test_attributes_and_methods_of_the_envs_can_be_reached(three):
         assert three.get_attr("tag") == each
     with pytest.raises(ValueError, match="2 entries; expected one for each of 3"):
         three.set_attr("tag", [1, 2])
+    with pytest.raises(ValueError, match="actions is the str 'exit', not a list"):
+        three.send("exit")
     with pytest.raises(AttributeError):
         three.get_attr("colour")
     with pytest.raises(Exception, match="pickle"):
@@ -169,7 +177,9 @@ def test_workers_can_be_spawned_too():
     ({"max_episode_steps": True}, ValueError, "max_episode_steps is True; expected a positive integer"),
     ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
     ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
-    ({"autoreset_mode": "Later"}, ValueError, "Later"),
+    ({"autoreset_mode": "Later"}, ValueError, "'Later'; expected one of 'NextStep', 'SameStep', 'Disabled'"),
+    ({"num_workers": 2}, TypeError, "did you mean 'workers'"),
+    ({"judge": "gpt-5"}, ValueError, "judge is 'gpt-5'; expected a function"),
     ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),
     ({"colour": "red"}, TypeError, "colour"),
 ])  # fmt: skip

@@ -63,10 +63,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+# Gymnasium's passive checker is off by default: after a first `reset` that raised, it fails in each `step`.
 gymnasium.register(
     id="WebArenaLite-v0",
     entry_point="webarena_gym.env:WebArenaLite",
     vector_entry_point="webarena_gym.vector:WebArenaLiteVector",
+    disable_env_checker=True,
 )
-gymnasium.register(id="WebArenaLiteCandidates-v0", entry_point="webarena_gym.candidates:make")
-gymnasium.register(id="MiniWoBText-v0", entry_point="webarena_gym.miniwob:MiniWobText")
+gymnasium.register(id="WebArenaLiteCandidates-v0", entry_point="webarena_gym.candidates:make", disable_env_checker=True)
+gymnasium.register(id="MiniWoBText-v0", entry_point="webarena_gym.miniwob:MiniWobText", disable_env_checker=True)

@@ -21,7 +21,7 @@ from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.addresses import read_addresses
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import Suite
-from webarena_gym.arguments import expect_positive
+from webarena_gym.arguments import expect_positive, suggestion
 from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
 from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects, page_text
 from webarena_gym.backends.embedded import EmbeddedBackend
@@ -231,7 +231,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         Args:
             seed: seed of the random number generator that draws tasks from the split; None continues its sequence.
             options: `{"task": id}` selects a task, by its id or as a `Task`; by default one is drawn from the split.
-                `{"max_steps": n}` truncates this episode after n steps, if the env's own limit is not smaller.
+                `{"max_steps": n}` truncates this episode after n steps, at most the env's own limit.
 
         Returns:
             The first observation and its info.
@@ -241,13 +241,22 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             EvaluationError: for a task that the rules cannot judge.
             ApplicationError: if the application cannot be started.
             BrowserError: if the browser cannot be started.
-            ValueError: for a `max_steps` that is not positive.
+            TypeError: for options that are not a dictionary.
+            ValueError: for a `max_steps` that is not positive, or larger than the env's own limit.
 
         """
         super().reset(seed=seed)
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(
+                f"options is a {type(options).__name__}; expected a dict such as {{'task': 'shopping.cart_add/1000/0'}}"
+            )
         task, max_steps = self._select_task(options or {}), (options or {}).get("max_steps")
         if max_steps is not None:
-            max_steps = expect_positive("max_steps", max_steps)
+            max_steps, limit = expect_positive("max_steps", max_steps), self._step_limit(task)
+            if max_steps > limit:
+                raise ValueError(
+                    f"max_steps is {max_steps}; expected at most the env's own limit of {limit} steps, which gym.make sets"
+                )
         self._discard_episode()
         try:
             goal = self._backend.enter(task)
@@ -288,7 +297,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         try:
             answer = self._apply_action(episode, action)
             terminated = answer is not None or self._is_finished_by_page()
-            env_limit = self.options.max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
+            env_limit = self._step_limit(episode.task)
             limit = min(env_limit, episode.max_steps or env_limit, self._outer_limit)
             truncated = not terminated and (len(episode.turns) >= limit or episode.steps_left == 0)
             episode.is_over = terminated or truncated
@@ -690,15 +699,24 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise ResetNeeded(f"the episode is over or has not started; call reset() before {call}()")
         return self._episode
 
+    def _step_limit(self, task: Task) -> int:
+        """Return the env's step limit for a task."""
+        return self.options.max_steps or (HARD_STEPS if task.difficulty else MAX_STEPS)
+
     def _select_task(self, options: dict[str, Any]) -> Task:
         """Return the task of the options of `reset`, or a random one of the split. Raises TaskError and EvaluationError."""
-        unknown = [key for key in options if key not in ("task", "max_steps")]
+        names = "task", "max_steps"
+        unknown = [key for key in options if key not in names]
         if unknown:
-            raise TaskError(f"reset has no option {unknown[0]!r}; expected task or max_steps")
+            raise TaskError(f"reset has no option {unknown[0]!r}; {suggestion(str(unknown[0]), names)}")
         if "task" not in options:
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
         task = options["task"]
         if not isinstance(task, Task):
+            if not isinstance(task, str | int):
+                raise TaskError(
+                    f"the option task is a {type(task).__name__}; expected the id of one task, or a Task. A vector env takes a list of options"
+                )
             task_id = str(task)
             loaded = None if self._lazy_tasks else next((task for task in self._tasks if task.task_id == task_id), None)
             task = loaded or task_suite.find(

@@ -147,6 +147,10 @@ class EnvOptions:
         if self.tasks is not None and self.suite is None:
             expect_one_of("split", self.split, task_suite.SPLITS)
         expect_one_of("rules", self.rules, RULES)
+        if self.judge is not None and not callable(self.judge):
+            raise ValueError(
+                f"judge is {self.judge!r}; expected a function (intent, reference, answer) -> bool, such as ChatJudge(...)"
+            )
         if self.scale == "large" and self.sites is not None:
             raise ValueError(f"scale={self.scale!r} is only for the embedded sites; omit sites=, or use scale='standard'")
         if self.rules == "verified" and self.sites is None:

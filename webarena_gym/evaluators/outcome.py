@@ -48,7 +48,8 @@ class Verdict(NamedTuple):
     @property
     def reason(self) -> str:
         """The values that were compared and why they failed, in one line."""
-        compared = "" if self.expected is None else f"{self.expected!r} against {self.found!r}"
+        excluded = "a text without " if self.check.endswith("exclude") else ""
+        compared = "" if self.expected is None else f"expected {excluded}{self.expected!r}, found {self.found!r}"
         return ": ".join(part for part in (self.place, compared, self.why) if part)
 
     def record(self) -> dict[str, Any]:

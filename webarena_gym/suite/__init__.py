@@ -258,6 +258,8 @@ def is_suite_world(split: str, world_seed: int | None, scale: Scale | None) -> b
 
 def expect_split(split: str) -> None:
     """Raise TaskError for an unknown split."""
+    if not isinstance(split, str):
+        raise TaskError(f"split is {split!r}; expected one of {', '.join(map(repr, SPLITS))}")
     if split not in SPLITS:
         raise TaskError(f"there is no split {quote_value(split)}; {suggestion(split, SPLITS)}")
 

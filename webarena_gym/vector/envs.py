@@ -1,5 +1,6 @@
 """`gymnasium.make_vec("WebArenaLite-v0")`: many envs with Gymnasium's vector API, and with an asynchronous one."""
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +14,11 @@ import numpy
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive
+from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, quote_value, suggestion
 from webarena_gym.env import FAILURE_REWARD, WebArenaLite
 from webarena_gym.episode import Snapshot
 from webarena_gym.errors import WorkerError
-from webarena_gym.options import HARD_STEPS, MAX_STEPS, OnFailure
+from webarena_gym.options import HARD_STEPS, MAX_STEPS, OPTION_NAMES, OnFailure
 from webarena_gym.spaces import batch_space
 from webarena_gym.vector.pool import CONTEXTS, Command, CommandResult, Pool, Start
 
@@ -101,12 +102,18 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             limit = expect_positive("max_episode_steps", max_episode_steps)
             default = HARD_STEPS if env_arguments.get("split") == "hard" else MAX_STEPS
             env_arguments["max_steps"] = min(limit, env_arguments.get("max_steps") or default)
+        if make_env is WebArenaLite:
+            for name in env_arguments:
+                if name not in OPTION_NAMES:
+                    raise TypeError(
+                        f"WebArenaLiteVector has no keyword {name!r}: {suggestion(name, (*_VECTOR_KEYWORDS, *OPTION_NAMES))}"
+                    )
         model = make_env(**env_arguments)
         if isinstance(model.unwrapped, WebArenaLite):
             env_arguments["tasks"] = model.unwrapped.tasks  # generated once here, instead of in every env
         self.num_envs = num_envs
         self.batch_size = batch_size
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**model.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = model.render_mode
         self.single_observation_space = model.observation_space
@@ -474,11 +481,30 @@ def _seeds_by_env(seed: Seed, envs: Sequence[int]) -> dict[int, int | None]:
     return dict(zip(envs, map(as_int, _per_env(seed, envs, "seed")), strict=True))
 
 
+_VECTOR_KEYWORDS = tuple(inspect.signature(WebArenaLiteVector).parameters)[:-1]
+"""The keywords of the vector env itself, without those of its envs."""
+
+
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return a mode of Gymnasium by its value ("SameStep") or its name ("SAME_STEP"). Raises ValueError for anything else."""
+    known = {text: member for member in AutoresetMode for text in (member.value, member.name)}
+    if isinstance(mode, AutoresetMode):
+        return mode
+    if mode not in known:
+        raise ValueError(
+            f"autoreset_mode is {mode!r}; expected one of {', '.join(repr(member.value) for member in AutoresetMode)}"
+        )
+    return known[mode]
+
+
 def _per_env(values: Any, envs: Sequence[int], name: str) -> list[Any]:
     """Return a list of one value for each env; a dictionary or None is repeated. Raises ValueError for a wrong number of values."""
     if values is None or isinstance(values, dict):
         return [values] * len(envs)
-    if isinstance(values, str) or len(values) != len(envs):
+    if isinstance(values, str):
+        text = quote_value(values)
+        raise ValueError(f"{name} is the str {text}, not a list; expected one for each of {len(envs)} envs")  # noqa: TRY004
+    if len(values) != len(envs):
         raise ValueError(f"{name} has {len(values)} entries; expected one for each of {len(envs)} envs")
     return list(values)
 
