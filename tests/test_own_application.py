@@ -32,7 +32,6 @@ from tests.clocks import until
 from tests.notes_app import make_state
 from tests.processes import ends
 from webarena_gym import WebArenaLite
-from webarena_gym.actions import Action, Kind
 from webarena_gym.addresses import Account
 from webarena_gym.applications import processes, state
 from webarena_gym.applications.application import Application, read_application
@@ -43,7 +42,6 @@ from webarena_gym.arena.mcp_tools import McpTools
 from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.browsers import http
 from webarena_gym.browsers.document import Document, SavedDocument
-from webarena_gym.changes import Change
 from webarena_gym.clients.rest import request_json
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.results import read_result
@@ -53,8 +51,6 @@ from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.logins import Login
 from webarena_gym.suite import draw, find, load
 from webarena_gym.tasks import Task, parse_task
-from webarena_gym.tasks.task import Step
-from webarena_gym.tools import application as application_commands
 from webarena_gym.tools.cli import main
 
 HERE = Path(__file__).parent
@@ -651,34 +647,6 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert main(["app", "new", str(folder / "fresh")]) == 2
     with pytest.raises(ApplicationError, match="expected a folder"):
         read_application(folder / "fresh")
-
-
-def test_a_recorded_check_asks_for_all_that_stays_the_same_when_the_solution_is_replayed():
-    def check(before, after, key=(7,), **again):
-        change = Change("notes", "issue", key, before, after, {})
-        return application_commands._row_check(change, change._replace(after={**after, **again}))
-
-    select = 'SELECT count(*) FROM "issue" WHERE'
-    added = check(None, {"title": "Ink", "priority": 2, "owner": None, "made": "09:00:01"}, made="09:00:05")
-    assert (added["query"], added["parameters"]) == (f'{select} "title" = ? AND "priority" = ?', ["Ink", 2])
-    was = {"title": "Ink", "priority": 1, "changed": "08:00"}
-    changed = check(was, {**was, "priority": 2, "changed": "09:00:01"}, changed="09:00:05")
-    assert (changed["query"], changed["parameters"]) == (f'{select} "rowid" = ? AND "priority" = ?', [7, 2])
-    named = check({"id": "a7", "priority": 1}, {"id": "a7", "priority": 2}, key=("a7",))
-    assert named["parameters"] == ["a7", 2], "by the key that the row holds"
-
-
-@pytest.mark.parametrize(("paths", "checked"), [(("a.txt", ".b"), ["a.txt"]), ((".b", ".c/d"), [".b", ".c/d"])])
-def test_hidden_files_are_checked_where_no_others_have_changed(tmp_path, paths, checked):
-    folders = [tmp_path / "before", tmp_path / "after"]
-    for path in paths:
-        (folders[1] / path).parent.mkdir(parents=True, exist_ok=True)
-        (folders[1] / path).write_text("new")
-    changes = [Change("notes", "file", (path,), None, {"digest": "1"}, {}) for path in paths]
-    steps = [Step(Action(Kind.EXIT, argument=""))]
-    one = parse_task(task("one", state_check()))
-    recorded = application_commands._task_record(one, steps, changes, changes, folders)
-    assert [check["path"] for check in recorded["eval"]["file"]] == checked
 
 
 def test_templates_draw_tasks_from_its_database(folder):

@@ -1,28 +1,18 @@
 """`webarena-gym app`: describe your web application, check that it can be an environment, and record tasks on it."""
 
 import argparse
-import json
 import shlex
-from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from webarena_gym.actions import Kind
 from webarena_gym.applications.application import read_application
 from webarena_gym.applications.archive import FILE
-from webarena_gym.applications.processes import launcher_of
-from webarena_gym.changes import Change
 from webarena_gym.console import Parser, integer
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError
 from webarena_gym.evaluation.command import add_jobs, add_walks, world_seed
 from webarena_gym.options import add_options
-from webarena_gym.recording import StepRecord
 from webarena_gym.suite import load
-from webarena_gym.tasks import Task
-from webarena_gym.tasks.task import Step, parse_task
 from webarena_gym.tools.application_archive import (
     add_archive_options,
     add_matrix_options,
@@ -32,7 +22,8 @@ from webarena_gym.tools.application_archive import (
     unpack_archive,
     verify_archive,
 )
-from webarena_gym.tools.application_check import add_browsers, check, compare_resets, exploration_task, read_records
+from webarena_gym.tools.application_check import add_browsers, check, compare_resets, exploration_task
+from webarena_gym.tools.application_record import record_task
 from webarena_gym.tools.play import play_in_terminal
 from webarena_gym.tools.serve import add_serve_options, serve_sites
 
@@ -106,7 +97,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         ("fuzz", "perform random actions, and report those that fail; each episode must start with the same page", _fuzz),
         ("serve", "solve the tasks of the application in your browser, and serve episodes to agents over HTTP", serve_sites),
         ("play", "solve a task of the application in the terminal", _play),
-        ("record", "solve a new task in the terminal, and save it with your solution and a check of your changes", _record),
+        ("record", "solve a new task in the terminal, and save it with your solution and a check of your changes", record_task),
         (
             "pack",
             "check the application, and write it with its state, tasks and versions of packages to one file",
@@ -211,135 +202,3 @@ def _play(options: argparse.Namespace) -> int:
     application = read_application(options.application)
     with closing(WebArenaLite(application=application, browser=options.browser, elements="label", max_steps=100)) as env:
         return play_in_terminal(env, [options.task] if options.task else [])
-
-
-def _record(options: argparse.Namespace) -> int:
-    application = read_application(options.application)
-    if not application.tasks:
-        raise ApplicationError(f"{application.name} names no task file: set tasks in its {FILE}")
-    path = Path(application.tasks)
-    records = read_records(path)
-    if any(record["task_id"] == options.task_id for record in records):
-        raise ApplicationError(f"{path} has a task {options.task_id!r} already")
-    task = exploration_task(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)
-    env = WebArenaLite(application=application, tasks=[task], browser=options.browser, elements="label", max_steps=100)
-    steps: list[Step] = []
-    changes: list[Change] = []
-
-    def on_step(step: StepRecord) -> None:
-        if not step.info["action_error"]:
-            steps.append(Step(env.dialect.parse(step.reply)))
-        if not step.terminated:
-            changes[:] = env.changes()
-
-    with closing(env):  # also if a dialog is open
-        play_in_terminal(env, on_step=on_step)
-        if not steps or steps[-1].action.kind is not Kind.EXIT:
-            print("not recorded: the task was not ended with exit")
-            return 1
-        folders = [launcher_of(application).base, env.backend.files or Path()]
-        again = env.backend.reference_changes(replace(task, solution=tuple(steps)))
-        record = _task_record(task, steps, changes, changes if isinstance(again, str) else again, folders)
-    if not record["eval"]["eval_types"]:
-        print("not recorded: the task changes nothing and has no answer. The solution, to which you can add a check:")
-        print(json.dumps(record, ensure_ascii=False))
-        return 1
-    parse_task(record)
-    path.write_text(json.dumps([*records, record], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"recorded {len(steps)} steps in {path}; its checks: {json.dumps(record['eval'], ensure_ascii=False)}")
-    return 0
-
-
-def _task_record(
-    task: Task, steps: list[Step], changes: list[Change], again: Sequence[Change], folders: list[Path]
-) -> dict[str, Any]:
-    """Return a task with a recorded solution, and checks of its answer and of the rows and files that it changed.
-
-    `again` are the changes of a replay: values that differ, such as the time or a token, are not checked. `folders` are the state's folders
-    before and after the episode.
-    """
-    typed = {step.action.argument for step in steps if step.action.argument}
-    answer = steps[-1].action.argument or ""
-    evaluation: dict[str, Any] = {"eval_types": []}
-    if answer:
-        evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
-    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
-    schemas = [
-        {
-            "site": change.site,
-            "query": query,
-            "parameters": [change.key[0]],
-            "expected": [] if change.after is None else [[change.after["sql"]]],
-        }
-        for change in changes
-        if change.table == "schema"
-    ]
-    others = again if [change.table for change in again] == [change.table for change in changes] else changes
-    rows = [
-        _row_check(*pair) for pair in zip(changes, others, strict=True) if not _is_file(pair[0]) and pair[0].table != "schema"
-    ]
-    paths = list(dict.fromkeys(_path(change) for change in changes if _is_file(change)))
-    plain = [
-        path for path in paths if not path.startswith(".") and "/." not in path
-    ]  # hidden files are checked if there are no others
-    files = [check for path in plain or paths for check in _file_check(path, folders, typed)]
-    of_typed = (
-        [check for check in rows if typed.intersection(map(str, check["parameters"]))],
-        [check for check in files if check["contains"] in typed],
-    )
-    rows, files = of_typed if any(of_typed) else (rows, files)  # otherwise logs and caches would be required
-    for kind, checks in (("state", [*schemas, *rows]), ("file", files)):
-        if checks:
-            evaluation["eval_types"].append(kind)
-            evaluation[kind] = checks
-    record = {
-        key: value
-        for key, value in task.to_json().items()
-        if key in ("task_id", "sites", "start_url", "intent", "require_login")
-    }
-    return {**record, "eval": evaluation, "solution": [step.to_json() for step in steps]}
-
-
-def _is_file(change: Change) -> bool:
-    """Return True for a change of a file, or of a line of one."""
-    return change.table == "file" or change.table.startswith("/")
-
-
-def _path(change: Change) -> str:
-    return str(change.key[0]) if change.table == "file" else change.table[1:]
-
-
-def _file_check(path: str, folders: list[Path], typed: set[str]) -> list[dict[str, Any]]:
-    """Return checks of a changed file: that it contains the typed text, otherwise its longest new line or all of it. No check of binary files."""
-    try:
-        before, after = ((folder / path).read_text("utf-8") if (folder / path).is_file() else None for folder in folders)
-    except UnicodeDecodeError:
-        return []
-    if after is None:
-        return [{"path": path, "contains": None}]
-    known = set((before or "").splitlines())
-    new_lines = [line for line in after.splitlines() if line not in known]
-    return [
-        {
-            "path": path,
-            "contains": max([text for text in typed if text in "\n".join(new_lines)] or new_lines or [after], key=len),
-        }
-    ]
-
-
-def _row_check(change: Change, again: Change) -> dict[str, Any]:
-    """Return a check of a changed row by its key and changed columns, or of an added or removed row by all its columns."""
-    row, other = ((version.after or version.before or {}) for version in (change, again))
-    checked: dict[str, Any] = {
-        column: value
-        for column, value in row.items()
-        if isinstance(value, str | int | float)
-        and value == other.get(column)
-        and (not change.columns or column in change.columns or value in change.key)
-    }
-    if change.columns and not set(change.key) <= set(checked.values()):
-        checked = {"rowid": change.key[0]} | checked
-    condition = " AND ".join(f'"{column}" = ?' for column in checked) or "TRUE"
-    query = f'SELECT count(*) FROM "{change.table}" WHERE {condition}'
-    expected = [[0 if change.after is None else 1]]
-    return {"site": change.site, "query": query, "parameters": list(checked.values()), "expected": expected}

@@ -143,7 +143,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
             problems += [*_sign_in_problem(backend, application), *_snapshot_problem(env, pages, application)]
     report["tasks"] = {}
     if tasks and report["equal_resets"]:
-        problems += _check_tasks(application, tasks, browser, report["tasks"])
+        problems += check_tasks(application, tasks, browser, report["tasks"])
     report["problems"] = problems
     return report
 
@@ -289,10 +289,10 @@ def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str
     ][:1]
 
 
-def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, results: dict[str, str]) -> list[str]:
+def check_tasks(application: Application, tasks: Sequence[Task], browser: str, results: dict[str, str]) -> list[str]:
     """Check each task of an application: its solution earns the reward, and nothing cheaper does. Fill `results` by task id."""
     problems = []
-    env = WebArenaLite(application=application, browser=browser, max_steps=60, tasks=tasks)
+    env = WebArenaLite(application=application, browser=browser, max_steps=100, tasks=tasks)
     for task in env.tasks:
         try:
             failure = replay(env, task) if task.solution else "it has no solution"

@@ -1,0 +1,133 @@
+"""`app record`: values that vary are not checked, others are, and a task that its own solution does not solve again is not saved."""
+
+import json
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.test_own_application import solve
+from tests.varying_app import make_state
+from webarena_gym import WebArenaLite
+from webarena_gym.actions import Action, Kind
+from webarena_gym.applications.processes import close_all
+from webarena_gym.changes import Change
+from webarena_gym.tasks.task import Step
+from webarena_gym.tools import application_record
+from webarena_gym.tools.application_record import Recording, _row_check, checks_of
+from webarena_gym.tools.cli import main
+
+TOML = f"""
+name = "notes"
+wsgi = "varying_app:application"
+folder = "{Path(__file__).parent}"
+state = "{{0}}/state"
+tasks = "{{0}}/tasks.json"
+databases = {{{{ notes = "notes.db" }}}}
+environment = {{{{ STATE = "{{{{state}}}}" }}}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of an application that writes times and random values of many kinds."""
+    make_state(tmp_path / "state")
+    (tmp_path / "webarena-app.toml").write_text(TOML.format(tmp_path))
+    yield tmp_path
+    close_all()
+
+
+def record(folder, monkeypatch, *lines, task_id="one", start="/"):
+    typed = iter(lines)
+    monkeypatch.setattr("builtins.input", lambda _: next(typed))
+    return main(["app", "record", str(folder), "--goal", "Do it.", "--task-id", task_id, "--start", start])
+
+
+def test_values_that_vary_are_not_checked_and_all_others_are(folder, monkeypatch):
+    tomorrow = (date.today() + timedelta(days=1)).isoformat()
+    assert record(folder, monkeypatch, "type Title Milk", f"type Due {tomorrow}", "click Add", "exit") == 0
+    (task,) = json.loads((folder / "tasks.json").read_text())
+    (check, *tags) = sorted(task["eval"]["state"], key=lambda check: len(check["parameters"]), reverse=True)
+    columns = ("title", "due", "state", "priority", "since")
+    condition = " AND ".join(f'"{name}" = ?' for name in columns)
+    assert check["query"] == f'SELECT count(*) FROM "note" WHERE {condition}'
+    assert check["parameters"] == ["Milk", tomorrow, "draft", 3, "2001-02-03"], (
+        "a date of these days is checked if it was typed"
+    )
+    assert tags == [], "only what was typed is checked, and a user's last visit is not"
+    assert task["eval"]["eval_types"] == ["state", "file"]
+    assert task["eval"]["file"] == [{"path": "log.txt", "contains": "Milk"}]
+    assert record(folder, monkeypatch, "click Add", "exit", task_id="two") == 0
+    checks = json.loads((folder / "tasks.json").read_text())[-1]["eval"]
+    named = [check["parameters"] for check in checks["state"] if '"tag"' in check["query"]]
+    assert sorted(named) == [[" first"], [" second"], [" third"]], "rows with random keys are paired by their other values"
+    assert not any("user" in check["query"] for check in checks["state"]), "nothing but the time has changed in this row"
+    assert checks["file"] == [{"path": "log.txt", "contains": "added "}], "and not the longer line, with a time"
+    with closing(WebArenaLite(application=folder, elements="label")) as env:
+        assert [solve(env, name)[1] for name in ("one", "two")] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "start", "message"),
+    [
+        (["click View", "exit"], "/", ""),
+        (["exit"], "/", "the task has no answer, and changes nothing that can be checked"),
+        (["type Title Milk", "exit"], "/view", "one: an immediate exit earns the reward"),
+    ],
+)
+def test_a_task_is_saved_if_its_solution_earns_the_reward_and_nothing_cheaper_does(
+    folder, monkeypatch, capsys, lines, start, message
+):
+    assert record(folder, monkeypatch, *lines, start=start) == bool(message)
+    output = capsys.readouterr().out
+    assert (f"not recorded: {message}" in output) == bool(message)
+    assert (folder / "tasks.json").exists() == (not message)
+    assert ('"solution"' in output) == bool(message), "a task that is not saved is printed"
+
+
+def test_a_solution_that_cannot_be_replayed_is_not_saved(folder, monkeypatch, capsys):
+    def click_code(_):
+        (code,) = {line.partition("Code ")[2][:8] for line in capsys.readouterr().out.splitlines() if "Code " in line}
+        lines.append(code)
+        return f'click "Code {code}"' if len(lines) == 1 else "exit"
+
+    lines = []
+    monkeypatch.setattr("builtins.input", click_code)
+    assert main(["app", "record", str(folder), "--goal", "Follow it.", "--task-id", "code"]) == 1
+    assert "not recorded: the solution cannot be replayed: " in capsys.readouterr().out
+
+
+def recording(tmp_path, *changes, folders=("a", "b", "b"), **options):
+    """Return a recording whose replay makes the same changes."""
+    paths = tuple(tmp_path / name for name in folders)
+    return Recording(**{"changes": changes, "replayed": changes, "folders": paths, "databases": {}} | options)
+
+
+def test_rows_are_checked_by_what_the_recording_and_its_replay_have_in_common(tmp_path, monkeypatch):
+    monkeypatch.setattr(application_record, "_count", lambda path, *_: 1 if path.parent.name == "b" else 0)
+
+    def check(before, after, key=(7,), **again):
+        change = Change("notes", "issue", key, before, after, {})
+        return _row_check(
+            change, change._replace(after={**after, **again}), recording(tmp_path, databases={"notes": "notes.db"}), set()
+        )
+
+    select = 'SELECT count(*) FROM "issue" WHERE'
+    added = check(None, {"title": "Ink", "priority": 2, "owner": None, "made": "09:00:01"}, made="09:00:05")
+    assert (added["query"], added["parameters"]) == (f'{select} "title" = ? AND "priority" = ?', ["Ink", 2])
+    was = {"title": "Ink", "priority": 1, "changed": "08:00"}
+    changed = check(was, {**was, "priority": 2, "changed": "09:00:01"}, changed="09:00:05")
+    assert (changed["query"], changed["parameters"]) == (f'{select} "rowid" = ? AND "priority" = ?', [7, 2])
+    named = check({"id": "a7", "priority": 1}, {"id": "a7", "priority": 2}, key=("a7",))
+    assert named["parameters"] == ["a7", 2], "by the key that the row holds"
+
+
+@pytest.mark.parametrize(("paths", "checked"), [(("a.txt", ".b"), ["a.txt"]), ((".b", ".c/d"), [".b", ".c/d"])])
+def test_hidden_files_are_checked_where_no_others_have_changed(tmp_path, paths, checked):
+    for path in paths:
+        (tmp_path / "b" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "b" / path).write_text("new")
+    changes = [Change("notes", "file", (path,), None, {"digest": "1"}, {}) for path in paths]
+    evaluation = checks_of([Step(Action(Kind.EXIT, argument=""))], recording(tmp_path, *changes))
+    assert [check["path"] for check in evaluation["file"]] == checked

@@ -1,0 +1,271 @@
+"""`webarena-gym app record`: a person solves a new task in the terminal, which is saved with its solution and checks of its changes.
+
+The solution is replayed in another second than it was recorded. Values that differ then, such as times and random tokens, are not checked,
+nor are other times of the day of the recording. A task is saved only if its solution earns the reward and nothing cheaper does.
+"""
+
+import argparse
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from webarena_gym.actions import Kind
+from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.archive import FILE
+from webarena_gym.applications.processes import launcher_of
+from webarena_gym.applications.state import open_database
+from webarena_gym.changes import Change
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import ActionError, ApplicationError
+from webarena_gym.recording import StepRecord
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.task import Step, parse_task
+from webarena_gym.tools.application_check import check_tasks, exploration_task, read_records
+from webarena_gym.tools.audit.replays import do_all
+from webarena_gym.tools.play import play_in_terminal
+
+_NEXT_SECOND_S = 1.1
+_DAY_S = 86_400
+_UNITS = (1, 10**3, 10**6, 10**9)  # of a second, in numbers of seconds, milliseconds, microseconds and nanoseconds since 1970
+_TIMES = re.compile(r"(?<!\d)(?:(\d{4}-\d\d-\d\d)|(\d{10,19}))(?!\d)")
+_KEPT = ("task_id", "sites", "start_url", "intent", "require_login")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """The changes of an episode and of its replay, and the folders of the state."""
+
+    changes: Sequence[Change]
+    replayed: Sequence[Change]
+    """changes of the replay"""
+    folders: tuple[Path, Path, Path]
+    """state before the episode, after it, and after its replay"""
+    databases: Mapping[str, str]
+    """paths of the databases in the folders, by name"""
+    is_clock_fixed: bool = False
+    """the application has a constant clock, so that its times do not vary"""
+
+    @cached_property
+    def end_s(self) -> float:
+        """The time of the newest file of the state after the episode, in seconds since 1970."""
+        files = (path for path in self.folders[1].rglob("*") if path.is_file())
+        return max((path.stat().st_mtime for path in files), default=0.0)
+
+    def varies(self, value: object, typed: set[str]) -> bool:
+        """Return True if a value contains the day of the recording, and nobody typed it."""
+        return not self.is_clock_fixed and str(value) not in typed and contains_time(str(value), self.end_s)
+
+
+def record_task(options: argparse.Namespace) -> int:
+    """Record a task, verify it, and add it to the task file. Return 1 if it is not saved."""
+    application = read_application(options.application)
+    if not application.tasks:
+        raise ApplicationError(f"{application.name} names no task file: set tasks in its {FILE}")
+    path = Path(application.tasks)
+    records = read_records(path)
+    if any(record["task_id"] == options.task_id for record in records):
+        raise ApplicationError(f"{path} has a task {options.task_id!r} already")
+    task = exploration_task(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)
+    record, problem = _record(application, task, options.browser)
+    if not problem:
+        (problem, *_) = [*check_tasks(application, [parse_task(record)], options.browser, {}), ""]
+    if problem:
+        print(f"not recorded: {problem}")
+        if record:
+            print(f"the task, which you can correct and add to {path}:\n{json.dumps(record, ensure_ascii=False)}")
+        return 1
+    path.write_text(json.dumps([*records, record], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"recorded {len(record['solution'])} steps in {path}; its checks: {json.dumps(record['eval'], ensure_ascii=False)}")
+    return 0
+
+
+def _record(application: Application, task: Task, browser: Any) -> tuple[dict[str, Any], str]:
+    """Let a person solve a task. Return it with its solution and checks, {} without a solution, and the reason why it cannot be saved."""
+    steps: list[Step] = []
+    changes: list[Change] = []
+    settings: dict[str, Any] = {"application": application, "browser": browser, "elements": "label", "max_steps": 100}
+
+    def on_step(step: StepRecord) -> None:
+        if not step.info["action_error"]:
+            steps.append(Step(env.dialect.parse(step.reply)))
+        if not step.terminated:
+            changes[:] = env.changes()
+
+    with closing(WebArenaLite(**settings, tasks=[task])) as env:  # also if a dialog is open
+        play_in_terminal(env, on_step=on_step)
+        if not steps or steps[-1].action.kind is not Kind.EXIT:
+            return {}, "the task was not ended with exit"
+        solved = replace(task, solution=tuple(steps))
+        record = {key: value for key, value in task.to_json().items() if key in _KEPT}
+        record |= {"eval": {"eval_types": []}, "solution": [step.to_json() for step in steps]}
+        Event().wait(_NEXT_SECOND_S)  # so that times of the replay differ
+        with closing(WebArenaLite(**settings, tasks=[solved])) as other:
+            try:
+                other.reset()
+                do_all(other, solved)
+            except ActionError as error:
+                return record, f"the solution cannot be replayed: {error}"
+            recording = Recording(
+                changes=changes,
+                replayed=other.changes(),
+                folders=(launcher_of(application).base, env.backend.files or Path(), other.backend.files or Path()),
+                databases=application.databases,
+                is_clock_fixed=bool(application.clock),
+            )
+            record["eval"] = checks_of(steps, recording)
+    return record, "" if record["eval"]["eval_types"] else "the task has no answer, and changes nothing that can be checked"
+
+
+def checks_of(steps: Sequence[Step], recording: Recording) -> dict[str, Any]:
+    """Return the `eval` block of a recorded task: checks of its answer, and of the rows and files that it changed."""
+    typed = {step.action.argument for step in steps if step.action.argument}
+    answer = steps[-1].action.argument or ""
+    evaluation: dict[str, Any] = {"eval_types": []}
+    if answer:
+        evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
+    rows = [check for pair in _pairs(recording) if (check := _row_check(*pair, recording, typed))]
+    paths = list(dict.fromkeys(_path(change) for change in recording.changes if _is_file(change)))
+    plain = [
+        path for path in paths if not path.startswith(".") and "/." not in path
+    ]  # hidden files are checked if there are no others
+    files = [check for path in plain or paths for check in _file_check(path, recording, typed)]
+    of_typed = (
+        [check for check in rows if typed.intersection(map(str, check["parameters"]))],
+        [check for check in files if check["contains"] in typed],
+    )
+    rows, files = of_typed if any(of_typed) else (rows, files)  # otherwise logs and caches would be required
+    for kind, checks in (("state", [*_schema_checks(recording), *rows]), ("file", files)):
+        if checks:
+            evaluation["eval_types"].append(kind)
+            evaluation[kind] = [check for place, check in enumerate(checks) if check not in checks[:place]]
+    return evaluation
+
+
+def contains_time(text: str, time_s: float) -> bool:
+    """Return True if a text contains a date or a number of seconds since 1970 within about a day of a time.
+
+    >>> [contains_time(text, 1764480664.0) for text in ("2025-11-30 05:31:04", "since 2025-11-30T05:31Z", "1764480664123", "1764480664.5")]
+    [True, True, True, True]
+    >>> [contains_time(text, 1764480664.0) for text in ("2025-06-30", "Milk", "12", "0123456789", "2025-11-3099")]
+    [False, False, False, False, False]
+    """
+    day = datetime.fromtimestamp(time_s, UTC).toordinal()
+    for written, number in _TIMES.findall(text):
+        if number and any(abs(int(number) / unit - time_s) <= _DAY_S for unit in _UNITS):
+            return True
+        try:
+            if (
+                written and abs(date.fromisoformat(written).toordinal() - day) <= 1
+            ):  # a day before or after in another time zone
+                return True
+        except ValueError:  # no date
+            continue
+    return False
+
+
+def _pairs(recording: Recording) -> Iterator[tuple[Change, Change]]:
+    """Yield the changed rows, each with the most similar change of the same table in the replay, which may have other keys.
+
+    Rows that the replay does not change are omitted.
+    """
+    others = list(recording.replayed)
+    for change in recording.changes:
+        alike = [
+            other
+            for other in others
+            if (other.table, other.before is None, other.after is None)
+            == (change.table, change.before is None, change.after is None)
+        ]
+        if alike and not _is_file(change) and change.table != "schema":
+            row = change.after or change.before or {}
+            other = max(alike, key=lambda other: len(row.items() & (other.after or other.before or {}).items()))
+            others.remove(other)
+            yield change, other
+
+
+def _row_check(change: Change, again: Change, recording: Recording, typed: set[str]) -> dict[str, Any] | None:
+    """Return a check of a changed row by its key and changed columns, or of an added or removed row by all its columns.
+
+    Columns that vary are omitted. None if the database does not tell the row from those that were there before.
+    """
+    row, other = ((version.after or version.before or {}) for version in (change, again))
+    checked: dict[str, Any] = {
+        column: value
+        for column, value in row.items()
+        if isinstance(value, str | int | float)
+        and value == other.get(column)
+        and (not change.columns or column in change.columns or value in change.key)
+        and not (change.after is not None and recording.varies(value, typed))
+    }
+    if change.columns and not set(change.key) <= set(checked.values()):
+        checked = {"rowid": change.key[0]} | checked
+    condition = " AND ".join(f'"{column}" = ?' for column in checked) or "TRUE"
+    query = f'SELECT count(*) FROM "{change.table}" WHERE {condition}'
+    parameters = list(checked.values())
+    for place, (name, path) in enumerate(recording.databases.items()):
+        counts = [_count(folder / path, query, parameters) for folder in recording.folders[:2]]
+        if counts[0] != counts[1]:
+            site = name if place else change.site
+            return {"site": site, "query": query, "parameters": parameters, "expected": [[counts[1]]]}
+    return None
+
+
+def _count(path: Path, query: str, parameters: Sequence[Any]) -> int | None:
+    """Return the number that a query selects from a database; None if the database has no such table."""
+    with suppress(sqlite3.Error), closing(open_database(path)) as connection:
+        return int(connection.execute(query, parameters).fetchone()[0])
+    return None
+
+
+def _schema_checks(recording: Recording) -> list[dict[str, Any]]:
+    """Return checks of the tables, indexes, views and triggers that were changed."""
+    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
+    return [
+        {
+            "site": change.site,
+            "query": query,
+            "parameters": [change.key[0]],
+            "expected": [] if change.after is None else [[change.after["sql"]]],
+        }
+        for change in recording.changes
+        if change.table == "schema" and change in recording.replayed
+    ]
+
+
+def _is_file(change: Change) -> bool:
+    """Return True for a change of a file, or of a line of one."""
+    return change.table == "file" or change.table.startswith("/")
+
+
+def _path(change: Change) -> str:
+    return str(change.key[0]) if change.table == "file" else change.table[1:]
+
+
+def _file_check(path: str, recording: Recording, typed: set[str]) -> list[dict[str, Any]]:
+    """Return checks of a changed file: that it contains the typed text, otherwise its longest new line or all of it.
+
+    Lines that vary are omitted, and binary files have no checks.
+    """
+    try:
+        before, after, again = (
+            (folder / path).read_text("utf-8") if (folder / path).is_file() else None for folder in recording.folders
+        )
+    except UnicodeDecodeError:
+        return []
+    if after is None or again is None:
+        return [{"path": path, "contains": None}] if after == again else []
+    known = set((before or "").splitlines())
+    new_lines, repeated = ([line for line in text.splitlines() if line not in known] for text in (after, again))
+    written = [text for text in typed if all(text in "\n".join(lines) for lines in (new_lines, repeated))]
+    undated = [text for text in written if not recording.varies(text, set())]  # a date may also be that of a log
+    lines = [line for line in set(new_lines).intersection(repeated) if not recording.varies(line, typed)]
+    texts = undated or lines or written or ([after] if after == again and not new_lines else [])
+    return [{"path": path, "contains": max(texts, key=len)}] if texts else []
