@@ -77,6 +77,22 @@ def rewrite(archive, change=lambda manifest: None, extra=()):
             opened.writestr(name, data)
 
 
+def test_runs_archives_and_excluded_files_are_not_packed(folder, archive, tmp_path):
+    for name in ("runs/bc/policy.pt", "old.webarena.zip", "state/runs/1.txt", "draft/a.txt", "draft.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    packed = []
+    for exclude in ("", 'exclude = ["/draft*", "/old.*"]', "exclude = []"):
+        (folder / FILE).write_text(f"{exclude}\n{TOML}")
+        assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"b{SUFFIX}"), *ONE_BROWSER]) == 0
+        with zipfile.ZipFile(tmp_path / f"b{SUFFIX}") as opened, zipfile.ZipFile(archive) as first:
+            packed.append({*opened.namelist()} - {*first.namelist()})
+    assert packed == [
+        {"state/runs/1.txt", "draft/a.txt", "draft.txt"}, {"state/runs/1.txt", "runs/bc/policy.pt"},
+        {"state/runs/1.txt", "runs/bc/policy.pt", "draft/a.txt", "draft.txt", "old.webarena.zip"},
+    ]  # fmt: skip
+
+
 def test_what_is_packed_is_played_elsewhere(folder, archive, cache, capsys):
     times = {path.name: path.stat().st_mtime_ns for path in (folder / "state").rglob("*")}
     shutil.rmtree(folder)
@@ -173,7 +189,7 @@ def test_an_archive_installs_nothing_outside_of_its_folder(folder, tmp_path, pyt
 
 
 @pytest.mark.slow
-def test_the_packages_of_an_archive_are_installed(folder, tmp_path):
+def test_the_packages_of_an_archive_are_installed(folder, tmp_path, capsys):
     (folder / FILE).write_text(TOML + 'python = ".venv/bin/python"\n')
     (folder / "requirements.txt").write_text("")
     install(folder)
@@ -181,7 +197,17 @@ def test_the_packages_of_an_archive_are_installed(folder, tmp_path):
     assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
     with zipfile.ZipFile(archive) as opened:
         assert not [name for name in opened.namelist() if ".venv" in name]
-    assert main(["app", "verify", str(archive), *ONE_BROWSER, "--install"]) == 0
+    for options, missing in (["--install"], "is not trusted"), ([], "is not trusted"), (["--trust"], "is not installed"):
+        assert main(["app", "verify", str(archive), *ONE_BROWSER, *options]) == 2
+        message = capsys.readouterr().err
+        assert missing in message
+        assert f"`webarena-gym app verify {archive} --trust --install` once" in message
+        with pytest.raises(ApplicationError, match=f"{missing}.* --trust --install` once"):
+            read_application(archive)
+    assert main(["app", "verify", str(archive), *ONE_BROWSER, "--trust", "--install"]) == 0
+    with closing(WebArenaLite(application=str(archive))) as env:
+        env.reset()
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0, "a decision holds, and so does an installation"
     assert main(["app", "unpack", str(archive), str(tmp_path / "bare")]) == 0
     with pytest.raises(ApplicationError, match=r"\.venv/bin/python"):
         WebArenaLite(application=str(tmp_path / "bare")).reset()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder
-from webarena_gym.applications.trust import expect_trust, grants_of
+from webarena_gym.applications.trust import expect_trusted_archive
 from webarena_gym.arguments import reason_of, suggestion
 from webarena_gym.errors import ApplicationError
 from webarena_gym.sites.catalogue import SITE_NAME, Account, Login
@@ -113,6 +113,9 @@ class Application:
     """file of templates, which generate tasks from the databases"""
     draws: int = 3
     """number of tasks of each template for a seed"""
+    exclude: tuple[str, ...] = ("/runs", f"/*{SUFFIX}")
+    """files and folders that `app pack` omits, as patterns of their paths in the folder of `webarena-app.toml`, besides virtual environments,
+    caches and `.git`"""
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -221,7 +224,7 @@ def read_application(path: str | Path | Application) -> Application:
     if path.name.endswith(SUFFIX):
         folder = cached_folder(path, cache_folder())
         application = read_application(folder)
-        expect_trust(str(path), path.read_bytes(), grants_of(application, folder), ("app", "verify", path, "--trust"))
+        expect_trusted_archive(path, application, folder)
         return application
     path = path / FILE if path.is_dir() else path
     try:
@@ -258,7 +261,8 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
                 names = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
                 raise ApplicationError(f"{where}: {key} is {values[key]!r}; expected {', '.join(names)}") from None
     values["folder"] = str(base / values.get("folder", "."))
-    values |= {key: tuple(values.get(key, ())) for key in ("incidental", "inherits", "warm", "shared", "hidden")}
+    lists = [key for key, kind in _JSON_TYPES.items() if kind is list]
+    values |= {key: tuple(values[key]) for key in lists if key in values}
     for key in ("state", "uploads", "tasks", "templates", "python"):
         if values.get(key) and (key != "python" or "/" in values[key]):
             values[key] = str(base / values[key])
@@ -269,7 +273,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
+    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "exclude": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

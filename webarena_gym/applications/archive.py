@@ -14,8 +14,9 @@ import tempfile
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,7 +75,7 @@ def pack(
 ) -> Manifest:
     """Write the archive of an application.
 
-    The folder of its `webarena-app.toml` is packed without virtual environments, caches and `.git`. Unless the folder has a
+    The folder of its `webarena-app.toml` is packed without virtual environments, caches, `.git` and what `exclude` lists. Unless the folder has a
     `requirements.txt`, the versions of the packages of a Python application's interpreter are packed under this name.
 
     Args:
@@ -91,7 +92,7 @@ def pack(
     """
     folder = file.resolve().parent
     _check_paths(application, folder)
-    contents = {_name(path, folder): path for path in _files(folder, folder) if path != out.resolve()}
+    contents = {_name(path, folder): path for path in _files(folder, folder, application.exclude) if path != out.resolve()}
     contents[FILE] = contents.pop(file.name)
     python, packages = ("", "") if application.command else _interpreter(application.python)
     stored = {name: b"" if path.is_dir() else path.read_bytes() for name, path in contents.items()}
@@ -201,8 +202,8 @@ def _check_paths(application: "Application", folder: Path) -> None:
                 raise ApplicationError(f"{key} is {value!r}; expected a path in {folder}, which is packed")
 
 
-def _files(folder: Path, top: Path) -> Iterator[Path]:
-    """Yield the files and empty folders of a folder, without those that are made again elsewhere.
+def _files(folder: Path, top: Path, exclude: Sequence[str]) -> Iterator[Path]:
+    """Yield the files and empty folders of a folder, without those that are made again elsewhere or match a pattern of `exclude`.
 
     Raises:
         ApplicationError: for a symbolic link out of the folder `top`, which is packed.
@@ -214,10 +215,12 @@ def _files(folder: Path, top: Path) -> Iterator[Path]:
     for path in paths:
         if path.name in _EXCLUDED or (path / "pyvenv.cfg").is_file():
             continue
+        if any(fnmatchcase(f"/{path.relative_to(top).as_posix()}", pattern) for pattern in exclude):
+            continue
         if path.is_symlink() and not path.resolve().is_relative_to(top):
             raise ApplicationError(f"{path} is a link to {os.readlink(path)}; expected links within the packed folder")
         if path.is_dir():
-            yield from _files(path, top)
+            yield from _files(path, top, exclude)
         elif path.is_file():
             yield path
 

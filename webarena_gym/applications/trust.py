@@ -51,6 +51,11 @@ def is_inside(python: str, folder: Path) -> bool:
     return "/" in python and python != sys.executable and Path(path).is_relative_to(os.path.abspath(folder))
 
 
+def lacks_interpreter(application: "Application", folder: Path) -> bool:
+    """Return True if the interpreter of an application is a file of its folder that is not installed yet."""
+    return is_inside(application.python, folder) and not os.path.exists(folder / application.python)
+
+
 def expect_trust(source: str, content: bytes, grants: Sequence[str], remedy: Sequence[str | Path]) -> None:
     """Raise ApplicationError if there are grants that the user has not allowed.
 
@@ -64,6 +69,28 @@ def expect_trust(source: str, content: bytes, grants: Sequence[str], remedy: Seq
     if grants and not os.path.isfile(_trust_file(content, grants)):
         command = shlex.join(("webarena-gym", *map(str, remedy)))
         raise ApplicationError(f"{source} is not trusted: {'; '.join(grants)}. If you trust its authors, run `{command}` once")
+
+
+def expect_trusted_archive(archive: Path, application: "Application", folder: Path, *, installs: bool = False) -> None:
+    """Raise ApplicationError if an archive is not trusted, or the interpreter of its application is not installed.
+
+    The message contains one command that solves both.
+
+    Args:
+        archive: the archive.
+        application: its application.
+        folder: the folder to which it was unpacked.
+        installs: True if the caller installs a missing interpreter.
+
+    """
+    is_missing = lacks_interpreter(application, folder)
+    remedy: list[str | Path] = ["app", "verify", archive, "--trust", *["--install"] * (is_missing or installs)]
+    expect_trust(str(archive), archive.read_bytes(), grants_of(application, folder), remedy)
+    if is_missing and not installs:
+        command = shlex.join(("webarena-gym", *map(str, remedy)))
+        raise ApplicationError(
+            f"{archive}: the interpreter {os.path.relpath(application.python, folder)} is not installed. Run `{command}` once"
+        )
 
 
 def add_trust(content: bytes, grants: Sequence[str]) -> None:

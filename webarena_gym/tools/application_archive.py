@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.applications.application import read_application
-from webarena_gym.applications.archive import FILE, SUFFIX, install, pack, unpack
-from webarena_gym.applications.trust import add_trust, expect_trust, grants_of
+from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder, install, pack, unpack
+from webarena_gym.applications.trust import add_trust, expect_trusted_archive, grants_of
 from webarena_gym.console import writable_path
 from webarena_gym.errors import ApplicationError, WebArenaGymError
+from webarena_gym.sites.world import cache_folder
 from webarena_gym.tools.application_check import SOLVED, Certificate, examine
 
 _COMPARED = ("pages", "statuses", "controls", "tasks")  # of reports that must be equal elsewhere
@@ -39,7 +40,7 @@ def pack_application(options: argparse.Namespace) -> int:
     file = options.application / FILE if options.application.is_dir() else options.application
     certificate = examine(application, options.browser, options.resets)
     if certificate.problems:
-        print("\n".join(certificate.problems))
+        print("\n".join(["problems:", *certificate.problems]))
         print(f"{application.name} is not packed, because it has problems")
         return 1
     out = options.out or Path(f"{application.name}{SUFFIX}")
@@ -80,32 +81,30 @@ def unpack_archive(options: argparse.Namespace) -> int:
 def verify_archive(options: argparse.Namespace) -> int:
     """Unpack an archive, check the application again, and compare with the report in the archive. Return 1 for a difference."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary, "application")
-        manifest = unpack(options.archive, folder)
-        print(
-            f"{manifest.name} {manifest.version} ({manifest.licence}): {len(manifest.files)} files have their digests",
-            flush=True,
-        )
-        application = read_application(folder)
-        content, grants = options.archive.read_bytes(), grants_of(application, folder)
-        if options.trust:
-            add_trust(content, grants)
-        expect_trust(str(options.archive), content, grants, ("app", "verify", options.archive, "--trust"))
-        if options.install:
-            install(folder)
-        certificate = examine(application, options.browser, options.resets)
-        differences = [
-            f"{browser}: {key} are {now[key]!r}; expected {then[key]!r}"
-            for browser, now in certificate.reports.items()
-            if (then := manifest.check.get(browser))
-            for key in _COMPARED
-            if now[key] != then[key]
-        ]
-        faults = [*certificate.problems, *differences]
-        if missing := [browser for browser in manifest.check if browser not in certificate.reports]:
-            print(f"not compared, because it is not checked here: {', '.join(missing)}")
-        print("\n".join(faults) if faults else f"equal to its report: {_tasks(certificate)}")
-        return 1 if faults else 0
+        manifest = unpack(options.archive, Path(temporary, "application"))
+    print(
+        f"{manifest.name} {manifest.version} ({manifest.licence}): {len(manifest.files)} files have their digests", flush=True
+    )
+    folder = cached_folder(options.archive, cache_folder())  # where envs and `evaluate` find what is installed
+    application = read_application(folder)
+    if options.trust:
+        add_trust(options.archive.read_bytes(), grants_of(application, folder))
+    expect_trusted_archive(options.archive, application, folder, installs=options.install)
+    if options.install:
+        install(folder)
+    certificate = examine(application, options.browser, options.resets)
+    differences = [
+        f"{browser}: {key} are {now[key]!r}; expected {then[key]!r}"
+        for browser, now in certificate.reports.items()
+        if (then := manifest.check.get(browser))
+        for key in _COMPARED
+        if now[key] != then[key]
+    ]
+    faults = [*certificate.problems, *differences]
+    if missing := [browser for browser in manifest.check if browser not in certificate.reports]:
+        print(f"not compared, because it is not checked here: {', '.join(missing)}")
+    print("\n".join(["problems:", *faults]) if faults else f"equal to its report: {_tasks(certificate)}")
+    return 1 if faults else 0
 
 
 def add_matrix_options(command: argparse.ArgumentParser) -> None:

@@ -68,7 +68,7 @@ def check(options: argparse.Namespace) -> int:
     else:
         for browser, report in reports.items():
             _print_report(application, browser, report, options.resets)
-        print("\n".join([*filter(None, [unchecked]), *(problems or ["no problems"])]))
+        print("\n".join([*filter(None, [unchecked]), *(["problems:", *problems] if problems else ["no problems"])]))
     return 1 if problems else 0
 
 

@@ -194,7 +194,7 @@ def _pairs(recording: Recording) -> Iterator[tuple[Change, Change]]:
 def _row_check(change: Change, again: Change, recording: Recording, typed: set[str]) -> dict[str, Any] | None:
     """Return a check of a changed row by its key and changed columns, or of an added or removed row by all its columns.
 
-    Columns that vary are omitted. None if the database does not tell the row from those that were there before.
+    Columns that vary are omitted. None if no database has another number of such rows than before.
     """
     row, other = ((version.after or version.before or {}) for version in (change, again))
     checked: dict[str, Any] = {
