@@ -13,14 +13,17 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks import reference
+from benchmarks import api, reference
 from benchmarks.machine import RESULTS
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = tuple(ROOT / "docs" / name for name in ("actions.md", "environment.md", "metrics.md", "results.md", "settings.md"))
+DOCUMENTS = (
+    *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "metrics.md", "results.md", "settings.md")),
+    *api.PAGES,
+)
 
 with (Path(__file__).parent / "tables.toml").open("rb") as _file:
     TITLES, PAPER_8B, PAPER_3B, OTHERS = tomllib.load(_file).values()
@@ -266,7 +269,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "variants": partial(methods, "variants", columns=("before", *_LIFTS, "WebAgent-R1, 3B")),
     "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions,
-    **{name: partial(reference_tables, name) for name in reference.TABLES},
+    **{name: partial(reference_tables, name) for name in reference.TABLES}, **api.TABLES,
 }  # fmt: skip
 
 

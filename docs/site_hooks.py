@@ -1,4 +1,7 @@
-"""Hooks of mkdocs and griffe: files of the repository that a page links to become files of the site; examples of docstrings become code."""
+"""Hooks of mkdocs and griffe: files of the repository that a page links to become files of the site; examples of docstrings become code.
+
+The generated summaries of API pages, for readers of the repository, are left out: the site has the full reference.
+"""
 
 import re
 from pathlib import Path
@@ -22,7 +25,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links to files of the repository to their copies, and take off links to folders."""
+    """Lead links to files of the repository to their copies, and remove links to folders and the summaries of API pages."""
+    markdown = re.sub(r"<!-- begin api_\w+ -->.*?<!-- end api_\w+ -->\n", "", markdown, flags=re.DOTALL)
     up = "../" * page.file.src_uri.count("/")
     markdown = re.sub(r"\[([^\]]*)\]\((?:\.\./)+[\w/]+/results\)", r"\1", markdown)
     return _OUTSIDE.sub(lambda match: f"]({up}{_name(match['path'])})", markdown)

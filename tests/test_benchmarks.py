@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import json
 import os
+import pkgutil
 import re
 import sys
 from random import Random
@@ -19,6 +20,7 @@ from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
 from benchmarks import (
     allocation,
+    api,
     compare,
     env_speed,
     learning,
@@ -242,6 +244,28 @@ def test_what_stands_around_a_table_stays_and_results_name_their_command_and_com
         assert re.search(r'"command": *"python -m benchmarks', text), path
         assert '"commit"' in text, path
     assert (tables.RESULTS / "learning.json").exists()
+
+
+def test_the_signatures_of_the_api_pages_have_the_arguments_of_the_functions():
+    for page in api.PAGES:
+        listed = api.summary(page)
+        for path in re.findall(r"^### `([\w.]+)`$", listed, re.MULTILINE):
+            value = pkgutil.resolve_name(path)
+            if inspect.isfunction(value):
+                signature = re.search(rf"### `{re.escape(path)}`\n\n`\w+\((.*)\)(?: -> .*?)?`: ", listed)[1]
+                assert [*inspect.signature(value).parameters] == re.findall(r"(?:^|, )\*{0,2}(\w+)(?=: |=|, |$)", signature)
+        assert api.summary(page) == listed
+
+
+@pytest.mark.parametrize("path", ["webarena_gym.magic", "webarena_gym.env.WebArenaLite.magic", "magic"])
+def test_an_api_page_names_only_what_there_is(path, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"::: {path}\n", encoding="utf-8")
+    with pytest.raises(LookupError, match=re.escape(path)):
+        api.summary(page)
+    page.write_text("::: webarena_gym.env\n    options:\n      members: [WebArenaLite, magic]\n", encoding="utf-8")
+    with pytest.raises(LookupError, match="'magic'"):
+        api.summary(page)
 
 
 def test_every_keyword_of_the_env_is_in_one_table():

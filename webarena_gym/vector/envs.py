@@ -87,7 +87,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         workers: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         step_timeout_s: float = 120.0,
-        context: str = CONTEXTS[0],
+        context: str = "forkserver",
         make_env: Callable[..., gymnasium.Env[Any, str]] = WebArenaLite,
         max_episode_steps: int | None = None,
         **env_arguments: Any,

@@ -1,0 +1,213 @@
+"""Summaries of the API pages: signature and first sentence of each public member, read from the source without importing it.
+
+`benchmarks.tables` writes them above the directives `::: NAME` of `docs/api`, from which mkdocstrings builds the full reference.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.reference import KEYWORDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = tuple(sorted((ROOT / "docs" / "api").glob("*.md")))
+
+_DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n    options:(?:\n      \w+: \w+)*\n      members: \[([^]]*)\])?", re.MULTILINE)
+_SENTENCE = re.compile(r".+?\.(?=\s+[\"'`A-Z\[])")
+_LENGTH = 120  # of a signature with its annotations
+_GROUPS = {
+    "env_tasks": "task selection", "env_observation": "observations and actions", "env_sites": "browser and sites",
+    "env_pictures": "pictures", "env_rewards": "episodes and rewards", "env_tools": "tools",
+}  # fmt: skip
+
+
+class Member(NamedTuple):
+    """A name of a module or class, its definition, and its docstring, "" without one."""
+
+    name: str
+    node: ast.stmt
+    doc: str
+
+
+def summary(page: Path) -> str:
+    """Return the summary of an API page: each object of its directives with its members.
+
+    Raises:
+        LookupError: for a directive, or one of its `members`, that the source does not define.
+
+    """
+    parts = [
+        "This summary has signatures and the first sentences of docstrings. `make docs` builds the full reference, with arguments, return\n"
+        f"values and exceptions, in `site/api/{page.stem}.html`.\n"
+    ]
+    for path, listed in _DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+        names = [name.strip() for name in listed.split(",")] if listed else []
+        parts += _object(path, names)
+    return "\n".join(parts)
+
+
+def _object(path: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield the paragraphs of an object: its name, its first sentence, and the list of its members."""
+    definition = find(path)
+    if isinstance(definition, ast.Module):
+        yield f"### `{path}`\n"
+        yield f"{_first_sentence(ast.get_docstring(definition) or '')}\n"
+        members = list(_select(_members(definition.body), names, path))
+        if lines := "".join(map(_line, members)):
+            yield lines
+        return
+    yield f"### `{path}`\n"
+    yield f"`{_title(definition, definition.name)}`: {_first_sentence(definition.doc)}\n"
+    if path == "webarena_gym.options.EnvOptions":
+        yield "".join(
+            f"- {_GROUPS[table]}: {', '.join(f'`{name}`' for name in names.split())}\n" for table, names in KEYWORDS.items()
+        )
+    elif isinstance(definition.node, ast.ClassDef) and (
+        lines := "".join(map(_line, _select(_class_members(definition), names, path)))
+    ):
+        yield lines
+
+
+def find(path: str) -> Member | ast.Module:
+    """Return the definition of a dotted name, following imports. Raises LookupError if there is none."""
+    if (module := _module(path)) is not None:
+        return module
+    parent, _, name = path.rpartition(".")
+    container = find(parent) if parent else None
+    if isinstance(container, Member) and isinstance(container.node, ast.ClassDef):
+        for member in _class_members(container):
+            if member.name == name:
+                return member
+    elif isinstance(container, ast.Module):
+        for member in _members(container.body):
+            if member.name == name:
+                return member
+        for node in container.body:
+            if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
+                return find(f"{node.module}.{name}")
+    raise LookupError(f"{path} is not defined; expected the dotted name of a module, class, function or attribute")
+
+
+@cache
+def _module(path: str) -> ast.Module | None:
+    file = ROOT.joinpath(*path.split("."))
+    for source in (file.with_suffix(".py"), file / "__init__.py"):
+        if source.exists():
+            return ast.parse(source.read_text(encoding="utf-8"))
+    return None
+
+
+def _members(body: Sequence[ast.stmt]) -> Iterator[Member]:
+    """Yield the public names that statements define."""
+    for node, after in pairwise([*body, ast.Pass()]):
+        text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name, text = node.name, ast.get_docstring(node) or ""
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            name = getattr(target, "id", "") or getattr(target, "attr", "_")
+        else:
+            continue
+        if not name.startswith("_"):
+            yield Member(name, node, str(text))
+
+
+def _class_members(member: Member) -> Iterator[Member]:
+    """Yield the members of a class, with the descriptions of its "Attributes" section, and the documented attributes of `__init__`."""
+    assert isinstance(member.node, ast.ClassDef)
+    section = re.search(r"^(?:Attributes|Args):\n((?:    .*\n?|\n)+)", member.doc, re.MULTILINE)
+    described = dict(re.findall(r"^    (\w+): ((?:.*)(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE))
+    for inner in _members(member.node.body):
+        yield inner._replace(doc=inner.doc or described.get(inner.name, ""))
+    for node in member.node.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            yield from (inner for inner in _members(node.body) if inner.doc)
+
+
+def _select(members: Iterator[Member], names: Sequence[str], path: str) -> Iterator[Member]:
+    """Yield the named members in the order of their names; without names, all documented ones."""
+    if not names:
+        yield from (member for member in members if member.doc)
+        return
+    by_name = {member.name: member for member in members}
+    for name in names:
+        if name not in by_name:
+            raise LookupError(f"{path} has no member {name!r}; expected one of {', '.join(by_name)}")
+        yield by_name[name]
+
+
+def _line(member: Member) -> str:
+    return f"- `{_title(member, member.name)}`: {_first_sentence(member.doc)}\n"
+
+
+def _title(member: Member, name: str) -> str:
+    """Return a name with its arguments, its type, or its value."""
+    node = member.node
+    if isinstance(node, ast.ClassDef):
+        init = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+        return f"{name}{_arguments(init, name)}" if init else name
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        returned = _annotation(node.returns) if node.returns else ""
+        if any(isinstance(item, ast.Name) and item.id in ("property", "cached_property") for item in node.decorator_list):
+            return f"{name}: {returned}"
+        return f"{name}{_arguments(node, name)}" + (f" -> {returned}" if returned and returned != "None" else "")
+    if isinstance(node, ast.AnnAssign):
+        value = f" = {_code(node.value)}" if node.value and len(_code(node.value)) < 30 else ""
+        return f"{name}: {_code(node.annotation)}{value}"
+    value = _code(node.value) if isinstance(node, ast.Assign) else ""
+    return f"{name} = {value}" if 0 < len(value) < 60 and not isinstance(getattr(node, "value", None), ast.Call) else name
+
+
+def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:
+    """Return the arguments of a function in parentheses, without `self`. Annotations of a long signature are left out."""
+    full = f"({', '.join(_each_argument(node.args, is_annotated=True))})"
+    return full if len(name) + len(full) <= _LENGTH else f"({', '.join(_each_argument(node.args, is_annotated=False))})"
+
+
+def _each_argument(arguments: ast.arguments, *, is_annotated: bool) -> Iterator[str]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+
+    def text(argument: ast.arg, default: ast.expr | None = None) -> str:
+        hint = f": {_annotation(argument.annotation)}" if argument.annotation and is_annotated else ""
+        return f"{argument.arg}{hint}" + (f"{' = ' if hint else '='}{_code(default)}" if default else "")
+
+    for argument, default in zip(positional, [*defaults, *arguments.defaults], strict=True):
+        if argument.arg not in ("self", "cls"):
+            yield text(argument, default)
+    if arguments.vararg:
+        yield f"*{text(arguments.vararg)}"
+    elif arguments.kwonlyargs:
+        yield "*"
+    yield from map(text, arguments.kwonlyargs, arguments.kw_defaults)
+    if arguments.kwarg:
+        yield f"**{text(arguments.kwarg)}"
+
+
+def _annotation(node: ast.expr) -> str:
+    return _code(node).strip('"')  # a quoted one, for names that are imported for type checks only
+
+
+def _code(node: ast.expr) -> str:
+    """Return an expression with double quotation marks."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return json.dumps(node.value, ensure_ascii=False)
+    return re.sub(r"'([^'\"]*)'", r'"\1"', ast.unparse(node))
+
+
+def _first_sentence(doc: str) -> str:
+    """Return the first sentence of a docstring on one line.
+
+    >>> _first_sentence("Start an episode. It ends later.")
+    'Start an episode.'
+    """
+    paragraph = " ".join(doc.partition("\n\n")[0].split())
+    return match[0] if (match := _SENTENCE.match(paragraph)) else paragraph
+
+
+TABLES = {f"api_{page.stem}": partial(summary, page) for page in PAGES}
