@@ -17,7 +17,7 @@ from typing import Any
 from tqdm import tqdm
 
 from agents.data.demonstrations import training_tasks
-from agents.models.checkpoints import agent_record, expect_model, open_run, save_checkpoint
+from agents.models.checkpoints import expect_model, open_run, save_checkpoint, usage_record
 from agents.settings import option_value, parse_settings
 from agents.training.metrics import Metrics
 from agents.training.settings import AgentQSettings
@@ -31,7 +31,7 @@ BETA2 = 0.95  # of AdamW
 
 def make_settings(**options: Any) -> AgentQSettings:
     """Create settings from options by name. The model's agent record overrides the defaults of the dataclasses."""
-    return AgentQSettings(**{**agent_record(options["model"]), **options})
+    return AgentQSettings(**{**usage_record(options["model"]), **options})
 
 
 def train(args: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path:
@@ -116,7 +116,7 @@ def train(args: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path:
 def main(arguments: Sequence[str]) -> None:
     """Train with the options of the command line. The model's agent record sets the defaults of the env options."""
     model = option_value(arguments, "--model")
-    settings = parse_settings(AgentQSettings, arguments, agent_record(model) if model else {}, program="agents.agent_q")
+    settings = parse_settings(AgentQSettings, arguments, usage_record(model) if model else {}, program="agents.agent_q")
     print(train(settings))
 
 

@@ -4,11 +4,12 @@
 """
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 
 from agents.data.trajectories import Trajectory
-from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save
+from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save, scored_options
 from agents.settings import collect_rarely, option_value, parse_settings
 from webarena_gym import console
 
@@ -32,11 +33,9 @@ def main(arguments: Sequence[str]) -> int:
     evaluation = evaluate_policy(settings, tasks, on_error=save_unfinished)
     save(settings, evaluation.trajectories)
     print(evaluation.table())
-    print(
-        f"settings: --split {settings.split} --max-steps {settings.max_steps} --elements {settings.elements} --system {settings.system}"
-    )
+    print(f"settings: {shlex.join(scored_options(settings))}")
     if settings.json:
-        options = {name: getattr(settings, name) for name in ("policy", "split", "world_seed", "variation")}
+        options = {name: getattr(settings, name) for name in ("policy", "split", "world_seed", "fresh_worlds", "variation")}
         print(json.dumps({**evaluation.record(), **options}))
     return 1 if evaluation.failed else 0
 

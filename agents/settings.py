@@ -55,9 +55,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "agents.integrations.verl": ("--out train.jsonl --split train",),
     "agents.remember": ("--model runs/bc --out runs/with-memory", "--model runs/bc --walk 600 --worlds 7 --out runs/explored"),
     "agents.search": ("--policy agents/checkpoints/starter --method best_of_n --budget 60 --limit 20",),
-    "agents.train_bc": ("--model pointer --out runs/bc --worlds 11 12 13 14 --one-world-each --updates 1200", "--model HuggingFaceTB/SmolLM2-360M-Instruct --out runs/bc-360m --window 2000 --lora-rank 16 --updates 100"),
+    "agents.train_bc": ("--model HuggingFaceTB/SmolLM2-360M-Instruct --out runs/bc-360m --window 2000 --lora-rank 16 --updates 100", "--model pointer --out runs/bc --worlds 11 12 13 14 --one-world-each --updates 1200"),
     "agents.train_eyes": ("--out runs/eyes --updates 30",),
-    "agents.train_grpo": ("--model Qwen/Qwen2.5-1.5B-Instruct --out runs/qwen --system env --window 6000 --max-new-tokens 256 --dtype bfloat16 --lora-rank 16", "--model agents/checkpoints/cloned-1 --out runs/grpo --worlds 41 42 43 --max-steps 15 --updates 50",),
+    "agents.train_grpo": ("--model Qwen/Qwen2.5-1.5B-Instruct --out runs/qwen --system env --window 6000 --max-prompt-tokens 8192 --max-new-tokens 256 --dtype bfloat16 --gradient-checkpointing --lora-rank 16", "--model agents/checkpoints/cloned-1 --out runs/grpo --worlds 41 42 43 --max-steps 15 --updates 50",),
     "agents.train_rl": ("--method awr --model agents/checkpoints/cloned-1 --out runs/awr --worlds 41 42 43 --updates 50",),
     "agents.train_sb3": ("--out runs/sb3 --templates shopping.wish_list_add --updates 20",),
     "agents.workflows": ("--episodes runs/played.jsonl --out runs/workflows.json",),
@@ -73,7 +73,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "start": ("Start with these.", "policy model members models episodes out worlds updates max_steps split limit"),
     "task": (
         "Tasks and their worlds.",
-        "application suite variation per_template templates layout_worlds one_world_each allow_held_out_worlds world_seed tasks test_world "
+        "application suite variation per_template templates layout_worlds one_world_each allow_held_out_worlds world_seed fresh_worlds tasks test_world "
         "test_worlds shown evaluated worlds split limit",
     ),
     "prompt": (
@@ -224,7 +224,7 @@ class TaskSettings(TrainingWorlds, EnvSettings):
     templates: Templates = ()
     """only these templates; by default those of the training split"""
     split: str | None = None
-    """with --suite: train on the tasks of this split; by default on all tasks of the suite"""
+    """with --suite: only the tasks of this split; by default all tasks of the suite"""
 
     def __post_init__(self) -> None:
         expect_least(self, per_template=1)
@@ -330,7 +330,7 @@ def option_defaults(settings: "DataclassInstance") -> dict[str, Any]:
 def parse_settings(
     kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
     hidden: Collection[str] = (), note: str = "", default_hints: Mapping[str, str] | None = None,
-    special_groups: Mapping[str, tuple[str, str]] | None = None,
+    special_groups: Mapping[str, tuple[str, str]] | None = None, usage: str = "",
 ) -> S:  # fmt: skip
     """Parse the command line of `python -m PROGRAM` into settings.
 
@@ -343,6 +343,7 @@ def parse_settings(
         note: Text of the help after the description of the settings.
         default_hints: Texts of the help in place of a default, by name, for defaults that depend on the model.
         special_groups: Groups in the form of `GROUPS` that come last in the help and precede `GROUPS` in the choice of a group.
+        usage: Option of the program that is not a setting, for the first line of the help.
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
@@ -354,7 +355,7 @@ def parse_settings(
     box = io.StringIO()
     try:
         if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, values, program, hidden, note, default_hints or {}, special_groups or {})
+            _show_help(kind, values, f"{program} {usage}".rstrip(), hidden, note, default_hints or {}, special_groups or {})
         else:
             _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
         with redirect_stderr(box):
@@ -385,13 +386,16 @@ def _show_help(
     default_hints: Mapping[str, str],
     special_groups: Mapping[str, tuple[str, str]],
 ) -> NoReturn:
-    """Print the help of a command, with grouped options and examples, and exit. `values` are the defaults that differ."""
+    """Print the help of a command, with grouped options and examples, and exit.
+
+    `values` are the defaults that differ. `program` is the module, and further words of the usage.
+    """
     paragraphs = (cleandoc(kind.__doc__ or "") + note).split("\n\n")
     title = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # the terminal wraps the lines
     groups = group_options(kind, hidden, special_groups)
     hints = get_type_hints(kind, include_extras=True)
     required = [
-        f"--{name.replace('_', '-')} {_metavar(name, hints[name])}"
+        f"--{name.replace('_', '-')} {value_name(name, hints[name])}"
         for names in groups.values()
         for name in names
         if values.get(name) is tyro.MISSING
@@ -415,8 +419,9 @@ def _show_help(
     try:
         tyro.cli(help_type, args=["--help"], prog=" ".join([f"python -m {program}", *required]))
     except SystemExit:
-        if examples := EXAMPLES.get(program):
-            print("\n  ".join(["\nexamples:", *(f"python -m {program} {example}".rstrip() for example in examples)]))
+        name = program.partition(" ")[0]
+        if examples := EXAMPLES.get(name):
+            print("\n  ".join(["\nexamples:", *(f"python -m {name} {example}".rstrip() for example in examples)]))
     finally:
         os.environ["COLUMNS"] = columns  # an empty value is ignored
     raise SystemExit
@@ -448,7 +453,7 @@ def group_options(
 
 def group_description(group: str) -> str:
     """Return the title of a group of options."""
-    return GROUPS[group][0] if group in GROUPS else "Options of this command only."
+    return GROUPS[group][0] if group in GROUPS else "Other options."
 
 
 def setting_descriptions(kind: Any) -> dict[str, str]:
@@ -482,7 +487,7 @@ def _help_type(
         text = descriptions.get(name)
         if hint == "" and text:  # tyro adds a space and the hint
             text, _, hint = text.rpartition(" ")
-        config: Any = tyro.conf.arg(help=text, help_behavior_hint=hint, metavar=_metavar(name, hints[name]), aliases=())
+        config: Any = tyro.conf.arg(help=text, help_behavior_hint=hint, metavar=value_name(name, hints[name]), aliases=())
         default = MISSING if default is tyro.MISSING else default
         options.append((name, Annotated[hints[name], config], field(default=default)))
     return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
@@ -504,18 +509,18 @@ def _default_hint(default: Any) -> str | None:
     return f"(default: {format_default(default)})" if isinstance(default, tuple) else None
 
 
-def _metavar(name: str, hint: Any) -> str | None:
-    """Return the name of an option's value in the help: N for an integer, X for another number; None for tyro's own."""
+def value_name(name: str, hint: Any) -> str | None:
+    """Return the name of an option's value in the help: N for an integer, X for another number; None for that of tyro or of its type."""
     metadata: list[Any] = []
     while get_origin(hint) is Annotated:
         metadata, hint = [*metadata, *hint.__metadata__], get_args(hint)[0]
     if any(getattr(item, "metavar", None) for item in metadata):
         return None
     if get_origin(hint) is tuple:
-        value = _metavar(name, get_args(hint)[0])
+        value = value_name(name, get_args(hint)[0])
         return f"{value} ..." if value else None
     if get_origin(hint) in (Union, UnionType):
-        values = {_metavar(name, item) for item in get_args(hint) if item is not NoneType}
+        values = {value_name(name, item) for item in get_args(hint) if item is not NoneType}
         return values.pop() if len(values) == 1 else None
     if get_origin(hint) is Literal:
         return "{" + ",".join(map(str, get_args(hint))) + "}"

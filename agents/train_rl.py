@@ -6,13 +6,23 @@
 
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from agents.models.checkpoints import agent_record, checkpoints, expect_model, is_pointer, is_pretrained, recorded_settings
+from agents.models.checkpoints import (
+    UNTRAINED_RECORD,
+    CheckpointError,
+    checkpoints,
+    expect_model,
+    is_pointer,
+    is_pretrained,
+    recorded_settings,
+    usage_record,
+)
 from agents.settings import ENV_FIELDS, collect_rarely, format_default, option_value, parse_settings, trains_adapters
 from agents.training.settings import (
     LANGUAGE_MODEL_GROUPS,
@@ -64,9 +74,9 @@ def _defaults(method: str, model: str | None, out: str | Path | None, *, has_ada
     if model is None:
         return {}
     names = {item.name for item in fields(kind)}
-    # `train` and `main` refuse a missing model.
-    record = agent_record(model) if is_pointer(model) or Path(model).is_dir() else {}
-    stored = {name: value for name, value in record.items() if name in names}
+    stored: dict[str, Any] = {}
+    with suppress(CheckpointError):  # `train` and `main` refuse a missing model
+        stored = {name: value for name, value in usage_record(model).items() if name in names}
     if is_pointer(model):
         return stored
     defaults = dict(language_model_defaults(method))
@@ -97,7 +107,10 @@ def _default_hints(method: str, model: str | None) -> Mapping[str, str]:
     if model is not None:
         return {} if is_pointer(model) or not is_pretrained(model) else {"learning_rate": adapters}
     recorded = (*ENV_FIELDS, *MODEL_RECORD_FIELDS)
-    hints = {name: f"as stored with the model, or {values[name]}" for name in recorded if values[name] not in (None, "")}
+    without_record = {**values, **UNTRAINED_RECORD}
+    hints = {
+        name: f"as stored with the model, or {without_record[name]}" for name in recorded if values[name] not in (None, "")
+    }
     hints |= {
         name: f"{format_default(value)}; {format_default(values[name])} for a pointer network"
         for name, value in language_model_values.items()
@@ -125,12 +138,14 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     if STREAM_OPTIONS.isdisjoint(words):
         hidden |= STREAM_OPTIONS
     note = _ANY_MODEL if model is None else ""
+    usage = ""
     if program == "agents.train_rl":
-        note += f"\n\n--method NAME trains with another method, which has its own options: {', '.join(METHODS)}."
+        usage = f"[--method {{{','.join(METHODS)}}}]"
+        note = f"\n\n--method NAME selects the method, by default grpo. `--method NAME --help` shows its options.{note}"
     model_defaults = _defaults(method, model, option_value(arguments, "--out"), has_adapters=trains_adapters(arguments))
     settings = parse_settings(
-        kind, arguments, {"processes": 0, **model_defaults, **(agent_record(model) if model else {})}, program=program, hidden=hidden,
-        note=note, default_hints=_default_hints(method, model), special_groups={} if model else LANGUAGE_MODEL_GROUPS,
+        kind, arguments, {"processes": 0, **model_defaults, **(usage_record(model) if model else {})}, program=program, hidden=hidden,
+        note=note, default_hints=_default_hints(method, model), special_groups={} if model else LANGUAGE_MODEL_GROUPS, usage=usage,
     )  # fmt: skip
     if settings.cluster:
         from agents.cluster.learners import fit  # noqa: PLC0415 - most runs do not need Ray

@@ -13,7 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from agents.evaluation.report.curves import metric_definitions
 from agents.evaluation.settings import EvaluationSettings
-from agents.settings import GROUPS, group_description, group_options, setting_descriptions
+from agents.models.checkpoints import UNTRAINED_RECORD
+from agents.settings import GROUPS, group_description, group_options, setting_descriptions, value_name
 from agents.train_rl import language_model_defaults
 from agents.training.settings import (
     METHODS,
@@ -52,6 +53,8 @@ GRPO_OPTIONS = {
     "clip_high": "`epsilon_high`", "ratio": "`importance_sampling_level`", "kl_weight": "`beta`", "weighting": "`loss_type`",
     "correction": "`vllm_importance_sampling_mode`", "max_new_tokens": "`max_completion_length`, which counts all replies and pages of an episode", "dtype": "`bf16`",
     "gradient_checkpointing": "`gradient_checkpointing`", "vllm": "`use_vllm`, `vllm_server_base_url`", "tokens_per_pass": "`per_device_train_batch_size`, in samples",
+    "chat_template_kwargs": "`chat_template_kwargs`", "advantages": "`scale_rewards`, with trajectory advantages", "standardized": "`scale_rewards`",
+    **dict.fromkeys(("application", "suite", "variation", "elements", "window"), "the same keyword of the environment"),
     "lora_rank": "`r` of the `peft_config`", "lora_layers": "`layers_to_transform` of the `peft_config`", "optimizer": "`optim`",
 }  # fmt: skip
 """The name of an option in TRL's GRPOConfig."""
@@ -109,7 +112,7 @@ def keywords(names: str) -> Iterator[Section]:
             {
                 "keyword": f"`{name}`",
                 "type": _type(hints[name]),
-                "default": _value(defaults[name]),
+                "default": f"`{value}`" if isinstance(value := defaults[name], tuple) else _value(value),
                 "meaning": _cell(option_descriptions()[name]),
             }
             for name in names.split()
@@ -121,6 +124,7 @@ def training_options() -> Iterator[Section]:
     """Yield the tables of the options of `train_grpo`."""
     defaults = _defaults(GRPOSettings) | {"processes": 0}
     defaults["max_steps"] = _Text(f"as stored with the model, or {defaults['max_steps']}")
+    defaults["system"] = _SYSTEM
     hidden = hidden_from_pointing_networks() | (STREAM_OPTIONS - {"staleness", "overlap", "workers"})  # no clusters either
     pointer = {name: value for name, value in defaults.items() if name not in hidden}
     language_model = {**defaults, **language_model_defaults("grpo"), "learning_rate": _Text(PRETRAINED_RL_RATES)}
@@ -151,13 +155,16 @@ def cloning_options() -> Iterator[Section]:
     small_names = SMALL_MODEL_GROUPS["small model"][1].split()
     pretrained = {name: value for name, value in small.items() if name not in small_names} | dict(PRETRAINED)
     pretrained["learning_rate"] = _Text(PRETRAINED_BC_RATES)
-    columns = {"pretrained model": pretrained, "small model": small, "pointer network": _defaults(PointerBCSettings)}
+    pointer = _defaults(PointerBCSettings) | {"model": MISSING}
+    columns = {"pretrained model": pretrained, "small model": small, "pointer network": pointer}
     yield from _sections([BCSettings, PointerBCSettings], columns, SFT_OPTIONS)
 
 
 def evaluation_options() -> Iterator[Section]:
     """Yield the tables of the options of `agents.evaluate`."""
-    yield from _sections([EvaluationSettings], {"default": _defaults(EvaluationSettings) | {"processes": 0}}, {})
+    yield from _sections(
+        [EvaluationSettings], {"default": _defaults(EvaluationSettings) | {"processes": 0, "system": _SYSTEM}}, {}
+    )
 
 
 def metrics() -> Iterator[Section]:
@@ -185,6 +192,9 @@ class _Text(str):
     """A default in words."""
 
 
+_SYSTEM = _Text(f'as stored with the model, or "{UNTRAINED_RECORD["system"]}"')
+
+
 def _sections(kinds: Sequence[Any], columns: Mapping[str, Mapping[str, Any]], trl: Mapping[str, str]) -> Iterator[Section]:
     """Yield a table of each group of options. `columns` contains the defaults by kind of model; an absent option is not used."""
     names: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -196,9 +206,10 @@ def _sections(kinds: Sequence[Any], columns: Mapping[str, Mapping[str, Any]], tr
         rows = [
             {
                 "option": _option(kind, name),
+                "value": _value_name(kind, name),
                 **{column: _cell_of(values, name) for column, values in columns.items()},
                 "meaning": _meaning([other for other in kinds if name in _defaults(other)], name),
-                **({"TRL": trl.get(name, "")} if trl else {}),
+                **({"TRL": trl.get(name, "-")} if trl else {}),
             }
             for name, kind in names[group].items()
         ]
@@ -212,11 +223,10 @@ def _cell_of(values: Mapping[str, Any], name: str) -> str:
 
 
 def _meaning(kinds: Sequence[Any], name: str) -> str:
-    """Return the description of an option with its values, and the text of each kind of settings if they differ."""
-    text = " / ".join({setting_descriptions(kind)[name]: 0 for kind in kinds})
-    hint = get_type_hints(kinds[0])[name]
-    missing = [value for value in get_args(hint) if get_origin(hint) is Literal and not re.search(rf"\b{value}\b", text)]
-    return _cell(f"{text} ({_type(hint)})" if missing else text)
+    """Return the description of an option; if those of the kinds of settings differ, each that is not part of another."""
+    texts = list(dict.fromkeys(setting_descriptions(kind)[name] for kind in kinds))
+    text = " / ".join(text for text in texts if not any(text in other and text != other for other in texts))
+    return _cell(text)
 
 
 def _option(kind: Any, name: str) -> str:
@@ -224,6 +234,15 @@ def _option(kind: Any, name: str) -> str:
     metadata = getattr(get_type_hints(kind, include_extras=True)[name], "__metadata__", ())
     (named, *_) = [item.name for item in metadata if getattr(item, "name", None)] or [name]
     return f"`--{named.replace('_', '-')}`"
+
+
+def _value_name(kind: Any, name: str) -> str:
+    """Return the values of an option as a cell: its choices, the name of its value in the help, or "-" for an option without one."""
+    hint = get_type_hints(kind, include_extras=True)[name]
+    if value := value_name(name, hint):
+        return f"`{value}`"
+    parts = {part for part in (hint, *get_args(hint)) if part is bool}
+    return "-" if parts else "`JSON`"
 
 
 def _value(value: Any) -> str:
@@ -234,7 +253,7 @@ def _value(value: Any) -> str:
         return _cell(re.sub(r"--[a-z-]+|[\d.e-]*\d", r"`\g<0>`", value))
     if isinstance(value, tuple):
         is_range = bool(value) and isinstance(value[0], int) and value == (*range(value[0], value[-1] + 1),)
-        return f"`{value[0]}` to `{value[-1]}`" if is_range else f"`{value}`"
+        return f"`{value[0]}` to `{value[-1]}`" if is_range else f"`{' '.join(map(str, value))}`"
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 

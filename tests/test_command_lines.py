@@ -187,7 +187,7 @@ OF_WORLDS = [
     (name, option.name)
     for name, kind in KINDS.items()
     for option in fields(kind)
-    if option.name.endswith("worlds") and not option.name.startswith(("test_", "allow_"))
+    if option.name.endswith("worlds") and not option.name.startswith(("test_", "allow_", "fresh_"))
 ]
 """The commands that draw tasks to learn from, and the options that name their worlds."""
 

@@ -1,8 +1,10 @@
 import errno
 import json
 import os
+import shlex
 from collections import Counter
 from contextlib import closing
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from agents import evaluate as command
 from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation import evaluate
-from agents.evaluation.settings import EvaluationSettings, policy_defaults
+from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults, scored_options
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import RandomReplies, ScriptedPolicy
-from agents.settings import EnvSettings
+from agents.settings import EnvSettings, parse_settings
+from agents.train_rl import make_settings
 from tests import tiny
 from webarena_gym import suite as task_suite
 from webarena_gym.evaluation.statistics import score
@@ -192,3 +195,41 @@ def test_a_chat_model_is_named_by_its_protocol_and_other_agents_keep_their_setti
         assert "some/model:tag" in policy.name
     (tmp_path / "agent.json").write_text('{"algorithm": "ppo", "max_steps": 3}')
     assert policy_defaults(str(tmp_path)) == {"max_steps": 3}
+
+
+OTHER_VALUES = {
+    "variation": "layout", "elements": "id", "history": "none", "thoughts": True, "application": "shop.toml", "suite": "mine", "window": 700,
+    "max_steps": 7, "keywords": ("browser=chromium", 'header="a b"'), "split": "validation", "world_seed": 5, "fresh_worlds": 2,
+    "templates": ("a", "b"), "limit": 3, "seed": 4, "temperature": None, "system": "env", "constrained": True, "dtype": "bfloat16",
+    "max_new_tokens": 9, "max_prompt_tokens": 99, "chat_template_kwargs": {"enable_thinking": False}, "memory": Path(__file__),
+    "reads": "meaning",
+}  # fmt: skip
+UNSCORED = {"policy", "num_envs", "workers", "save", "trace", "json", "threads", "processes"}
+
+
+def test_the_settings_that_change_a_score_are_printed_as_options_that_select_them_again():
+    assert {item.name for item in fields(EvaluationSettings)} == OTHER_VALUES.keys() | UNSCORED
+    settings = EvaluationSettings(policy="random")
+    for changes in ({}, *({name: value} for name, value in OTHER_VALUES.items()), OTHER_VALUES):
+        changed = replace(settings, **changes)
+        words = shlex.split(shlex.join(["--policy", "random", *scored_options(changed)]))
+        assert parse_settings(EvaluationSettings, words, program="agents.evaluate") == changed
+
+
+def test_fresh_worlds_add_tasks_of_the_same_templates():
+    names = ("shopping.product_price", "map.place_phone")
+    tasks = choose_tasks(EvaluationSettings(policy="random", split="validation", templates=names, fresh_worlds=2))
+    first = task_suite.FIRST_FRESH_WORLD
+    assert {(task.template, task_suite.world_of(task.task_id)) for task in tasks} == {
+        (name, world) for name in names for world in (1001, first, first + 1)
+    }
+
+
+def test_the_prompt_of_a_language_model_without_stored_settings_describes_the_actions(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    assert policy_defaults(str(tmp_path))["system"] == policy_defaults("some/model")["system"] == "env"
+    for model in (str(tmp_path), "some/model"):
+        assert make_settings(model=model, out=tmp_path / "run").system == "env"
+        assert make_settings(model=model, out=tmp_path / "run", system="none").system == "none"
+    (tmp_path / "agent.json").write_text('{"system": "none"}')
+    assert policy_defaults(str(tmp_path))["system"] == make_settings(model=str(tmp_path), out=tmp_path / "run").system == "none"

@@ -1,7 +1,8 @@
 """Settings of evaluations: selection of tasks and policy, and the defaults of a policy. This module does not import torch."""
 
+import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,7 +11,7 @@ import tyro
 
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import Trajectory, write_trajectories
-from agents.models.checkpoints import ModelKind, agent_record, is_small, model_kind
+from agents.models.checkpoints import ModelKind, is_small, model_kind, usage_record
 from agents.models.packages import BASES
 from agents.settings import (
     ChatTemplateKwargs,
@@ -21,6 +22,7 @@ from agents.settings import (
     PresentFolder,
     Processes,
     Templates,
+    expect_least,
 )
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import quote_value, suggestion
@@ -53,11 +55,13 @@ class EvaluationSettings(EnvSettings):
     """expert, random, a run, a folder of a model (also a vision-language model) or an ensemble, a Hugging Face name, or chat:MODEL on the
     OpenAI-compatible server $OPENAI_BASE_URL"""
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
-    """a further keyword of the env, as NAME=JSON (may be repeated), such as browser=chromium and observation=pixels"""
+    """a further keyword of the env, as NAME=JSON, such as browser=chromium; may be repeated"""
     split: str = "test"
     """set of tasks to evaluate on: train, validation, test, pool or hard; or a split of --suite"""
     world_seed: int | None = None
     """generate tasks of the split's templates in this world, instead of loading those of the split"""
+    fresh_worlds: int = 0
+    """also play tasks of the split's templates in this number of newly generated worlds, as `webarena-gym evaluate` does"""
     templates: Templates = ()
     """only tasks of these templates; by default all templates of the split"""
     limit: int | None = None
@@ -67,9 +71,9 @@ class EvaluationSettings(EnvSettings):
     temperature: float | None = 0.0
     """sampling temperature; 0 is greedy decoding; the default of a chat model is that of its server"""
     system: Style | Literal["occam"] = "none"
-    """the system prompt: none, env (the prompt of the env), act (only an action), think (reasoning before the action), react (thoughts
-    remain in the conversation), plan (a plan with updates and reflection), or occam (a chat model as AgentOccam, with its pages and
-    actions)"""
+    """the system prompt: none, env (that of the env, which describes the actions: the default of a model without the settings of a
+    training), act (only an action), think (reasoning before the action), react (thoughts remain in the conversation), plan (a plan with
+    updates and reflection), or occam (a chat model as AgentOccam, with its pages and actions)"""
     constrained: bool = False
     """language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -101,6 +105,9 @@ class EvaluationSettings(EnvSettings):
     """CPU threads; 0: torch's default, or one per process if there are several"""
     processes: Processes = 1
     """processes that play in parallel on a CPU, each with the policy and one thread; 0: one per core if the policy is small"""
+
+    def __post_init__(self) -> None:
+        expect_least(self, fresh_worlds=0)
 
     def env_arguments(self) -> dict[str, Any]:
         return {**super().env_arguments(), **(OCCAM_ENV if self.system == "occam" else {})}
@@ -179,10 +186,33 @@ def policy_defaults(policy: str, system: str | None = None, split: str | None = 
         if hint:
             raise ValueError(f"policy is {quote_value(policy)}, which does not exist; {hint}")
     names = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
-    common: dict[str, Any] = {"system": "env", "max_new_tokens": 512} if kind == "vision" else {}
+    common: dict[str, Any] = {"max_new_tokens": 512} if kind == "vision" else {}
     if kind == "language" and not is_small(policy):
         common["num_envs"] = PRETRAINED_ENVS
-    return common | {name: value for name, value in agent_record(policy).items() if name in names}
+    return common | {name: value for name, value in usage_record(policy).items() if name in names}
+
+
+_UNSCORED = frozenset("policy num_envs workers save trace json threads processes".split())  # noqa: SIM905
+_ALWAYS_SHOWN = frozenset("split max_steps elements history window system temperature".split())  # noqa: SIM905
+
+
+def scored_options(settings: EvaluationSettings) -> list[str]:
+    """Return the words of a command line with the settings that change a score: some always, and those without their default."""
+    words: list[str] = []
+    for item in fields(EvaluationSettings):
+        value = getattr(settings, item.name)
+        if item.name in _UNSCORED or (value == item.default and item.name not in _ALWAYS_SHOWN):
+            continue
+        option = f"--{item.name.replace('_', '-')}"
+        if item.name == "keywords":
+            words += [word for keyword in value for word in ("--env", keyword)]
+        elif isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
+        elif isinstance(value, tuple):
+            words += [option, *map(str, value)]
+        else:
+            words += [option, json.dumps(dict(value)) if isinstance(value, Mapping) else str(value)]
+    return words
 
 
 def save(settings: EvaluationSettings, trajectories: Sequence[Trajectory]) -> None:
@@ -199,7 +229,9 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     """
     source = read_source(settings.application, settings.suite)
     task_suite.select_templates(settings.templates, **source)  # raises for unknown templates
-    all_tasks = task_suite.load(settings.split, settings.world_seed, settings.variation, **source)
+    first = task_suite.FIRST_FRESH_WORLD
+    worlds = [settings.world_seed, *range(first, first + settings.fresh_worlds)]
+    all_tasks = [task for world in worlds for task in task_suite.load(settings.split, world, settings.variation, **source)]
     tasks = [task for task in all_tasks if not settings.templates or task.template in settings.templates]
     if not tasks:
         application = source.get("application")

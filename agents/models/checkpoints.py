@@ -38,6 +38,8 @@ ModelKind = Literal["language", "pointer", "vision", "ensemble", "candidates"]
 """Kinds of models; "candidates" are those of `agents.train_sb3`."""
 
 ENSEMBLE = "ensemble.json"
+UNTRAINED_RECORD: Mapping[str, Any] = {"system": "env"}
+"""Settings of language models without an agent record. They were not trained here, so their prompt must describe the actions."""
 _TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
 _POINTER_FILE = "pointer.json"
@@ -454,6 +456,11 @@ def agent_record(source: str | Path) -> dict[str, Any]:
     """Return a model's agent record: the env and prompt settings that it was trained with. It is empty if the model has none."""
     direct = Path(source) / AGENT  # agents without a model that `find_model` knows, for example those of train_sb3
     return _read_json(direct if direct.is_file() else Path(find_model(source)) / AGENT)
+
+
+def usage_record(source: str | Path) -> dict[str, Any]:
+    """Return the settings to use a model with: its agent record, or `UNTRAINED_RECORD` for a language model without a record."""
+    return agent_record(source) or (dict(UNTRAINED_RECORD) if model_kind(source) in ("language", "vision") else {})
 
 
 def _flush(*paths: Path) -> None:

@@ -206,7 +206,6 @@ def run_trials(
 
 
 _RUNS = Path("runs/evaluate")
-_FIRST_FRESH_WORLD = 900_000  # seed of the first world of --fresh-worlds
 _DEFAULT_JOBS = {CHAT: 8, COMMAND: 4}
 _SCRIPTED: Mapping[str, Callable[[], AgentAdapter]] = {"random": RandomAgent, "expert": ExpertAgent}
 
@@ -309,7 +308,8 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, **other)
         source |= {"file": options.tasks.name}
     else:
-        worlds = [options.world_seed, *range(_FIRST_FRESH_WORLD, _FIRST_FRESH_WORLD + options.fresh_worlds)]
+        first = task_suite.FIRST_FRESH_WORLD
+        worlds = [options.world_seed, *range(first, first + options.fresh_worlds)]
         settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, **other}
         candidates = [task for world in worlds for task in task_suite.load(options.split, world, **settings)]
         source |= {"worlds": worlds} if "application" in other else {"split": options.split, "worlds": worlds}

@@ -27,6 +27,8 @@ from webarena_gym.tasks import OnUnreadable, Task, parse_task, parse_tasks, read
 from webarena_gym.tasks.template import Dice, NothingToDraw, Sampler, Template
 from webarena_gym.templates import reader
 
+FIRST_FRESH_WORLD = 900_000
+"""Seed of the first world of the option --fresh-worlds."""
 DATA = Path(__file__).parent / "data"
 _MAX_FAILURES = 30  # consecutive draws without a new task after which a template counts as exhausted in a world
 

@@ -26,7 +26,6 @@ from webarena_gym.tools.play import PLAYING, play_command, play_session
 from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites
 from webarena_gym.tools.suite import add_suite_commands
 
-_FRESH_WORLD = 900_000  # the first world of --fresh-worlds
 _MOST_DRAWN = 100_000  # tasks of one world
 
 
@@ -374,7 +373,8 @@ def _audit(options: argparse.Namespace) -> int:
 
     if options.memorised:
         return try_memorised(options, _select_tasks(options, list(dict.fromkeys(options.memorised))))
-    seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
+    first = task_suite.FIRST_FRESH_WORLD
+    seeds: list[int | None] = [options.world_seed, *range(first, first + options.fresh_worlds)]
     return audit_tasks(options, _select_tasks(options, seeds))
 
 

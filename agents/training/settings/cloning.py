@@ -57,8 +57,8 @@ class BCSettings(PassSettings, CloningSettings):
     """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
     """the system prompt: none, act (only an action), think (reasoning before the action), react (short thoughts that remain in the
-    conversation), plan (a plan with reflection), or env (that of the env, for models without behaviour cloning: it describes the actions
-    and the form of answers)"""
+    conversation), plan (a plan with reflection), or env (that of the env, which describes the actions and the form of answers); cloning
+    teaches the actions without a prompt too"""
     max_prompt_tokens: int = 1400
     """steps with longer prompts are left out, since a few long pages would take much of the time"""
     chat_template_kwargs: ChatTemplateKwargs = None
@@ -66,7 +66,7 @@ class BCSettings(PassSettings, CloningSettings):
     vocabulary: int = 2048
     """tokens of the small model's tokenizer"""
     width: int = 128
-    """hidden size of the small model"""
+    """hidden size of the small model, or size of a word's embedding in a pointer network"""
     layers: int = 4
     """layers of the small model"""
     heads: int = 4
@@ -78,7 +78,7 @@ class BCSettings(PassSettings, CloningSettings):
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers; with equal data, muon was better in long runs and worse in short runs"""
     learning_rate: float = 2e-3
-    """maximum learning rate, after a warmup; it decays to 2 %"""
+    """maximum learning rate, after a warmup; it decays to 2 %, or to 3 % for a pointer network"""
     tokens_per_update: int = 3072
     """tokens in one update, including padding, computed with whole pages; updates with shortened pages have fewer"""
     copy_weight: float = 0.5
@@ -125,7 +125,7 @@ class PointerBCSettings(CloningSettings):
     """
 
     model: Literal["pointer"] = "pointer"
-    """"pointer" trains a pointer network"""
+    """"pointer" for a new pointer network"""
     begin_with: MayChange[PresentFolder | None] = None
     """a run or folder of the initial network, which sets the size and the vocabulary; by default a new network"""
     updates: MayChange[int] = 600
@@ -143,13 +143,13 @@ class PointerBCSettings(CloningSettings):
     dagger: int = 0
     """number of episodes per task that the network of `begin_with` plays; the expert labels its states off the path (DAgger)"""
     width: int = 48
-    """pointer network: embedding size of a word"""
+    """hidden size of the small model, or size of a word's embedding in a pointer network"""
     hidden: int = 96
     """hidden size of the scorers"""
     dropout: float = 0.1
     """dropout rate of embeddings and hidden units"""
     learning_rate: float = 4e-3
-    """maximum learning rate, after a warmup; it decays to 3 %"""
+    """maximum learning rate, after a warmup; it decays to 2 %, or to 3 % for a pointer network"""
     weight_decay: float = 0.05
     decisions_per_update: int = 64
     """decisions (selections of a candidate) in one update"""

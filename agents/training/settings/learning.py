@@ -152,7 +152,8 @@ class GRPOSettings(ClippedSettings):
     seek_mixed: bool = True
     """draw more often from templates that neither always succeed nor always fail"""
     groups_remembered: int = 5
-    """number of groups in the running mean of a template's success"""
+    """number of groups in the running mean of a template's success, which `seek_mixed` and `replayed` use; with more groups, the mean varies
+    less and follows changes later"""
     replayed: int = 48
     """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
     fork_every: int = 1

@@ -159,7 +159,7 @@ class ToolUseSettings(GRPOSettings):
     credit: Literal["episode", "turn"] = "episode"
     """compare the rewards of whole episodes, or with tool_reward="checklist" those of the steps with the same number (turn)"""
     standardized: bool = True
-    """divide advantages by the standard deviation of the group; otherwise as Dr. GRPO, with advantages="trajectory" """
+    """divide advantages by the standard deviation of the group; False: no division, as in Dr. GRPO, only with advantages="trajectory" """
     advantages: Advantages = "trajectory"
     """baseline of advantages: whole rollouts (trajectory), steps of the group with the same prompt (state), or the sum of both (gigpo)"""
     replayed: int = 0

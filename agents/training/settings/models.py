@@ -16,9 +16,9 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """Prompts and replies of a language model, and the computation of its passes."""
 
     system: Style = "none"
-    """the system prompt: none, act (only an action), think (reasoning before the action), react (short thoughts that remain in the
-    conversation), plan (a plan with reflection), or env (that of the env, for models without behaviour cloning: it describes the actions
-    and the form of answers)"""
+    """the system prompt: none, for a model after behaviour cloning; env (that of the env, which describes the actions and the form of
+    answers), for a model that does not know the actions; act (only an action), think (reasoning before the action), react (short thoughts
+    that remain in the conversation), or plan (a plan with reflection)"""
     constrained: bool = False
     """allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
@@ -36,7 +36,7 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     num_envs: MayChange[int] = 64
     """episodes played at the same time"""
     sharing: MayChange[Literal["auto", "rows", "tree"]] = "auto"
-    """compute common prefixes of samples once: if it is faster (auto), never (rows), or always (tree)"""
+    """compute common prefixes of samples once: if it is faster (auto), never (rows), or always (tree); rows and tree are for comparisons"""
     vllm: MayChange[str] = ""
     """URL of a vLLM server for sampling, such as http://127.0.0.1:8000; by default, the model samples in this process"""
 
