@@ -12,7 +12,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.fuzz import pages
-from webarena_gym.tools.fuzz.grammar import Case, Node, PageAction, make_case, reductions, shape
+from webarena_gym.tools.fuzz.grammar import Case, Node, PageAction, Redirect, make_case, reductions, shape
 
 PLAIN = Case(
     Node("", (), ("<!doctype html><meta charset=utf-8><title>T</title>", Node("div", (), (
@@ -23,6 +23,23 @@ PLAIN = Case(
     ), "</div>"))),
     (PageAction("type", "e1", "text"), PageAction("click", "e2")), ("n=1; Path=/",),
 )  # fmt: skip
+
+WINDOWS = "<a id=a href=/r0 target=win>Open</a><form action=/r0 target=win rel=noreferrer><button id=b>Open</button></form>"
+EQUAL = {
+    "options in a div": ("<select id=e><div><option>A<option>B</div></select>", [("press", "e", "ArrowDown")], ()),
+    "a window without content": (WINDOWS, [("click", "a"), ("click", "b"), ("click", "b")], (Redirect(204, ""),)),
+    "a number that Backspace breaks": (
+        "<form><input id=e name=n type=number value=-5><button id=b>Go</button></form>",
+        [("press", "e", "Backspace"), ("click", "b")],
+        (),
+    ),
+    "a time after going back": (
+        "<a id=a href=/e>x</a><input type=time value=15:07:00><input type=time value=15:07:00 step=0.5>",
+        [("click", "a"), ("back",)],
+        (),
+    ),
+}
+"""Cases in which the browsers differed: page, actions and redirects."""
 
 
 def test_a_seed_gives_a_case_and_seeds_give_many():
@@ -62,6 +79,11 @@ def player(opened, one_chromium):
 class TestPlayer:
     def test_equal_pages_are_equal(self, player):
         assert player.compare(PLAIN) is None
+
+    @pytest.mark.parametrize(("html", "actions", "redirects"), EQUAL.values(), ids=EQUAL)
+    def test_cases_that_differed_are_equal(self, player, html, actions, redirects):
+        case = Case(Node("", (), (html,)), tuple(PageAction(*action) for action in actions), redirects=redirects)
+        assert str(player.compare(case)) == "None"
 
     def test_what_is_broken_is_found_and_cut_down(self, player, monkeypatch):
         def refuse(self, element, text, *, enter=False):

@@ -1,6 +1,7 @@
 """Windows, focus, dialogs and navigation of the in-process browser, held against what Chromium itself does (`tests/data/pages.json`)."""
 
 import pickle
+import re
 
 import pytest
 from werkzeug.urls import iri_to_uri
@@ -284,11 +285,19 @@ def test_keys_type_at_the_end_of_a_value_or_replace_it_if_it_is_selected(browse,
     assert element(browser, "field").get("value") == "7"
 
 
-@pytest.mark.parametrize(("value", "rest"), [("1.5", "1"), (".5", ""), ("1e2", ""), ("15", "1")])
+@pytest.mark.parametrize(("value", "rest"), [("1.5", "1"), ("-0.5", "-0"), ("5", ""), ("15", "1")])
 def test_backspace_leaves_a_number_or_nothing(browse, value, rest):
     browser = browse(f"<input id=field type=number value={value}>")
     browser.press("Backspace", element(browser, "field"))
     assert (element(browser, "field").get("value") or "") == rest
+
+
+@pytest.mark.parametrize(("value", "rest"), [("-5", "-"), (".5", "."), ("-.5", "-"), ("1e2", "1e"), ("1E+2", "1E+")])
+def test_backspace_that_would_leave_no_number_is_refused(browse, value, rest):
+    browser = browse(f"<input id=field type=number value={value}>")
+    with pytest.raises(ActionError, match=f'takes a number such as 12.5, not "{re.escape(rest)}"'):
+        browser.press("Backspace", element(browser, "field"))
+    assert element(browser, "field").get("value") == value
 
 
 @pytest.mark.parametrize("kind", sorted(dom.DATE_TYPES))

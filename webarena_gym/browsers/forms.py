@@ -5,7 +5,7 @@ with a message. Examples are keys that move the caret, scroll, step a number, or
 page text.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom, form_data
 from webarena_gym.pages.constraints import LENGTH_TYPES
-from webarena_gym.pages.input_values import convert_string_to_number, parse_color
+from webarena_gym.pages.input_values import convert_string_to_number, parse_color, restored_time
 from webarena_gym.pages.reading import Labels, options, plain_name
 
 
@@ -26,6 +26,15 @@ def is_reset_on_leave(element: HtmlElement) -> bool:
     completes = element.get("autocomplete", "" if form is None else form.get("autocomplete", "")).strip().lower()
     is_control = element.tag in (*dom.CONTROL_TAGS, "option")
     return not is_control or dom.element_type(element) == "password" or completes == "off"
+
+
+def restored_times(root: HtmlElement) -> Iterator[tuple[HtmlElement, str, str]]:
+    """Yield the new state (element, attribute, value) of each time input of a page to which the user has come back."""
+    for field in root.iter("input"):
+        if dom.element_type(field) == "time" and not (
+            is_reset_on_leave(field) or dom.is_disabled(field) or "readonly" in field.attrib
+        ):
+            yield field, "value", restored_time(field)
 
 
 def click_target(element: HtmlElement) -> HtmlElement | None:
@@ -363,6 +372,12 @@ def choice_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
     return None
 
 
+def text_after_backspace(field: HtmlElement) -> str:
+    """Return the text of a field without its last character and, in a number, the decimal point before it."""
+    rest = dom.control_value(field)[:-1]
+    return rest[:-1] if len(rest) > 1 and rest.endswith(".") and dom.element_type(field) == "number" else rest
+
+
 def clears_search(key: str, focused: HtmlElement | None) -> bool:
     """Return True if Escape empties the focused search field; only the next one closes the dialog or popover around it."""
     if key != "Escape" or focused is None or dom.element_type(focused) != "search":
@@ -382,6 +397,8 @@ def check_key_effect(key: str, focused: HtmlElement | None, root: HtmlElement) -
         raise ActionError(f"{describe(focused)} {problem}")
     if not _has_effect(key, focused):
         raise ActionError(f'the key "{key}" does nothing in {describe(focused)}{_alternative(key, focused)}')
+    if key == "Backspace" and (problem := format_problem(dom.element_type(focused), text_after_backspace(focused))):
+        raise ActionError(f"{describe(focused)} {problem}")  # Chromium would not send the form
 
 
 def _has_effect(key: str, focused: HtmlElement) -> bool:

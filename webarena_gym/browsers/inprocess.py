@@ -278,9 +278,7 @@ class InProcessBrowser:
         if addition := "\n" if key == "\n" else forms.key_text(key):
             self._fill(field, text + addition, prefix=len(text))
         elif key == "Backspace" or (key == "Delete" and self._document.is_selected):
-            rest = text[:-1]
-            if forms.format_problem(dom.element_type(field), rest):  # as in "1." or "1e"
-                rest = rest[:-1] if rest.endswith(".") else ""
+            rest = "" if self._document.is_selected else forms.text_after_backspace(field)
             self._fill(field, rest, prefix=len(rest))
         elif key == "Escape":
             self._fill(field, "")
@@ -377,6 +375,7 @@ class InProcessBrowser:
                 before.focus(before.focused, selected=before.is_selected, tab_start=before.root)
         else:  # the page returns with most of its form values, but without its focus
             entry.document.restore_defaults(forms.is_reset_on_leave)
+            entry.document.write(*forms.restored_times(entry.document.root))
             entry.document.waited_ms = 0.0
             entry.document.focus(None if _fragment_target(entry) is not None else entry.document.tree.first_focused)
             entry.document.reset_tab_start()

@@ -16,6 +16,7 @@ from webarena_gym.pages import dom
 NUMERIC_TYPES = dom.DATE_TYPES | {"number", "range"}
 _ASCII_SPACE = " \t\n\f\r"
 _DAY_MS = 86_400_000
+_MINUTE_MS = Decimal(60_000)
 _MAX_DATE_MS = 8_640_000_000_000_000  # the last date of ECMAScript, in the year 275760
 _MAX_DOUBLE = Decimal("1.7976931348623157e308")
 _NEW_LINES = str.maketrans("", "", "\r\n")
@@ -267,6 +268,25 @@ def _normalize_local_date_and_time(text: str) -> str:
     fraction = fraction.rstrip("0")
     tail = f":{seconds}.{fraction}" if fraction else f":{seconds}" if seconds.strip("0") else ""
     return f"{int(year):04}-{rest}T{time[:5]}{tail}"
+
+
+def restored_time(control: HtmlElement) -> str:
+    """Return the value of a time input after the user has left the page and come back.
+
+    As in Chromium, it has the parts that the input shows: seconds only if they matter to its value, limit or step.
+    """
+    value = parse_time_string(dom.field_value(control))
+    if value is None:
+        return dom.field_value(control)
+    steps = step_range(control, None)
+    numbers = (Decimal(value), steps.minimum or Decimal(0), _MINUTE_MS if steps.step is None else steps.step)
+    minutes, milliseconds = divmod(value, 60_000)
+    text = f"{minutes // 60:02}:{minutes % 60:02}"
+    if any(number % _MINUTE_MS for number in numbers):
+        text += f":{milliseconds // 1000:02}"
+    if any(number % 1000 for number in numbers):
+        text += f".{milliseconds % 1000:03}"
+    return text
 
 
 def _ascii_address(address: str) -> str:

@@ -94,6 +94,7 @@ _OPEN_SHADOWS = """{
 }"""
 NAVIGATION_S = 1.0  # limit for the start of a navigation that an action has requested
 POPUP_S = 10.0  # limit for a tab that a page has requested
+_EMPTY_S = 0.2  # limit for such a tab after a site has sent no content
 OPENING_S = 20.0  # limit for opening a page
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
@@ -165,6 +166,7 @@ class Context:
         self._network_process: int | None = None  # process id at the start of the context
         self._popups: list[Any] = []
         self._popup_event = asyncio.Event()  # set when a tab opens
+        self._empty_event = asyncio.Event()  # set when a site sends no content in place of a document
         self._has_download = False  # whether the last action started a download
         self._spare_tab: Tab | None = None  # a cleared tab of the previous session
         self._documents: dict[str, HttpResponse] = {}
@@ -432,6 +434,8 @@ class Context:
         replay = self._replays.pop(url, None) if is_document(headers) else None
         response = replay or _as_shown(self._serve(method, url, headers, body), headers)
         self._ran_scripts = self._ran_scripts or _SCRIPT.search(response.body) is not None
+        if is_document(headers) and response.status in {204, 205, 304}:
+            self._empty_event.set()
         if is_document(headers) and response.status not in range(300, 400):
             self._documents[url] = response
         if not self._load_images:
@@ -500,16 +504,14 @@ class Context:
 
     async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool) -> None:
         self._popup_event.clear()
+        self._empty_event.clear()
         for other in self.tabs:
             other.signals.navigation_event.clear()
         await tab.act(lambda: action(tab))
         if names_window and not tab.signals.expects_popup:
             await self._activate_navigated_tab()
         if tab.signals.expects_popup:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POPUP_S):
-                    while not self._popups:
-                        await self._context.wait_for_event("page")
+            await self._wait_for_popup(tab)
             tab.signals.expects_popup = False
         await tab.record_document(self._documents)
         while self._popups:
@@ -533,6 +535,26 @@ class Context:
             self.active = max(0, min(self.active, len(self.tabs) - 1))
         if not self.tabs:
             await self.new_tab()
+
+    async def _wait_for_popup(self, tab: Tab) -> None:
+        """Wait for the window that a page has requested. One that gets no content never becomes a tab, and is closed."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (self._popup_event, self._empty_event)]
+        try:
+            await asyncio.wait(waits, timeout=POPUP_S, return_when=asyncio.FIRST_COMPLETED)
+            if not self._popup_event.is_set():
+                await asyncio.wait(waits[:1], timeout=_EMPTY_S)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        if self._popup_event.is_set():
+            return
+        count = await self._driver.close_empty_windows(tab.session)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OPENING_S):
+                while len(self._popups) < count:  # Playwright reports them when they close
+                    self._popup_event.clear()
+                    await self._popup_event.wait()
+        self._popups.clear()
 
     async def _activate_navigated_tab(self) -> None:
         """Wait until the last action navigates a tab or opens one, and activate the former."""

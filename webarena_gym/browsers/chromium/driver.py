@@ -162,6 +162,22 @@ class Driver:
             await self._session.send("Target.createTarget", parameters)
         return await page_event.value
 
+    async def close_empty_windows(self, session: Any) -> int:
+        """Close the windows without a document, which Playwright does not report, in the context of a page with this CDP session.
+
+        Return their number.
+        """
+        context_id = (await session.send("Target.getTargetInfo"))["targetInfo"]["browserContextId"]
+        targets = (await self._session.send("Target.getTargets"))["targetInfos"]
+        empty = [
+            target["targetId"]
+            for target in targets
+            if (target["type"], target["url"], target.get("browserContextId")) == ("page", "", context_id)
+        ]
+        for target_id in empty:
+            await self._session.send("Target.closeTarget", {"targetId": target_id})
+        return len(empty)
+
     async def network_process(self) -> int | None:
         """Return the id of Chromium's network process, which serves all contexts; None if it is not running."""
         processes = (await self._session.send("SystemInfo.getProcessInfo"))["processInfo"]

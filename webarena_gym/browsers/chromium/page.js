@@ -73,7 +73,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (isUntilFound(element)) return true;
     if (windowed && !isInWindow(element) && ![...element.querySelectorAll("*")].some(isInWindow)) return true;
     const style = () => getComputedStyle(element);
-    if (!element.checkVisibility()) return style().display !== "contents";
+    if (!element.checkVisibility()) return style().display !== "contents" && !element.parentElement?.closest("select");
     if (!strict) return false;
     if (style().visibility !== "visible")
       return ![...element.querySelectorAll("*")].some((inner) => getComputedStyle(inner).visibility === "visible");

@@ -14,7 +14,7 @@ from contextlib import closing
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from lxml.html import HtmlElement
+from lxml.html import HtmlElement, fromstring
 
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
@@ -106,6 +106,23 @@ def _repeats_redirect(case: Case, difference: Difference) -> bool:
     return is_permanent and difference.aspect == "requests" and difference.step > 1
 
 
+def _opens_list(case: Case, difference: Difference) -> bool:
+    """Return True if a key was pressed after a click on a list in a page on which Chromium clicks with the mouse."""
+    lists = {dict(node.attributes).get("id") for node in nodes(case.page) if node.tag == "select"}
+    actions = case.actions[: difference.step]
+    clicks = [index for index, action in enumerate(actions) if action.kind == "click" and action.target in lists]
+    is_clicked = bool(clicks) and any(action.kind == "press" for action in actions[clicks[0] :])
+    return is_clicked and not {"meta", "iframe"}.isdisjoint(shape(case.page))
+
+
+def _resets_address(case: Case, difference: Difference) -> bool:
+    """Return True if a page has a reset button and an e-mail address with other than ASCII letters in its domain."""
+    types = [(dom.element_type(fromstring(str(node))), node) for node in nodes(case.page) if node.tag in ("input", "button")]
+    values = [dict(node.attributes).get("value") or "" for kind, node in types if kind == "email"]
+    has_reset = any(kind == "reset" for kind, _ in types)
+    return has_reset and difference.step > 0 and any(not value.isascii() for value in values)
+
+
 ACCEPTED = (
     KnownDifference(
         "no layout",
@@ -129,6 +146,16 @@ ACCEPTED = (
         "hidden until found",
         "a button with hidden=until-found shows its own text, but in Chromium not that of its parts",
         _is_until_found,
+    ),
+    KnownDifference(
+        "opened lists",
+        "on pages with frames or a refresh, a click opens a list in Chromium, which takes the next key",
+        _opens_list,
+    ),
+    KnownDifference(
+        "reset addresses",
+        "Chromium does not convert the domain of an e-mail address after a reset, and then calls its own default value invalid",
+        _resets_address,
     ),
 )
 """The differences that stay."""
