@@ -247,6 +247,7 @@ def actions() -> str:
         return f"`{text.strip('`')}`"
 
     meanings = {form.kind: form.meaning for name in ("browsergym", "webrl") for form in reversed(DIALECTS[name].forms)}
+    meanings[Kind.PRESS] = "Press a key in the focused element; in webrl only Enter."
     return _table(
         {"action": kind, **{name: example(kind, dialect) for name, dialect in DIALECTS.items()}, "what it does": meanings[kind]}
         for kind in Kind
