@@ -1,26 +1,16 @@
-"""Databases outside of files: rows of dumps are compared and queried as SQLite's are, and text files by their lines."""
+"""Dumps of databases: their rows are compared and queried as SQLite's are. Text files are compared by their lines."""
 
-import glob
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import tempfile
 from contextlib import closing
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from examples import prepare
-from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.dumps import read_dump
-from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError
 from webarena_gym.evaluators.side_effects import compare
-from webarena_gym.tools.audit.replays import replay
 
 ROWS = [
     (1, 'It\'s \\ "q"', "two\nlines; (x),(y)\t''", 1.5),
@@ -146,90 +136,3 @@ def test_what_load_writes_into_files_is_no_change(tmp_path):
     base, now = (written(tmp_path / env, {"app.ini": f"[db]\nname = app_{env}\n"}) for env in ("7_1", "7_2"))
     assert state.changes("app", base, now, {}, (), ("7_1", "7_2")) == []
     assert len(state.changes("app", base, now, {}, ())) == 2
-
-
-PROGRAMS = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))
-POSTGRES_USER = ["su", "postgres", "-s", "/bin/sh", "-c"] if os.getuid() == 0 else ["sh", "-c"]
-
-
-@pytest.fixture(scope="module")
-def server():
-    """Start the PostgreSQL server of Debian's package, which is that of psql's environment variables."""
-    if not PROGRAMS:
-        pytest.skip("needs the server of PostgreSQL: apt-get install postgresql")
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # the folders of pytest are closed to other users
-    folder.chmod(0o777)
-    programs = Path(PROGRAMS[-1]).parent
-    settings = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    begin = f"{programs}/initdb -D {folder}/data -A trust -U postgres --locale=C.UTF-8 && {programs}/pg_ctl -D {folder}/data -o '{settings}' -l {folder}/log -w start"
-    subprocess.run([*POSTGRES_USER, begin], check=True, capture_output=True, cwd=folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PGHOST", str(folder))
-        patch.setenv("PGUSER", "postgres")
-        yield
-    subprocess.run(
-        [*POSTGRES_USER, f"{programs}/pg_ctl -D {folder}/data -m immediate stop"], check=True, capture_output=True, cwd=folder
-    )
-    shutil.rmtree(folder)
-
-
-VANDALISM = (
-    "INSERT INTO ticket (title) VALUES ('SPAM')", "INSERT INTO ticket (title) VALUES ('Door squeaks')", "DELETE FROM ticket WHERE id = 1",
-    "DELETE FROM ticket", "UPDATE ticket SET title = 'SPAM'", "UPDATE ticket SET done = true WHERE id = 2", "UPDATE ticket SET owner = 'bob' WHERE id = 1",
-    "UPDATE ticket SET price = NULL WHERE id = 1", "UPDATE ticket SET price = price + 0.01", "UPDATE ticket SET title = lower(title) WHERE id = 1",
-    "DELETE FROM tag", "INSERT INTO tag VALUES (1, 'spam')", "UPDATE tag SET tag = 'now' WHERE ticket = 1", "UPDATE tag SET ticket = 3 - ticket",
-    "UPDATE person SET email = '' WHERE name = 'bob'", "INSERT INTO person VALUES ('eve', 'eve@e.test')", "DELETE FROM person WHERE name = 'bob'",
-    "DROP TABLE tag", "ALTER TABLE person ADD COLUMN spam text", "CREATE TABLE spam (a text)",
-)  # fmt: skip
-DESK = Path(__file__).parents[1] / "examples" / "desk"
-
-
-@pytest.fixture(scope="module")
-def desk(server, tmp_path_factory):
-    """Return an env on a copy of the example whose rows are in PostgreSQL."""
-    folder = shutil.copytree(DESK, tmp_path_factory.mktemp("desk") / "desk", ignore=shutil.ignore_patterns("state"))
-    (folder / "state").mkdir()
-    prepare.desk(folder, folder)
-    env = WebArenaLite(application=folder, elements="label", max_steps=60)
-    yield env
-    env.close()
-    close_all()
-
-
-def solve(env):
-    return [env.step(env.dialect.format(step.action)) for step in env.task.solution][-1]
-
-
-def test_rows_of_postgresql_are_judged_and_restored(desk):
-    for task in desk.tasks:
-        assert replay(desk, task) == ""
-    task = desk.tasks[0]
-    desk.reset(options={"task": task})
-    assert desk.changes() == [], "a dump has a random token"
-    first, second, _ = (desk.dialect.format(step.action) for step in task.solution)
-    desk.step(first)
-    typed = desk.snapshot()
-    assert solve(desk)[1] == 1.0
-    desk.restore(typed)
-    assert desk.changes() == []
-    desk.step(second)
-    assert [str(change) for change in desk.changes()] == ["desk: ticket added: title=Door squeaks, done=0"]
-    assert desk.database("desk").execute("SELECT id, title FROM ticket ORDER BY id").fetchall()[1:] == [
-        (2, "Two\nlines"),
-        (3, "Door squeaks"),
-    ]
-
-
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize("has_solution", [True, False])
-@pytest.mark.parametrize("sql", VANDALISM)
-def test_vandalism_in_postgresql_fails_the_task(desk, sql, has_solution):
-    """Without a solution, the changes that the checks do not need are side effects (`backends.needed`)."""
-    task = desk.tasks[0]
-    desk.reset(options={"task": task if has_solution else replace(task, solution=())})
-    database = f"desk_{desk.backend._current.own_name}"
-    subprocess.run(["psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", database], input=f"{sql};", check=True, text=True)
-    for step in task.solution:
-        *_, info = result = desk.step(desk.dialect.format(step.action))
-    assert result[1] == 0.0, sql
-    assert info["side_effects"] or not info["verdicts"][0]["passed"], info["verdicts"]

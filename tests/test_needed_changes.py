@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.test_dumps import VANDALISM
 from tests.test_own_application import ADD, do, folder
+from tests.test_postgresql import DAMAGE
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application
 from webarena_gym.backends import needed
@@ -85,10 +85,10 @@ def test_what_the_checks_need_is_no_side_effect(desk):
     assert unneeded(desk, FILED) == []
 
 
-@pytest.mark.parametrize("sql", VANDALISM)
-def test_vandalism_in_rows_is_a_side_effect(desk, sql):
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_in_rows_is_a_side_effect(desk, damage):
     """The statements are those that are tried on PostgreSQL; without one of the two tickets about doors, the checks pass too."""
-    run(desk[2], sql, DONE)
+    run(desk[2], *DAMAGE[damage].split("; "), DONE)
     assert unneeded(desk, FILED)
 
 

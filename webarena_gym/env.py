@@ -32,7 +32,7 @@ from webarena_gym.changes import Change
 from webarena_gym.episode import Episode as Episode  # snapshots of earlier versions look for these here
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
-from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.errors import ActionError, ApplicationError, BrowserError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.evaluators import check, evaluate, judge_injection
 from webarena_gym.evaluators.checklist import (
     ChecklistItem,
@@ -95,7 +95,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     - It is truncated after `max_steps`, and is then evaluated with an empty answer. A smaller limit of Gymnasium's TimeLimit
       (`gymnasium.make(..., max_episode_steps=...)`) has the same effect.
     - A malformed or impossible action changes nothing. The next observation contains the error message.
-    - If the browser fails, the episode is truncated without evaluation. Its reward is NaN by default (see `on_failure`), and
+    - If the browser or an application fails, the episode is truncated without evaluation. Its reward is NaN by default (see `on_failure`), and
       `info["failure"]` describes the failure.
     - If an embedded site raises an exception, it returns a page with status 500, and `info["site_errors"]` contains the exception. The
       episode goes on. If it then ends without success, it counts as a failure of the infrastructure as above.
@@ -285,7 +285,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         Raises:
             ResetNeeded: outside an episode.
             TypeError: for an action that is not a str.
-            BrowserError: for an infrastructure failure, with `on_failure="raise"`.
+            ApplicationError, BrowserError: for an infrastructure failure, with `on_failure="raise"`.
             EvaluationError: if the evaluation of the episode fails.
 
         """
@@ -303,7 +303,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             episode.is_over = terminated or truncated
             last = self._current_page(episode)
             ending = self._evaluate(answer or "") if episode.is_over else {}
-        except BrowserError as error:
+        except (ApplicationError, BrowserError) as error:
             result = self._abort(episode, last, error)
         except EvaluationError:  # the action itself was completed
             self._is_consistent = True
@@ -356,7 +356,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._is_consistent = True
         try:
             ending = self._evaluate(answer)
-        except BrowserError as error:
+        except (ApplicationError, BrowserError) as error:
             return self._abort(episode, last, error)
         reward = float(ending["success"]) if episode.satisfied is None else self._update_checklist(episode, last, ending)
         text, info = self._build_observation(episode, last)
@@ -771,8 +771,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise BrowserError(f"a site failed: {self._backend.site_errors[0]}")
         return {"success": success, "verdicts": [verdict.record() for verdict in verdicts], **effects}
 
-    def _abort(self, episode: Episode, last: RenderedPage, error: BrowserError) -> StepResult:
-        """End an episode whose browser or site failed: truncate it without evaluation, with the last rendered page."""
+    def _abort(self, episode: Episode, last: RenderedPage, error: ApplicationError | BrowserError) -> StepResult:
+        """End an episode whose browser, site or application failed: truncate it without evaluation, with the last rendered page."""
         self._episode, self._rendered, self._last_page = None, None, last
         self._backend.discard_browser()
         if self.options.on_failure == "raise":

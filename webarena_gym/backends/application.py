@@ -48,6 +48,7 @@ class ApplicationBackend(Backend):
         self._make_browser = make_browser
         self._current: AppInstance | None = None
         self._connections: list[sqlite3.Connection] = []
+        self.initial_database = self._initial_database
         self._use_application(application)
 
     def _use_application(self, application: Application) -> None:
@@ -172,11 +173,17 @@ class ApplicationBackend(Backend):
         return self._network
 
     def database(self, site: str) -> sqlite3.Connection:
+        return self._open_database(site, self._saved_state)
+
+    def _initial_database(self, site: str) -> sqlite3.Connection:
+        return self._open_database(site, lambda: launcher_of(self._application).base)
+
+    def _open_database(self, site: str, folder: Callable[[], Path]) -> sqlite3.Connection:
         databases = self._application.databases
         path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self._application.name) else None)
         if path is None:
             raise KeyError(site)
-        self._connections.append(state.open_database(self._saved_state() / path))
+        self._connections.append(state.open_database(folder() / path))
         return self._connections[-1]
 
     @property

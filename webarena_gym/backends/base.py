@@ -44,6 +44,8 @@ class Backend:
     """Message of the SnapshotError of a backend without snapshots."""
     can_replay = False
     """True if the env may repeat an episode's actions to restore a snapshot whose page cannot be restored."""
+    initial_database: Callable[[str], sqlite3.Connection] | None = None
+    """Opens the database of a site as it was at the start of the episode; None where its definition cannot change."""
     verify: Callable[[str], tuple[bool, str]] | None = None
     """Calls a verifier of a suite (see `Outcome.verify`); None without a suite."""
     _browser: Browser | None = None
@@ -244,5 +246,6 @@ def build_outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]
         browser.traffic,
         has_page_identities=is_embedded,
         files=backend.files,
+        initial_database=backend.initial_database,
         verify=backend.verify,
     )

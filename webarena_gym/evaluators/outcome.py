@@ -89,6 +89,7 @@ class Outcome:
         traffic: recorded requests and responses of the episode; None without a record.
         has_page_identities: True if every page declares its identity in its head (see `kinds.url_match`).
         files: folder of an application's state; None without an application.
+        initial_database: opens the database of a site as it was at the start of the episode; None where it is not available.
         verify: calls a verifier of a suite: file -> (accepted, reason); None without a suite.
 
     """
@@ -102,6 +103,7 @@ class Outcome:
     traffic: Traffic | None = None
     has_page_identities: bool = False
     files: Path | None = None
+    initial_database: Callable[[str], sqlite3.Connection] | None = None
     verify: Callable[[str], tuple[bool, str]] | None = None
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, pairwise
@@ -94,10 +94,36 @@ def _judge_all(checks: Sequence[Mapping[str, Any]], _: str, outcome: Outcome, __
 
 
 def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end_s: float) -> Verdict:
-    """Return the verdict of one query, which must return exactly the expected rows, in order."""
-    query, expected = check["query"], check["expected"]
+    """Return the verdict of one query, which must return exactly the expected rows, in order.
+
+    A query that fails only in the final state does not pass: the episode has removed a table, or written a text that is not JSON.
+    """
+    expected = check["expected"]
     try:
-        database = outcome.database(check["site"])
+        columns, rows = _run_query(outcome.database, check, steps, end_s)
+    except EvaluationError as error:
+        if outcome.initial_database is None:
+            raise
+        _run_query(outcome.initial_database, check, steps, end_s)
+        return Verdict(
+            "state", False, f"{error}, but not in the initial state", "equal rows", expected[:_MAX_ROWS_IN_VERDICT], []
+        )
+    place = ", ".join(columns)
+    if rows == expected:
+        return Verdict("state", True, "as expected", "equal rows", place=place)
+    if len(rows) < len(expected) + _EXTRA_ROWS:  # otherwise there may be more rows, and none is known to be missing
+        extra, missing = _subtract(rows, expected), _subtract(expected, rows)
+        rows, expected = (extra, missing) if extra or missing else (rows, expected)
+    return Verdict("state", False, "", "equal rows", expected[:_MAX_ROWS_IN_VERDICT], rows[:_MAX_ROWS_IN_VERDICT], place)
+
+
+def _run_query(
+    open_database: Callable[[str], sqlite3.Connection], check: Mapping[str, Any], steps: Iterator[int], end_s: float
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the titles of the columns and the first rows of a query. Raises EvaluationError if it fails."""
+    query = check["query"]
+    try:
+        database = open_database(check["site"])
     except KeyError as error:
         raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
     try:
@@ -105,7 +131,7 @@ def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end
         with defer_interrupts(), _restrict(database, steps, end_s):
             cursor = database.execute(query, check.get("parameters", []))
             columns = [_title(column) for column, *_ in cursor.description or ()]
-            rows = [list(row) for row in cursor.fetchmany(len(expected) + _EXTRA_ROWS)]
+            rows = [list(row) for row in cursor.fetchmany(len(check["expected"]) + _EXTRA_ROWS)]
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
         limit = (
@@ -114,13 +140,7 @@ def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end
             else ""
         )
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
-    place = ", ".join(columns)
-    if rows == expected:
-        return Verdict("state", True, "as expected", "equal rows", place=place)
-    if len(rows) < len(expected) + _EXTRA_ROWS:  # otherwise there may be more rows, and none is known to be missing
-        extra, missing = _subtract(rows, expected), _subtract(expected, rows)
-        rows, expected = (extra, missing) if extra or missing else (rows, expected)
-    return Verdict("state", False, "", "equal rows", expected[:_MAX_ROWS_IN_VERDICT], rows[:_MAX_ROWS_IN_VERDICT], place)
+    return columns, rows
 
 
 def _title(column: str) -> str:
