@@ -158,7 +158,6 @@ def test_the_limits_of_a_file_are_read(folder):
 
 
 GRANTS = [
-    ('drop = "touch {0}/was-here"\n', "drop = 'touch {0}/was-here' runs with your rights"),
     ('python = "bin/python"\n', "python = 'bin/python' starts with your rights"),
     ("network = true\n", "network = true reaches other hosts"),
     ('inherits = ["SECRET"]\n', "inherits = ['SECRET'] reads environment variables"),
@@ -205,9 +204,11 @@ def test_an_archive_is_trusted_once_and_as_it_is(folder, archive, tmp_path, monk
 
 
 def test_a_suite_that_reaches_out_of_its_isolation_is_trusted_first(errands, tmp_path, capsys):
-    errands.write_text(errands.read_text().replace("in_memory = true", f'in_memory = true\ndrop = "touch {tmp_path}/was-here"'))
+    (tmp_path / "was-here").mkdir()
+    (tmp_path / "was-there").mkdir()
+    errands.write_text(errands.read_text().replace("in_memory = true", f'in_memory = true\nshared = ["{tmp_path}/was-here"]'))
     assert main(["suite", "add", "errands", str(errands)]) == 2
-    assert f"shelf: drop = 'touch {tmp_path}/was-here' runs with your rights" in capsys.readouterr().err
+    assert f"shelf: shared = '{tmp_path}/was-here' writes a folder outside of its own" in capsys.readouterr().err
     with pytest.raises(ApplicationError, match="is not trusted"):
         read_suite(errands)
     assert main(["suite", "add", "errands", str(errands), "--trust"]) == 0

@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import math
 import os
 import socket
 import socketserver
@@ -65,7 +66,7 @@ def test_an_application_reaches_itself_alone(tmp_path, start):
 
 
 HOSTILE = """
-import ctypes, glob, json, os, socket, stat, sys
+import ctypes, glob, json, os, signal, socket, stat, sys
 from wsgiref.simple_server import make_server
 
 SEEN = os.environ["SEEN"].split(",")
@@ -102,6 +103,7 @@ def attack():
     for path in SEEN:
         yield "write " + os.path.basename(path), tried(write, path)
     yield "tasks", tried(lambda: open(SEEN[0]).read())
+    yield "variable", str(os.environ.get("SECRET_OF_THE_TRAINER"))
     yield "shared memory", os.listdir("/dev/shm")
     yield "device", tried(os.mknod, os.path.join(here, "disk"), stat.S_IFBLK | 0o600, os.makedev(254, 0))
     yield "remount", tried(remount, "/")
@@ -122,6 +124,13 @@ def application(environ, start_response):
     return [json.dumps([LOADED, dict(attack())][environ["PATH_INFO"] == "/now":][0]).encode()]
 
 if __name__ == "__main__":
+    if not sys.argv[1].isdecimal():  # a command of the application
+        if not os.fork():
+            os.setsid()
+            signal.pause()
+        with open(sys.argv[1], "w") as report:
+            json.dump(LOADED, report)
+        sys.exit()
     make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 """
 
@@ -146,13 +155,16 @@ def said_by(start, folder):
     for env in envs:
         env.reset()
     is_enclosed = launcher_of(application).is_isolated
+    for env in envs:
+        env.changes()
     pages = [f"http://hostile.test{path}" for path in ("/", "/now")]
     said = [json.loads(env.network.request("GET", page).body) for env in envs for page in pages if is_enclosed]
     for env in envs:
         env.close()
     close_all()
     listening.close()
-    return said
+    reports = sorted((folder / "reports").iterdir())
+    return said + [json.loads(report.read_text()) for report in reports if is_enclosed]
 
 
 @pytest.fixture
@@ -163,22 +175,24 @@ def folder():
         folder.chmod(0o755)
         (folder / "hostile.py").write_text(HOSTILE)
         (folder / "state").mkdir()
+        (folder / "reports").mkdir()
+        (folder / "reports").chmod(0o777)
         (folder / "tasks.json").write_text(json.dumps([look_at("hostile")]))
         yield folder
 
 
-def assert_denied(said):
+def assert_denied(said, count=4):
     if not said:
         pytest.skip("this system does not let processes create namespaces")
     denied = {
         "Read-only file system", "Operation not permitted", "Invalid argument", "Permission denied", "Network is unreachable", "Connection refused"
     }  # fmt: skip
-    assert len(said) == 4
+    assert len(said) == count
     for found in said:
         assert found.pop("own") == "1"
         assert (found.pop("others"), found.pop("shared memory"), found.pop("tasks")) == ([], [], "''")
         assert found.pop("processes") <= 2, "itself, and what leads a socket to its port"
-        assert found.pop("trainer") == "No such process"
+        assert (found.pop("trainer"), found.pop("variable")) == ("No such process", "None")
         found.pop("write tasks.json")  # swallowed: what is read and written there is nothing
         assert {name: what for name, what in found.items() if what not in denied} == {}
 
@@ -186,6 +200,18 @@ def assert_denied(said):
 @pytest.mark.parametrize("start", STARTS)
 def test_a_hostile_application_reaches_its_own_files_and_processes_alone(folder, start):
     assert_denied(said_by(STARTS[start], folder))
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_commands_of_a_hostile_application_are_closed_off_as_it_is(folder, start, monkeypatch):
+    monkeypatch.setenv("SECRET_OF_THE_TRAINER", "hunter2")
+    commands = {key: f"{sys.executable} hostile.py {folder}/reports/{key}-{{env}}" for key in ("load", "save", "drop")}
+    said = said_by({**STARTS[start], **commands, "shared": (str(folder / "reports"),)}, folder)
+    names = sorted(path.name for path in (folder / "reports").iterdir())
+    assert [name.partition("-")[0] for name in names] == ["drop"] * 2 + ["load"] * 2 + ["save"] * 2, "of two copies"
+    assert_denied(said, count=10)
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if str(folder).encode() in path.read_bytes()]
+    assert left == [], "processes in the background end with their command"
 
 
 @pytest.mark.parametrize("start", ["once", "each time"])
@@ -262,3 +288,41 @@ def test_links_in_its_state_are_neither_read_nor_written_through(tmp_path):
     state.apply(changed, again)
     assert (outside / "secret").read_text() == "secret"
     assert (again / "all" / "secret").read_text() == (again / "one").read_text() == "changed"
+
+
+LOGS = """
+import os, time
+def application(environ, start_response):
+    print("token", os.environ["TOKEN_OF_THE_TRAINER"], flush=True)
+    log = os.path.join(os.path.dirname(os.path.realpath(os.environ["STATE"])), "log")
+    if environ["PATH_INFO"] == "/link":
+        os.rename(log, log + ".old")
+        os.symlink(os.environ["ELSEWHERE"], log)
+    if environ["PATH_INFO"] == "/pipe":
+        os.rename(log, log + ".old")
+        os.mkfifo(log)
+    if environ["PATH_INFO"] != "/":
+        os._exit(3)
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<a href=/end>end</a> <a href=/link>link</a> <a href=/pipe>pipe</a>"]
+"""
+
+
+@pytest.mark.parametrize("way", ["end", "link", "pipe"])
+def test_the_log_in_an_error_contains_neither_secrets_nor_other_files(folder, monkeypatch, way):
+    monkeypatch.setenv("TOKEN_OF_THE_TRAINER", "hunter2hunter2")
+    (folder / "logs.py").write_text(LOGS)
+    (folder / "elsewhere").write_text("hunter2 of another file")
+    variables = {"STATE": "{state}", "ELSEWHERE": str(folder / "elsewhere")}
+    application = Application(
+        name="logs", folder=str(folder), wsgi="logs:application", environment=variables, inherits=("TOKEN_OF_THE_TRAINER",)
+    )
+    env = WebArenaLite(application=application, tasks=[parse_task(look_at("logs"))], elements="label")
+    env.reset()
+    env.step(f'do(action="Click", element="{way}")')
+    _, reward, _, _, info = env.step('exit(message="x")')
+    assert math.isnan(reward)
+    assert "hunter2" not in info["failure"]
+    assert ("token $TOKEN_OF_THE_TRAINER" in info["failure"]) == (way == "end")
+    env.close()
+    close_all()

@@ -90,7 +90,8 @@ class Application:
     """path, such as "/api/state", at which pages keep their whole state: PUT replaces it, GET returns it, as a JSON object. Local storage may
     hold a copy. An episode then starts by setting this state, without another start of the application"""
     save: str = ""
-    """command that writes state outside of `state`, for example a PostgreSQL database, into {state}"""
+    """command that writes state outside of `state`, for example a PostgreSQL database, into {state}. It runs in the same isolation as the
+    application, as do `load` and `drop`"""
     load: str = ""
     """command that restores that state from {state}; it runs before each start"""
     drop: str = ""

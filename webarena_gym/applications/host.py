@@ -21,7 +21,7 @@ The script serves in a fork, which is isolated as far as the system supports it 
 isolated (see `isolate_instance`). Then it reads requests and writes responses, one JSON object per line:
 
 - {"serve": folder, "address": path of a socket, "port": port of a command, to which the socket is forwarded, "command": list,
-  "environment": object, "log": path} starts an instance; the response is {"pid": n}
+  "environment": object, "log": path} starts an instance, or a command for one; the response is {"pid": n}
 - {"alive": pid}: {"alive": bool, "status": n}
 - {"stop": pid}: {}
 - {"cookies": header, "host": name} requests the `warm` paths again: {}
@@ -386,9 +386,9 @@ def run_program(command: list[str], hidden: list[str]) -> int:
 
 
 def keep_temporary_files(folder: str) -> None:
-    """Set the folder for temporary files to a new folder "tmp" in a folder."""
+    """Set the folder for temporary files to the folder "tmp" in a folder."""
     os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(folder, "tmp")
-    os.mkdir(tempfile.tempdir)
+    os.makedirs(tempfile.tempdir, exist_ok=True)
 
 
 def limit_resources(limits: Any, number: int) -> None:
@@ -409,7 +409,8 @@ def limit_resources(limits: Any, number: int) -> None:
 
 def limit_processes(group: int, name: str, maximum: int) -> None:
     """Limit the number of processes and threads of this process and its children, by a new control group in `group`, and close `group`."""
-    os.mkdir(name, dir_fd=group)
+    with contextlib.suppress(FileExistsError):  # of the instance, for which a command runs
+        os.mkdir(name, dir_fd=group)
     for file, text in (("pids.max", maximum), ("cgroup.procs", 0)):  # 0 is the process that writes it
         descriptor = os.open(f"{name}/{file}", os.O_WRONLY, dir_fd=group)
         os.write(descriptor, str(text).encode())
@@ -445,8 +446,8 @@ def relay(path: str, port: int) -> None:
 
 
 def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
-    """Fork a process that serves the application or executes the command, and return its id."""
-    kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
+    """Fork a process that executes the command, or serves the application if there is none, and return its id."""
+    kind = "" if order["command"] else next(name for name in ("wsgi", "asgi") if settings.get(name))
     listening = None
     if kind:
         listening = socket.socket(socket.AF_UNIX)
@@ -462,7 +463,7 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
         os.setsid()
         die_with_parent()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         for stream, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2)):
             os.dup2(stream, target)
         os.environ.update(order["environment"])

@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from webarena_gym.applications import state
@@ -29,6 +29,8 @@ from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
 _MAX_LOG = 1500  # characters of a log in an error message
+_MAX_READ = 1 << 16  # bytes that are read for them
+_MIN_SECRET = 4  # characters; shorter values would hide parts of words
 _BASE = "base/state"
 """Path of the base state in the folder of a launcher, which is hidden from instances."""
 _RELATIVE_STATE = "/proc/self/cwd/state"
@@ -127,7 +129,7 @@ class AppHost:
             except (OSError, ValueError) as error:  # ValueError: its pipe was closed
                 self.close()
                 raise ApplicationError(
-                    f"the host process of {self._application.name} has died: {_log_tail(self._log) or 'its log is empty'}"
+                    f"the host process of {self._application.name} has died: {_log_tail(self._log, self._application) or 'its log is empty'}"
                 ) from error
             return self._read("it could not be started")
 
@@ -137,10 +139,12 @@ class AppHost:
         if not line:
             self.close()
         response: dict[str, Any] = (
-            json.loads(line) if line else {"error": f"its host process has died: {_log_tail(self._log) or 'its log is empty'}"}
+            json.loads(line)
+            if line
+            else {"error": f"its host process has died: {_log_tail(self._log, self._application) or 'its log is empty'}"}
         )
         if "error" in response:
-            log = _log_tail(self._log) if line else ""
+            log = _log_tail(self._log, self._application) if line else ""
             suffix = f"\nIts log:\n{log}" if log else ""
             raise ApplicationError(f"{self._application.name}: {problem}: {response['error']}{suffix}")
         return response
@@ -197,21 +201,48 @@ class AppInstance:
         self._socket = "" if self._port else str(folder / "socket")
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         variables = application.environment if application.command or application.loads == "each time" else {}
-        run_command(application, application.load, values)
+        self._values = values
+        self._run("load")
         if self._port and host.has_network_namespace:
             self._port, self._socket = 0, str(folder / "socket")
-        self._pid: int = host.request(
-            serve=str(folder),
-            address=self._socket,
-            port=int(values["port"]) if self._socket else 0,
-            command=[part.format(**values) for part in shlex.split(application.command)],
-            environment={**_fill_placeholders(variables, values), **_clock(application, folder)},
-            log=str(self._log),
-        )["pid"]
-        self._values = values
+        self._pid = self._start(application.command, variables, self._log, int(values["port"]) if self._socket else 0)
         state.clamp_times(self.state, application.clock)
         if application.command:
             self._wait()
+
+    def _start(self, command: str, variables: Mapping[str, str], log: Path, port: int = 0) -> int:
+        """Start the application, or a command in its place, and return the id of the process. Raises ApplicationError."""
+        pid: int = self._host.request(
+            serve=str(self.folder),
+            address=self._socket,
+            port=port,
+            command=[part.format(**self._values) for part in shlex.split(command)],
+            environment={**_fill_placeholders(variables, self._values), **_clock(self._application, self.folder)},
+            log=str(log),
+        )["pid"]
+        return pid
+
+    def _run(self, key: Literal["load", "save", "drop"]) -> None:
+        """Run a command of the application in the same isolation, and wait for its end. Raises ApplicationError if it fails."""
+        application = self._application
+        command: str = getattr(application, key)
+        if not command:
+            return
+        log = self.folder / f"{key}.log"
+        log.unlink(missing_ok=True)
+        pid = self._start(command, application.environment, log)
+        deadline, due = time.monotonic() + application.start_s, threading.Event()
+        while (response := self._host.request(alive=pid))["alive"]:
+            if time.monotonic() > deadline:
+                self._host.request(stop=pid)
+                raise ApplicationError(
+                    f"the command {command!r} of {application.name} did not end within {application.start_s:g} s: {self.tail(log)}"
+                )
+            due.wait(0.005)
+        if response["status"]:
+            raise ApplicationError(
+                f"the command {command!r} of {application.name} has failed with status {response['status']}: {self.tail(log)}"
+            )
 
     def _wait(self) -> None:
         """Wait until the application responds. Raises ApplicationError if it exits or the time limit passes."""
@@ -237,9 +268,9 @@ class AppInstance:
         """The value of {env}."""
         return self._values["env"]
 
-    def tail(self) -> str:
-        """Return the end of the log."""
-        return _log_tail(self._log) or "its log is empty"
+    def tail(self, log: Path | None = None) -> str:
+        """Return the end of the log of the application, or of one of its commands."""
+        return _log_tail(log or self._log, self._application) or "its log is empty"
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Forward a request to the application, and return its response. Raises ApplicationError if there is no response."""
@@ -341,7 +372,7 @@ class AppInstance:
 
     def save(self) -> None:
         """Run the command `save`, which writes state outside of the folder into it."""
-        run_command(self._application, self._application.save, self._values)
+        self._run("save")
 
     def stop(self) -> None:
         """Kill the process, without removing the folder."""
@@ -354,7 +385,7 @@ class AppInstance:
             return
         self.stop()
         with suppress(ApplicationError):  # the next instance with this number replaces that state
-            run_command(self._application, self._application.drop, self._values)
+            self._run("drop")
         if self._host.group:
             remove_group(self._host.group / self.folder.name)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -537,23 +568,6 @@ def close_all() -> None:
             launcher.close()
 
 
-def run_command(application: Application, command: str, values: Mapping[str, str]) -> None:
-    """Run a command of an application, and wait for its end. Raises ApplicationError if it fails."""
-    if not command:
-        return
-    try:
-        subprocess.run(  # noqa: S603 - the user's own
-            [part.format(**values) for part in shlex.split(command)],
-            cwd=application.folder, check=True, capture_output=True, timeout=application.start_s, text=True,
-            env={**os.environ, **_fill_placeholders(application.environment, values)},
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError) as error:
-        output = getattr(error, "stderr", "") or ""
-        raise ApplicationError(
-            f"the command {command!r} of {application.name} has failed: {reason_of(error)} {str(output)[-_MAX_LOG:]}"
-        ) from error
-
-
 def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]:
     """Return the existing paths that an application must not read, without those above a path that it needs."""
     paths = [Path(path).expanduser() for path in (*_SECRETS, *(() if application.network else (_SOCKETS,)))]
@@ -565,8 +579,21 @@ def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]
     ]
 
 
-def _log_tail(log: Path) -> str:
-    return log.read_text(encoding="utf-8", errors="replace")[-_MAX_LOG:].strip() if log.exists() else ""
+def _log_tail(log: Path, application: Application) -> str:
+    """Return the end of a log, with the names of the variables of `inherits` in place of their values, which may be secrets.
+
+    An application may replace its log, so links to other files are not followed.
+    """
+    try:
+        with open(log, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_READ))
+            text = file.read(_MAX_READ).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    for name in application.inherits:
+        if len(value := os.environ.get(name, "")) >= _MIN_SECRET:
+            text = text.replace(value, f"${name}")
+    return text[-_MAX_LOG:].strip()
 
 
 def _fill_placeholders(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:

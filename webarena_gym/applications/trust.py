@@ -23,8 +23,7 @@ def data_folder() -> Path:
 
 def grants_of(application: "Application", folder: Path) -> list[str]:
     """Return what an application, described in a folder, may do outside of its isolation, one line each."""
-    commands = {key: getattr(application, key) for key in ("load", "save", "drop")}
-    grants = [f"{key} = {command!r} runs with your rights" for key, command in commands.items() if command]
+    grants = []
     if is_inside(application.python, folder):
         grants.append(f"python = {application.python!r} starts with your rights")
     if application.network:
