@@ -106,7 +106,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 }
 """Groups of options in the help, each with a description and field names. An option belongs to the first group that lists it."""
 _TEXT_METAVARS = {
-    "application": "FILE", "cluster": "ADDRESS", "episodes": "FILE", "keywords": "NAME=JSON", "members": "MODEL", "model": "MODEL", "models": "MODEL",
+    "application": "APPLICATION", "cluster": "ADDRESS", "episodes": "FILE", "keywords": "NAME=JSON", "members": "MODEL", "model": "MODEL", "models": "MODEL",
     "policy": "MODEL", "split": "NAME", "suite": "NAME", "tasks": "TASK", "templates": "NAME", "vllm": "URL",
 }  # fmt: skip
 """Names of the values of text options in the help."""

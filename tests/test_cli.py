@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from statistics import median
 
+import pytest
+
 from webarena_gym.suite import load, load_version, templates
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tools import audit as auditing
@@ -88,6 +90,14 @@ def test_tasks_of_version_1_are_exported_and_not_drawn(capsys, tmp_path):
     assert (status, out) == (0, f"165 tasks in {kept}\n")
     assert read_tasks(kept) == load_version("test", 1)
     assert run(capsys, "tasks", "--suite-version", "1", "--world-seed", "3")[0] == 2
+
+
+@pytest.mark.parametrize("words", [(), ("app",), ("suite",)])
+def test_a_command_without_its_subcommand_prints_its_help(capsys, words):
+    status, out, error = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert error.startswith(" ".join(["usage: webarena-gym", *words]))
+    assert "positional arguments:\n  COMMAND\n" in error
 
 
 def test_worlds_are_described(capsys, monkeypatch, tmp_path):

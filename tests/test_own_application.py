@@ -643,6 +643,9 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
         (folder / "webarena-app.toml").write_text(described)
         assert main(["app", "check", str(folder), "--resets", "2"]) == (2 if told == "[{" else 0), "before there are any tasks"
     assert "is not valid JSON" in capsys.readouterr().err
+    (folder / "tasks.json").write_text('{"tasks": []}')
+    assert main(["app", "record", str(folder), "--goal", "Add Ink.", "--task-id", "ink"]) == 2
+    assert "expected a JSON list" in capsys.readouterr().err
     assert main(["app", "new", str(folder / "fresh"), "--name", "shop"]) == 0
     assert main(["app", "new", str(folder / "fresh")]) == 2
     with pytest.raises(ApplicationError, match="expected a folder"):

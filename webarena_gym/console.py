@@ -366,8 +366,14 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse all arguments. Unknown arguments are rejected here, where the options of a subcommand are known for the hint."""
+        """Parse all arguments. Unknown arguments are rejected here, where the options of a subcommand are known for the hint.
+
+        Without arguments, a parser of commands prints its help on standard error.
+        """
         arguments = sys.argv[1:] if args is None else list(args)
+        if self._subparsers is not None and not arguments:
+            self.print_help(sys.stderr)
+            raise SystemExit(BAD_INPUT)
         if self._subparsers is None:  # check for misspelled options first, because one may be a required option
             words = arguments[: arguments.index("--")] if "--" in arguments else arguments
             for option in (word for word in words if word.startswith("--")):

@@ -377,14 +377,14 @@ def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = Fal
         )
 
 
-def add_application(parser: _ActionsContainer) -> None:
-    """Add the option `--application`."""
-    parser.add_argument("--application", metavar="FILE", help=option_descriptions()["application"])
+def add_application(parser: _ActionsContainer, scope: str = "") -> None:
+    """Add the option `--application`. `scope` is the end of its help, such as the tasks that the command plays."""
+    parser.add_argument("--application", metavar="APPLICATION", help=f"{option_descriptions()['application']}{scope}")
 
 
-def add_source(parser: _ActionsContainer) -> None:
-    """Add the options `--application` and `--suite`, which `read_source` reads."""
-    add_application(parser)
+def add_source(parser: _ActionsContainer, scope: str = "") -> None:
+    """Add the options `--application` and `--suite`, which `read_source` reads. `scope` is the end of the help of the first."""
+    add_application(parser, scope)
     parser.add_argument("--suite", metavar="NAME", help=option_descriptions()["suite"].partition(". ")[0])
 
 

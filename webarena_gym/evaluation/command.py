@@ -85,8 +85,8 @@ def add_commands(commands: Any) -> None:
         description=_DESCRIPTION,
         examples=[
             "--agent expert --limit 20",
-            "--agent my_agent.py:agent --elements label",
             "--agent chat:MODEL --base-url http://localhost:8000/v1 --tools",
+            "--agent my_agent.py:agent --elements label --application my-app",
         ],
     )
     add = evaluate.add_argument
@@ -112,7 +112,11 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="play the tasks of this file, in WebArena's JSON schema, instead of a split",
     )
-    add_source(evaluate)
+    add_source(
+        evaluate,
+        ". Plays the tasks of its task file, and as many tasks of each of its templates as its key `draws` sets (default: 3), drawn with seed "
+        "0. With --world-seed, only tasks drawn from the templates with that seed",
+    )
     add(
         "--template",
         nargs="+",
@@ -131,7 +135,8 @@ def add_commands(commands: Any) -> None:
         "--out",
         type=writable_path("folder"),
         metavar="FOLDER",
-        help="folder for episodes.jsonl and result.json (default: runs/evaluate/AGENT-SPLIT)",
+        help="folder for episodes.jsonl and result.json (default: runs/evaluate/AGENT-SPLIT, or AGENT-APPLICATION). The default is the same "
+        "for all other settings, so pass --out to keep several runs",
     )
     add("--fresh", action="store_true", help="discard the episodes in the folder and play all again")
     add("--json", action="store_true", help="also print the results as one JSON object on the last line")

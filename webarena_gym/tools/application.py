@@ -24,13 +24,13 @@ from webarena_gym.tools.application_archive import (
 )
 from webarena_gym.tools.application_check import add_browsers, check, compare_resets, exploration_task
 from webarena_gym.tools.application_record import record_task
-from webarena_gym.tools.play import play_in_terminal
+from webarena_gym.tools.play import BY_LABEL, play_in_terminal
 from webarena_gym.tools.serve import add_serve_options, serve_sites
 
 _TOML = """\
-# A web application as an environment. All keys: the guide "Bring your own application".
+# A web application as an environment. All keys: docs/applications.md.
 name = "{name}"                        # the site's name in tasks; __{upper}__ is replaced by its address, http://{name}.test
-wsgi = "{name}.wsgi:application"       # or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
+wsgi = "{name}:app"                    # "module:name". Or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
 python = ".venv/bin/python"            # an interpreter in which it can be imported
 state = "state"                        # the folder that an episode may change; each episode gets a copy
 tasks = "tasks.json"
@@ -51,18 +51,17 @@ DATABASE = "{{state}}/db.sqlite3"
 # password = '[name="password"]'
 # proof = "/account"                   # a page that requires a login
 """
-_TASKS = """\
-[{{"task_id": "first", "sites": ["{name}"], "start_url": "__{upper}__/", "intent": "Create a note with the title Milk.", "require_login": false,
-  "eval": {{"eval_types": ["state"], "state": [{{"site": "{name}", "query": "SELECT title FROM note", "expected": [["Milk"]]}}]}},
-  "solution": [{{"action": "do(action=\\"Click\\", element=\\"New note\\")"}}, {{"action": "exit(message=\\"\\")"}}]}}]
-"""
-_MOST_PAGES = 20
 _CHECK_DESCRIPTION = (
     "Check that episodes on an application are reproducible and its tasks are sound. The command starts the application, compares its "
     "state after several resets, loads its pages in each browser, and replays its tasks: the solution must earn the reward, and nothing "
     "cheaper may. It prints durations, the controls that agents can use, and the problems, with the settings that solve them. "
     "Exit status: 0 without problems, 1 with problems, 2 for invalid input."
 )
+_RECORD_DESCRIPTION = (
+    "Record a new task: it is added to the task file with your solution and checks of the rows, files and answer. The command replays the "
+    "solution, and saves the task if the solution earns the reward and nothing cheaper does.\n\n"
+)
+_DESCRIPTIONS = {"check": _CHECK_DESCRIPTION, "play": BY_LABEL, "record": f"{_RECORD_DESCRIPTION}{BY_LABEL}"}
 _EXAMPLES = {
     "check": "my-app", "audit": "my-app --resets 50", "fuzz": "my-app --steps 500", "serve": "my-app --port 8000", "play": "my-app",
     "pack": "my-app --licence MIT --out notes.webarena.zip", "unpack": "notes.webarena.zip my-app --install",
@@ -76,8 +75,9 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     new = commands.add_parser(
         "new",
-        help="write a webarena-app.toml and a first task to fill in",
-        description="Write a webarena-app.toml, which describes your application, and a tasks.json with a first task. Then edit both.",
+        help="write a webarena-app.toml to fill in",
+        description="Write a webarena-app.toml, which describes your application, and a tasks.json without tasks. Then edit the first, and "
+        "add tasks with `app record`.",
         examples=["my-app --name notes"],
     )
     new.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the application")
@@ -107,7 +107,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         ("verify", "unpack an archive, check the application again, and compare with the report of its author", verify_archive),
         ("matrix", "check several applications, and print a table of tasks, costs and problems", report_matrix),
     ):
-        description = _CHECK_DESCRIPTION if name == "check" else f"{summary[0].upper()}{summary[1:]}."
+        description = _DESCRIPTIONS.get(name, f"{summary[0].upper()}{summary[1:]}.")
         command = commands.add_parser(name, help=summary, description=description, examples=[_EXAMPLES[name]])
         if name in ("verify", "unpack"):
             add_archive_options(command, can_trust=name == "verify")
@@ -119,7 +119,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
                 type=Path,
                 nargs="?",
                 default=Path(),
-                metavar="FILE",
+                metavar="APPLICATION",
                 help=f"the {FILE} of the application, its folder, or an archive of app pack (default: the current folder)",
             )
         if name in ("check", "audit", "pack", "verify", "matrix"):
@@ -171,14 +171,15 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
 
 
 def _new(options: argparse.Namespace) -> int:
-    for name, content in ((FILE, _TOML), ("tasks.json", _TASKS)):
+    for name, content in ((FILE, _TOML), ("tasks.json", "[]\n")):
         path = options.folder / name
         if path.exists():
             raise ApplicationError(f"{path} exists already; choose another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content.format(name=options.name, upper=options.name.upper()), encoding="utf-8")
         print(f"wrote {path}")
-    print(f"next: fill them in, then webarena-gym app check {shlex.quote(str(options.folder))}")
+    folder = shlex.quote(str(options.folder))
+    print(f"next: edit {FILE}, write the application's database into {folder}/state, then webarena-gym app check {folder}")
     return 0
 
 

@@ -109,7 +109,9 @@ def verify_archive(options: argparse.Namespace) -> int:
 
 def add_matrix_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `app matrix`."""
-    command.add_argument("applications", type=Path, nargs="+", metavar="FILE", help=f"a {FILE}, its folder, or an archive")
+    command.add_argument(
+        "applications", type=Path, nargs="+", metavar="APPLICATION", help=f"a {FILE}, its folder, or an archive"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
 
 

@@ -71,6 +71,8 @@ def record_task(options: argparse.Namespace) -> int:
         raise ApplicationError(f"{application.name} names no task file: set tasks in its {FILE}")
     path = Path(application.tasks)
     records = read_records(path)
+    if not isinstance(records, list):
+        raise ApplicationError(f"{path} contains {str(records)[:40]!r}; expected a JSON list, to which the task is added")
     if any(record["task_id"] == options.task_id for record in records):
         raise ApplicationError(f"{path} has a task {options.task_id!r} already")
     task = exploration_task(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)

@@ -118,7 +118,10 @@ def _add_tasks(commands: Any) -> None:
         "--list-templates", action="store_true", help="print the names of all templates, with an example of a goal"
     )
     tasks.add_argument(
-        "--export", type=writable_path(), metavar="FILE", help="write the tasks to FILE, in WebArena's JSON schema"
+        "--export",
+        type=writable_path(),
+        metavar="FILE",
+        help='write the tasks to FILE: a JSON object whose list "tasks" has WebArena\'s schema',
     )
     tasks.add_argument(
         "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],

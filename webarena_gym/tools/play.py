@@ -30,16 +30,18 @@ from webarena_gym.recording import StepRecord, play
 from webarena_gym.sites.world import cache_folder
 
 _PLAYING = """\
-Solve a task yourself in the terminal. Type actions in the format of --dialect, or these short forms:
+Solve a task yourself in the terminal. Type actions in the format {format}, or these short forms:
   {short}
   down, up           back, forward    enter                tab 1                 exit THE ANSWER
 {named}
 `help` lists the actions, `quit` or Ctrl-D ends the session. The arrow keys edit the line and recall earlier ones."""
 PLAYING = _PLAYING.format(
+    format="of --dialect",
     short="click 6            hover 6          type 5 red shoes     search 5 red shoes    select 7 Large",
     named='With --elements label, put names of several words in quotes: click "Add to Cart".',
 )
 BY_LABEL = _PLAYING.format(
+    format="that `help` lists",
     short='click "Add to Cart"   hover Help   type Title red shoes   search Search red shoes   select Size Large',
     named="Elements are named by their labels; labels of several words are put in quotes.",
 )
