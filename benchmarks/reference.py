@@ -3,6 +3,7 @@
 `benchmarks.tables` writes them into the documents.
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,10 @@ from agents.training.settings import (
     TrainSettings,
     hidden_from_pointing_networks,
 )
+from webarena_gym.applications.application import Application
+from webarena_gym.arguments import field_descriptions
 from webarena_gym.options import EnvOptions, option_descriptions
+from webarena_gym.sites.catalogue import Account, Login
 
 Row = Mapping[str, object]
 Section = tuple[str, Sequence[Row]]
@@ -44,6 +48,16 @@ KEYWORDS = {
     "env_tools": "tools tool_budget tool_window tool_tag",
 }
 """The keywords of the env by table."""
+
+APPLICATION_KEYS = {
+    "The application and its start": "name folder wsgi asgi command python loads warm environment inherits ready start_s answer_s",
+    "State": "state databases uploads incidental client_state save load drop in_memory",
+    "Isolation": "network shared hidden limits",
+    "Time and scripts": "clock virtual_time shown",
+    "Tasks and archives": "tasks templates draws exclude",
+    "Account": "account login",
+}
+"""The keys of `webarena-app.toml` by table."""
 
 GRPO_OPTIONS = {
     "model": "`model` of the trainer", "out": "`output_dir`", "updates": "`max_steps`", "max_steps": "`max_tool_calling_iterations`, if a reply has one call",
@@ -118,6 +132,41 @@ def keywords(names: str) -> Iterator[Section]:
             for name in names.split()
         ],
     )
+
+
+def application_keys() -> Iterator[Section]:
+    """Yield the tables of the keys of `webarena-app.toml`, and of those of its tables `account` and `login`."""
+    hints, defaults, meanings = get_type_hints(Application), _defaults(Application), field_descriptions(Application)
+    for title, names in APPLICATION_KEYS.items():
+        rows = []
+        for name in names.split():
+            kind = _toml_type(hints[name])
+            default = "that of webarena-gym" if name == "python" else "" if kind == "table" else _toml_value(defaults[name])
+            rows.append({"key": f"`{name}`", "type": kind, "default": default, "meaning": _cell(meanings[name])})
+        yield title, rows
+    for name, table in (("account", Account), ("login", Login)):
+        described = re.findall(r"^ {8}(\w+): (.+?)\.$", table.__doc__ or "", re.MULTILINE | re.DOTALL)
+        defaults = {key: table._field_defaults.get(key, MISSING) for key, _ in described}
+        yield (
+            f"`[{name}]`",
+            [
+                {"key": f"`{key}`", "default": _toml_value(defaults[key]), "meaning": _cell(" ".join(text.split()))}
+                for key, text in described
+            ],
+        )
+
+
+def _toml_type(hint: Any) -> str:
+    """Return the type of a value in TOML, as a cell."""
+    types = {str: "string", int: "integer", float: "number", bool: "true or false", tuple[str, ...]: "list of strings"}
+    return _type(hint) if get_origin(hint) is Literal else types.get(hint, "table")
+
+
+def _toml_value(value: Any) -> str:
+    """Return a default in TOML, as a cell."""
+    if value is MISSING:
+        return "required"
+    return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"
 
 
 def training_options() -> Iterator[Section]:
@@ -282,6 +331,6 @@ def _cell(text: str) -> str:
 
 TABLES = {
     **{name: partial(keywords, names) for name, names in KEYWORDS.items()},
-    "training_options": training_options, "method_options": method_options, "cloning_options": cloning_options,
+    "application_keys": application_keys, "training_options": training_options, "method_options": method_options, "cloning_options": cloning_options,
     "evaluation_options": evaluation_options, "metrics": metrics,
 }  # fmt: skip

@@ -21,7 +21,10 @@ from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
-    *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "metrics.md", "results.md", "settings.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("actions.md", "applications.md", "environment.md", "metrics.md", "results.md", "settings.md")
+    ),
     *api.PAGES,
 )
 

@@ -1,6 +1,11 @@
-"""The guide "Bring your own application": each of its commands runs on a small application, with tasks of a file and with templates."""
+"""The guide "Bring your own application": its worked example gives the outputs that it prints, and its other commands run.
+
+The latter run on a small application, with tasks of a file and with templates.
+"""
 
 import importlib
+import json
+import os
 import re
 import shlex
 import subprocess
@@ -9,18 +14,17 @@ import sys
 import pytest
 
 from agents.training.settings import PointerBCSettings
-from tests.documents import ROOT, commands
+from tests import needs
+from tests.documents import ROOT, blocks, commands
 from tests.test_own_application import folder as folder
 from webarena_gym.tools.cli import main
 
 GUIDE = ROOT / "docs" / "guides" / "bring-your-own-application.md"
 FEW = "--worlds 1 --per-template 1"
 SMALL = {
-    "webarena-gym app new": "--name other",
-    "webarena-gym app check": "--resets 2",
+    "webarena-gym app fuzz": "--steps 2 --jobs 1",
     "webarena-gym fuzz --application": "--steps 2",
     "webarena-gym app matrix": "--resets 2 --browser inprocess",
-    "webarena-gym app record": "",
     "webarena-gym app audit": "--resets 2 --jobs 1",
     "webarena-gym evaluate": "--jobs 1 --out scores",
     "python -m agents.demonstrations": FEW,
@@ -32,6 +36,57 @@ SMALL = {
 }
 """Options that make a command small. `serve` runs in tests/test_own_application.py until it is stopped."""
 AGENT = "def act(observation, info):\n    return 'exit(message=\"\")'\n"
+
+
+COMMAND = f"""#!/bin/sh
+exec {sys.executable} -c 'import sys; sys.path.insert(0, "{ROOT}"); from webarena_gym.tools.cli import main; sys.exit(main())' "$@"
+"""
+FOLDER = "/home/ann/my-app"
+"""The folder of the application in the outputs of the guide."""
+
+
+def without_measurements(text):
+    return re.sub(r"\d[\d.,]* (s|ms|kB)\b", r"N \1", text)
+
+
+@needs.chromium
+def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, monkeypatch):
+    folder = tmp_path / "my-app"
+    for path, content in (
+        (tmp_path / "bin" / "webarena-gym", COMMAND),
+        (tmp_path / "bin" / "python", f'#!/bin/sh\nexec {sys.executable} "$@"\n'),
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+        path.chmod(0o755)
+    folder.mkdir()
+    environment = {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "XDG_DATA_HOME": str(tmp_path),
+        "WEBARENA_GYM_CACHE": str(tmp_path / "cache"),
+    }
+    example = [block for block in blocks(GUIDE, "python", "sh", "text", "toml", "json") if not block.excuse]
+    output, ran = "", 0
+    for block in example:
+        if block.language == "python":
+            (folder / "notes.py").write_text(block.code)
+        elif block.language == "toml" and block.code.startswith("["):
+            (folder / "templates.toml").write_text(block.code)
+        elif block.language in ("toml", "json"):
+            file = {"toml": "webarena-app.toml", "json": "tasks.json"}[block.language]
+            contents = [
+                json.loads(text) if block.language == "json" else text for text in ((folder / file).read_text(), block.code)
+            ]
+            assert contents[0] == contents[1], block
+        elif block.language == "sh":
+            done = subprocess.run(
+                ["bash", "-ec", block.code], cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False
+            )  # fmt: skip
+            assert done.returncode == 0, f"{block}: {done.stdout}{done.stderr}"
+            output, ran = done.stdout.replace(str(folder), FOLDER), ran + 1
+        else:
+            assert without_measurements(output) == without_measurements(block.code), block
+    assert ran == 6
 
 
 def run(words):
@@ -48,17 +103,16 @@ def test_the_commands_of_the_guide_run(folder, tmp_path, monkeypatch, has_templa
     file.write_text(text if has_templates else text.replace('templates = "templates.toml"\n', ""))
     (tmp_path / "my_agent.py").write_text(AGENT)
     monkeypatch.chdir(tmp_path)
-    lines = iter(["type Title Milk", "click Add", "exit"])
-    monkeypatch.setattr("builtins.input", lambda _: next(lines))
     done = set()
-    for command in commands(GUIDE):
+    others = re.sub(r"^```sh\n.*?^```$", "", GUIDE.read_text(), flags=re.MULTILINE | re.DOTALL)  # without the worked example
+    (tmp_path / "others.md").write_text(others)
+    for command in commands(tmp_path / "others.md"):
         words = shlex.split(command)
         name = next((name for name in SMALL if command.startswith(name)), "")
-        if words[1:3] in (["app", "serve"], ["suite", "add"]) or "notes.webarena.zip" in words:
-            continue  # archives: tests/test_application_archive.py; suites: tests/test_suites.py
+        if words[1:3] == ["app", "serve"]:
+            continue
         assert name, f"the guide has a new command, {command!r}: add it to SMALL"
-        place = "fresh" if "new" in words else str(folder)
-        words = [place if word == "FOLDER" else word for word in words] + shlex.split(SMALL[name])
+        words = [str(folder) if word == "FOLDER" else word for word in words] + shlex.split(SMALL[name])
         if name == "webarena-gym mcp":
             subprocess.run(
                 [sys.executable, "-m", "webarena_gym", *words[1:]], stdin=subprocess.DEVNULL, check=True, timeout=120

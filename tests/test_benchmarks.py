@@ -42,8 +42,10 @@ from benchmarks.recording import record, walk_only
 from benchmarks.unseen_states import count_sign_in_pages, imitate, shows_sign_in, signed_out
 from tests import needs, tiny
 from webarena_gym import suite as task_suite
+from webarena_gym.applications.application import Application
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import OPTION_NAMES
+from webarena_gym.sites.catalogue import Account, Login
 
 KEYS = {
     *(f"{name}_{figure}" for name in ("inprocess", "chromium", "browsergym") for figure in ("steps_per_s", "reset_ms", "mb_per_env")),
@@ -268,8 +270,12 @@ def test_an_api_page_names_only_what_there_is(path, tmp_path):
         api.summary(page)
 
 
-def test_every_keyword_of_the_env_is_in_one_table():
+def test_every_keyword_of_the_env_and_key_of_an_application_is_in_one_table():
     assert sorted(" ".join(reference.KEYWORDS.values()).split()) == sorted(OPTION_NAMES)
+    keys = [item.name for item in dataclasses.fields(Application)]
+    assert sorted(" ".join(reference.APPLICATION_KEYS.values()).split()) == sorted(keys)
+    text = tables.TABLES["application_keys"]()
+    assert [key for key in (*keys, *Account._fields, *Login._fields) if f"| `{key}` |" not in text] == []
 
 
 def test_the_names_of_trl_exist():

@@ -29,8 +29,8 @@ from webarena_gym.tools.serve import add_serve_options, serve_sites
 
 _TOML = """\
 # A web application as an environment. All keys: docs/applications.md.
-name = "{name}"                        # the site's name in tasks; __{upper}__ is replaced by its address, http://{name}.test
-wsgi = "{name}:app"                    # "module:name". Or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
+{name_line}# the site's name in tasks; __{upper}__ is replaced by its address, http://{name}.test
+{wsgi_line}# "module:name". Or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
 python = ".venv/bin/python"            # an interpreter in which it can be imported
 state = "state"                        # the folder that an episode may change; each episode gets a copy
 tasks = "tasks.json"
@@ -171,12 +171,14 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
 
 
 def _new(options: argparse.Namespace) -> int:
+    lines = {"name_line": f'name = "{options.name}"', "wsgi_line": f'wsgi = "{options.name}:app"'}
+    values = {"name": options.name, "upper": options.name.upper(), **{key: f"{line} ".ljust(39) for key, line in lines.items()}}
     for name, content in ((FILE, _TOML), ("tasks.json", "[]\n")):
         path = options.folder / name
         if path.exists():
             raise ApplicationError(f"{path} exists already; choose another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content.format(name=options.name, upper=options.name.upper()), encoding="utf-8")
+        path.write_text(content.format(**values), encoding="utf-8")
         print(f"wrote {path}")
     folder = shlex.quote(str(options.folder))
     print(f"next: edit {FILE}, write the application's database into {folder}/state, then webarena-gym app check {folder}")

@@ -50,7 +50,7 @@ def pack_application(options: argparse.Namespace) -> int:
     manifest = pack(application, file, out, version=options.version, licence=options.licence, check=reports)
     if certificate.unchecked:
         print(certificate.unchecked)
-    print(f"wrote {out}: {len(manifest.files)} files, {out.stat().st_size / 1e6:.1f} MB, {_tasks(certificate)}")
+    print(f"wrote {out}: {len(manifest.files)} files, {out.stat().st_size / 1e3:,.0f} kB, {_tasks(certificate)}")
     return 0
 
 
