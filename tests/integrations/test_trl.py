@@ -26,7 +26,7 @@ from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.errors import BrowserError
 from webarena_gym.integrations.session import Session
-from webarena_gym.integrations.trl import Rollouts, dataset_rows, environment
+from webarena_gym.integrations.trl import SMOKE_TOOLS, Rollouts, dataset_rows, environment, script_calls
 from webarena_gym.suite import load
 
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
@@ -135,6 +135,24 @@ def test_calls_of_tools_earn_the_reward_in_training(tokenizer, tmp_path):
     logs = train(tokenizer, tmp_path, dataset_rows(TASKS[:1]), scripted, environment_factory=environment({"tasks": TASKS}))
     assert logs[0]["reward"] == pytest.approx(0.5)
     assert logs[0]["tools/call_frequency"] > 0
+
+
+@pytest.mark.parametrize("chat_template_kwargs", [{}, {"enable_thinking": False}])
+@pytest.mark.parametrize(("answer", "reward"), [(None, 1.0), ("$1", 0.0)])
+def test_scripted_calls_play_a_task_in_one_update(tokenizer, tmp_path, answer, reward, chat_template_kwargs):
+    calls = [("wait", {}), ("exit", {"message": answer or TASKS[0].solution[-1].action.argument})]
+    args = trl.GRPOConfig(
+        output_dir=str(tmp_path), logging_steps=1, save_strategy="no", chat_template_kwargs=chat_template_kwargs, **SMOKE_TOOLS
+    )
+    trainer = trl.GRPOTrainer(
+        model=tiny_model(tokenizer), args=args, train_dataset=Dataset.from_list(dataset_rows(TASKS[:1])),
+        processing_class=tokenizer, environment_factory=environment({"tasks": TASKS[:1], "window": 2000}),
+    )  # fmt: skip
+    script_calls(trainer, calls)
+    trainer.train()
+    (log,) = [line for line in trainer.state.log_history if "loss" in line]
+    assert (log["reward"], log["tools/call_frequency"], log["tools/failure_frequency"]) == (reward, len(calls), 0.0)
+    assert log["completions/clipped_ratio"] == 0.0
 
 
 def test_demonstrations_with_tool_calls_train_the_replies_that_grpo_samples(tokenizer, tmp_path):

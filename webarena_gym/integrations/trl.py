@@ -29,6 +29,49 @@ SMOKE: Mapping[str, Any] = {
 }  # fmt: skip
 """Keywords of `GRPOConfig` for a smoke test of a script: two updates on a CPU. TRL's defaults need a GPU."""
 
+SMOKE_TOOLS: Mapping[str, Any] = {
+    **SMOKE, "max_steps": 1, "per_device_train_batch_size": 1, "gradient_accumulation_steps": 2, "max_completion_length": 2048,
+}  # fmt: skip
+"""Keywords of `GRPOConfig` for one update with the tool calls of `script_calls`. An episode of one page of 2,000 characters fits."""
+
+
+def script_calls(trainer: Any, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Replace the model's replies by tool calls in the next batch of rollouts, to test actions and rewards with a model that cannot act.
+
+    Reply n of each rollout is `calls[n]`, in the format of the model's chat template; the reply after the last call, and all replies of
+    later batches, are "Done.". The log of a batch with the calls of a solution contains a `tools/call_frequency` of `len(calls)` and a
+    `reward` of 1.
+
+    Args:
+        trainer: `GRPOTrainer` with an `environment_factory`.
+        calls: name and arguments of each tool call.
+
+    Raises:
+        ValueError: The chat template changes the prompt after a reply, so the text of a reply is unknown.
+
+    """
+    tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+    question = {"role": "user", "content": "Act."}
+
+    def encode(reply: Mapping[str, Any]) -> list[int]:
+        options = {"tokenize": False, "chat_template": trainer.chat_template, **trainer.chat_template_kwargs}
+        prompt = tokenizer.apply_chat_template([question], add_generation_prompt=True, **options)
+        chat = tokenizer.apply_chat_template([question, {"role": "assistant", **reply}], **options)
+        if not chat.startswith(prompt):
+            raise ValueError(f"the chat template renders {chat!r}, which does not begin with the prompt {prompt!r}")
+        ids: list[int] = tokenizer(chat.removeprefix(prompt).rstrip(), add_special_tokens=False)["input_ids"]
+        return ids
+
+    functions = [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]
+    last = encode({"content": "Done."})
+    replies = iter([encode({"content": "", "tool_calls": [{"type": "function", "function": item}]}) for item in functions])
+
+    def generate(prompt_ids: Sequence[Any], *_: Any, **__: Any) -> tuple[list[list[int]], None]:
+        reply = next(replies, last)
+        return [list(reply) for _ in prompt_ids], None
+
+    trainer._generate_single_turn = generate  # noqa: SLF001 - as in `Rollouts`
+
 
 def dataset_rows(
     tasks: str | Sequence[str | Task] = "train",
