@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.chat_server import WEBRL, call_of, expert, serving_chat
+from tests.documents import ROOT, blocks
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.dialect import TOOL_PROMPT
@@ -846,6 +847,19 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
     if mode == "step":  # so that a row of a leaderboard can be checked
         monkeypatch.setattr(leaderboard, "load_tasks", lambda _: tasks)
         assert leaderboard.replay(*read_episodes(tmp_path / "run" / EPISODES)) == []
+
+
+@served
+@pytest.mark.parametrize(("place", "agent"), [(0, "{}:Agent"), (1, "command:python {}")])
+def test_the_agents_of_the_reference_play(evaluate, tmp_path, place, agent):
+    program = [block.code for block in blocks(ROOT / "docs/guides/evaluating.md", "python")][place]
+    task = next(task for task in load_tasks("test") if task.template == "shopping.product_price")
+    price = task.solution[-1].action.argument
+    (tmp_path / "program.py").write_text(program.replace("$46.50", price))
+    (tmp_path / "tasks.json").write_text(json.dumps([task.to_json()]))
+    name = agent.replace("python", sys.executable).format(tmp_path / "program.py")
+    _, result, said = evaluate("--agent", name, "--mode", "step", "--tasks", tmp_path / "tasks.json")
+    assert (result["success"]["success"], result["failed"]) == (1.0, 0), said
 
 
 @served
