@@ -23,7 +23,9 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     *(
         ROOT / "docs" / name
-        for name in ("actions.md", "applications.md", "environment.md", "metrics.md", "results.md", "settings.md")
+        for name in (
+            "actions.md", "applications.md", "keywords.md", "measurements.md", "metrics.md", "results.md", "settings.md",
+        )
     ),
     *api.PAGES,
 )

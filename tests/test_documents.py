@@ -36,7 +36,7 @@ OWN_TESTS = {
 """Documents whose blocks need more than a process, and the tests that run them."""
 
 PRINTED = (
-    "README.md", "docs/environment.md", "docs/getting-started.md", "docs/vector-environments.md", "docs/guides/debug-an-agent.md",
+    "README.md", "docs/environment.md", "docs/observations.md", "docs/rewards.md", "docs/getting-started.md", "docs/vector-environments.md", "docs/guides/debug-an-agent.md",
     "docs/guides/train-with-trl.md",
 )  # fmt: skip
 """Documents whose code prints their blocks of text, in this order."""
