@@ -329,7 +329,7 @@ def _cell(text: str) -> str:
     return re.sub(r'(`[^`]*`)|("[^"`]*")', lambda match: match[1] or f"`{match[2]}`", text)
 
 
-TABLES = {
+TABLES: dict[str, Callable[[], Iterator[Section]]] = {
     **{name: partial(keywords, names) for name, names in KEYWORDS.items()},
     "application_keys": application_keys, "training_options": training_options, "method_options": method_options, "cloning_options": cloning_options,
     "evaluation_options": evaluation_options, "metrics": metrics,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from textwrap import wrap
 from typing import Any
 
 from benchmarks import api, reference
@@ -18,6 +19,7 @@ from benchmarks.machine import RESULTS
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
+from webarena_gym.evaluation.statistics import wilson
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
@@ -27,11 +29,16 @@ DOCUMENTS = (
             "actions.md", "applications.md", "keywords.md", "measurements.md", "metrics.md", "results.md", "settings.md",
         )
     ),
+    ROOT / "docs" / "guides" / "reproduce-the-tables.md",
     *api.PAGES,
 )
 
 with (Path(__file__).parent / "tables.toml").open("rb") as _file:
     TITLES, PAPER_8B, PAPER_3B, OTHERS = tomllib.load(_file).values()
+
+_PAPER_3B, _PAPER_8B = "WebAgent-R1, 3B: improvement", "WebAgent-R1, 8B: improvement"
+_FROM_SCRATCH = ("ppo", "masked_ppo")
+"""Methods that start from random weights, so that they have no improvement over the BC agent."""
 
 Row = Mapping[str, object]
 Result = dict[str, Any]
@@ -61,6 +68,7 @@ def update_tables(document: str) -> str:
 def every_field(name: str) -> str:
     """Return the rows of a result file with all their fields as a table, and its other fields, one a line."""
     result = _read(name)
+    del result["name"]
     rows = [dict(_fields(row)) for row in result.pop("rows", [])]
     return (_table(rows) if rows else "") + "".join(f"{key}: {value}\n" for key, value in _fields(result))
 
@@ -77,13 +85,13 @@ def _fields(value: Any, key: str = "") -> Iterator[tuple[str, object]]:
 def learning(name: str) -> str:
     """Return the table of behaviour cloning followed by M-GRPO on the whole suite."""
     result = _read(name)
-    rows = [{"": "behaviour cloning (BC)", "success": _score(result["bc_pooled"]), "WebAgent-R1, 3B": PAPER_3B["bc"]}]
+    rows = [{"": "behaviour cloning (BC)", "success": _score(result["bc_pooled"])}]
     if "clone_converged" in result:
         rows.append({"": "BC, trained twice as long", "success": _score(result["clone_converged_pooled"])})
     *marks, end = result.get("by_minutes") or [{}]
     title = "M-GRPO, {updates} updates".format_map
     rows += [
-        {"": title(mark), "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"} for mark in marks
+        {"": title(mark), "success": _mark_score(result, mark), "CPU minutes": f"{mark['cpu_minutes']:.1f}"} for mark in marks
     ]
     last = {
         "": title(end) if end else "then M-GRPO",
@@ -91,10 +99,10 @@ def learning(name: str) -> str:
         "improvement over BC (95 % CI)": _lift(result),
     }
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
-    rows.append(last | {"WebAgent-R1, 3B": PAPER_3B["mgrpo"]})
+    rows.append(last | {_PAPER_3B: PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
     note = f"n = {result['n']}, {clones} BC {'agent' if clones == 1 else 'agents'} x {result['seeds']} seeds"
-    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes", "WebAgent-R1, 3B")
+    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes", _PAPER_3B)
     return _table(rows, heads) + _origin(note, result)
 
 
@@ -142,8 +150,8 @@ def demonstrations() -> str:
             "demonstrations per template": result["demonstrations"],
             "BC": _score(result["bc_pooled"]),
             "BC, trained twice as long": _score(result["clone_converged_pooled"]),
-            "then 100 updates of M-GRPO": _percent(
-                next(mark["greedy"] for mark in result["by_minutes"] if mark["updates"] == 100)
+            "then 100 updates of M-GRPO": _mark_score(
+                result, next(mark for mark in result["by_minutes"] if mark["updates"] == 100)
             ),
             "BC agents x seeds": f"{result['clones']} x {result['seeds']}",
         }
@@ -159,13 +167,13 @@ def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 %
     clone = {
         "": "behaviour cloning (BC)",
         "success": _score(results[0]["rows"][0]["greedy"]["clone"]),
-        "WebAgent-R1, 8B": PAPER_8B["clone"],
     }
     rows: list[Row] = [] if "before" in columns else [clone]
     for method, row in scored.items():
         before, after = _score(row["greedy"]["clone"]), _score(row["greedy"]["after"])
-        paper = {"WebAgent-R1, 3B": PAPER_3B.get(method, ""), "WebAgent-R1, 8B": PAPER_8B.get(method, "")}
-        cells = {"before": before, "success": after, "improvement (95 % CI)": _lift(row["greedy"]["lift"])}
+        paper = {_PAPER_3B: PAPER_3B.get(method, ""), _PAPER_8B: PAPER_8B.get(method, "")}
+        lift = "" if method in _FROM_SCRATCH else _lift(row["greedy"]["lift"])
+        cells = {"before": before, "success": after, "improvement (95 % CI)": lift}
         rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}", **paper})
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
 
@@ -260,28 +268,40 @@ def actions() -> str:
     )
 
 
+def commands() -> str:
+    """Return the command, commit and machine of each result file."""
+    parts = []
+    for path in sorted(RESULTS.glob("*.json")):
+        result = _read(path.stem)
+        lines = wrap(result["command"], 120, break_long_words=False, break_on_hyphens=False)
+        parts.append(
+            f"`{path.stem}`, {_commit(result)}, {result['machine']}:\n\n```text\n" + " \\\n    ".join(lines) + "\n```\n"
+        )
+    return "\n".join(parts)
+
+
 def reference_tables(name: str) -> str:
     """Return the tables of a reference page, each with its heading."""
     parts = [f"### {title}\n\n{_table(rows)}" if title else _table(rows) for title, rows in reference.TABLES[name]()]
     return "\n".join(parts)
 
 
-_LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", "WebAgent-R1, 8B")
+_LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", _PAPER_8B)
 TABLES: dict[str, Callable[[], str]] = {
     "learning": partial(learning, "learning"), "language_model": partial(learning, "language_model"),
     "whole_suite": partial(methods, "whole_suite", columns=_AND_PAPER),
     "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
-    "variants": partial(methods, "variants", columns=("before", *_LIFTS, "WebAgent-R1, 3B")),
+    "variants": partial(methods, "variants", columns=("before", *_LIFTS, _PAPER_3B)),
     "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
-    "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions,
+    "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions, "commands": commands,
     **{name: partial(reference_tables, name) for name in reference.TABLES}, **api.TABLES,
 }  # fmt: skip
 
 
 def _read(name: str) -> Result:
     result: Result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return result
+    return {"name": name, **result}
 
 
 def _table(rows: Iterable[Row], heads: Iterable[str] = ()) -> str:
@@ -295,14 +315,15 @@ def _table(rows: Iterable[Row], heads: Iterable[str] = ()) -> str:
 
 
 def _origin(note: str, *results: Result) -> str:
-    """Return the note of a table, and the command (without output and jobs), commit and cores of each result."""
-    sources = []
-    for result in results:
-        begun = [commit for commit in result.get("begun_at", ()) if commit != result["commit"]]
-        before = f" (runs begun at {', '.join(begun)})" if begun else ""
-        command = re.sub(r" --(?:save|out|jobs) \S+| --json|^python -m ", "", result["command"])
-        sources.append(f"`{command}`, commit {result['commit']}{before}, {result['machine'].rpartition(', ')[2]}")
-    return f"\n{note}: {'; '.join(sources)}.\n".replace("\n: ", "\n")
+    """Return the note of a table, and the name, commit and cores of each result, with a link to its command."""
+    sources = "; ".join(f"`{result['name']}`, {_commit(result)}, {result['machine'].rpartition(', ')[2]}" for result in results)
+    return f"\n{note}. [Commands](guides/reproduce-the-tables.md#commands): {sources}.\n".replace("\n. ", "\n")
+
+
+def _commit(result: Result) -> str:
+    """Return the commit of a result, and the earlier commits at which its runs began."""
+    begun = [commit for commit in result.get("begun_at", ()) if commit != result["commit"]]
+    return f"commit {result['commit']}" + (f" (runs begun at {', '.join(begun)})" if begun else "")
 
 
 def _percent(rate: float) -> str:
@@ -311,6 +332,12 @@ def _percent(rate: float) -> str:
 
 def _score(score: dict[str, float]) -> str:
     return f"{_percent(score['success'])} ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
+
+
+def _mark_score(result: Result, mark: Mapping[str, float]) -> str:
+    """Return the success of all runs after some updates, with the interval that treats episodes as independent."""
+    n = result["n"] * result["clones"] * result["seeds"]
+    return _score(wilson(mark["greedy"] * n, n)._asdict())
 
 
 def _lift(result: Result, name: str = "lift") -> str:
