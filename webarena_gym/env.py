@@ -207,7 +207,15 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         return self._backend.database(site)
 
     def changes(self) -> list[Change]:
-        """Return the rows that the episode has changed so far. Raises LookupError on real servers, whose databases cannot be read."""
+        """Return the rows that the episode has changed so far. Raises LookupError on real servers, whose databases cannot be read.
+
+        >>> env = WebArenaLite(elements="label")
+        >>> _, info = env.reset(options={"task": "shopping.wish_list_add/1000/0"})
+        >>> for action in env.task.solution:
+        ...     *_, info = env.step(env.dialect.format(action.action))
+        >>> [(change.site, change.table, change.before) for change in env.changes()]
+        [('shopping', 'wishlist_item', None)]
+        """
         self._running_episode()
         return self._backend.changes()
 
@@ -417,6 +425,16 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def snapshot(self) -> Snapshot:
         """Return the complete state of the episode: databases, cookies, open pages, history, states of tools, and random number generator.
+
+        >>> env = WebArenaLite(elements="label")
+        >>> _, info = env.reset(options={"task": "shopping.product_price/1000/0"})
+        >>> snapshot = env.snapshot()
+        >>> for answer in ("$53.99", "$46.50"):
+        ...     _, info = env.restore(snapshot)
+        ...     _, reward, *_ = env.step(f'exit(message="{answer}")')
+        ...     print(answer, reward)
+        $53.99 0.0
+        $46.50 1.0
 
         Raises:
             ResetNeeded: outside an episode.

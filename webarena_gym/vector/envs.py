@@ -234,6 +234,16 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         In an env whose episode is over, the next episode starts instead (unless autoreset is disabled). An episode whose worker failed is
         truncated.
 
+        >>> envs = WebArenaLiteVector(2, workers=1, batch_size=1)
+        >>> _ = envs.reset(seed=7)
+        >>> envs.send(["exit()", 'do(action="Wait")'])
+        >>> for _ in range(2):
+        ...     _, rewards, terminations, _, infos = envs.recv()
+        ...     print(infos["env_id"], rewards, terminations)
+        [0] [0.] [ True]
+        [1] [0.] [False]
+        >>> envs.close()
+
         Args:
             actions: one reply for each env.
             env_ids: indices of the envs; all by default.
