@@ -4,6 +4,7 @@ Plots require matplotlib.
 """
 
 import json
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -40,6 +41,7 @@ def main() -> None:
         "dynamics": (draw_dynamics, "learning"),
         "best_switch": (draw_allocation, "allocation"),
         "curves": (draw_curves, "curves"),
+        "rows": (draw_improvements, "methods"),
     }
     write, usual = next((kinds[key] for key in kinds if key in result), (draw, PICTURE.stem))
     picture = options.picture or PICTURE.with_stem(usual)
@@ -136,6 +138,24 @@ def draw_allocation(result: dict[str, Any], picture: Path) -> None:
         axes.set_ylabel("success on test tasks, %")
         axes.set_title("The best configuration of each switch point", loc="left", fontweight="bold")
         axes.legend(frameon=False)
+
+
+def draw_improvements(result: dict[str, Any], picture: Path) -> None:
+    """Write the dot plot of a comparison of methods: the improvement of each one over its BC agent, with its 95 % interval."""
+    rows = result["rows"][::-1]
+    titles = tomllib.loads((Path(__file__).parent / "tables.toml").read_text(encoding="utf-8"))["titles"]
+    with _figure(picture, 1, [1]) as axes:
+        values, lows, highs = ([100 * row["greedy"]["lift"][key] for row in rows] for key in ("lift", "low", "high"))
+        errors = [
+            [value - low for value, low in zip(values, lows, strict=True)],
+            [high - value for value, high in zip(values, highs, strict=True)],
+        ]
+        axes.errorbar(values, range(len(rows)), xerr=errors, fmt="o", color=OURS, ecolor=OTHERS, elinewidth=2)
+        axes.axvline(0, color=QUIET, linestyle="--", linewidth=1)
+        axes.set_yticks(range(len(rows)), [titles.get(row["method"], row["title"]) for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(f"percentage points, n = {result['n']}, {len(result['seeds'])} seeds, 95 % intervals")
+        axes.set_title("Improvement over behaviour cloning", loc="left", fontweight="bold")
 
 
 def draw_curves(result: dict[str, Any], picture: Path) -> None:

@@ -26,7 +26,13 @@ DOCUMENTS = (
     *(
         ROOT / "docs" / name
         for name in (
-            "actions.md", "applications.md", "keywords.md", "measurements.md", "metrics.md", "results.md", "settings.md",
+            "actions.md",
+            "applications.md",
+            "keywords.md",
+            "measurements.md",
+            "metrics.md",
+            "results.md",
+            "settings.md",
         )
     ),
     ROOT / "docs" / "guides" / "reproduce-the-tables.md",

@@ -113,7 +113,9 @@ def test_pictures_show_results_with_gaps_and_the_mean_of_runs(tmp_path):
         "dynamics": {"0/0": curves, "1/0": other},
     }
     plots.draw_dynamics(result, tmp_path / "learning.png")
-    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("speed.png", "learning.png"))
+    compared = json.loads((tables.RESULTS / "whole_suite.json").read_text(encoding="utf-8"))
+    plots.draw_improvements(compared, tmp_path / "methods.png")
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("speed.png", "learning.png", "methods.png"))
 
 
 def test_envs_in_a_process_of_their_own_tell_how_fast_they_were():
