@@ -1,6 +1,7 @@
 """Archives of applications: what is packed is what is played, and what is damaged, foreign or different is refused."""
 
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -170,7 +171,9 @@ def test_files_outside_of_the_folder_are_refused(folder, tmp_path, capsys):
 def test_an_application_with_problems_is_not_packed(folder, tmp_path, capsys):
     (folder / "tasks.json").write_text(json.dumps([TASK | {"solution": TASK["solution"][1:]}]))
     assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"a{SUFFIX}"), *ONE_BROWSER]) == 1
-    assert "notes is not packed" in capsys.readouterr().out
+    assert re.search(r"^problems:\nadd: .*\nnotes is not packed", capsys.readouterr().out)
+    assert main(["app", "check", str(folder), *ONE_BROWSER]) == 1
+    assert re.search(r"\nproblems:\nadd: .*\n$", capsys.readouterr().out)
     assert not list(tmp_path.glob("*.zip*"))
 
 
