@@ -289,7 +289,8 @@ KEEPING = """<!doctype html><title>T</title><p id=out></p><button onclick="histo
 </script>"""
 
 
-def test_what_scripts_have_kept_is_forgotten_and_what_they_send_is_dropped(opened, monkeypatch):
+@pytest.mark.parametrize("has_virtual_time", [False, True])
+def test_what_scripts_have_kept_is_forgotten_and_what_they_send_is_dropped(opened, monkeypatch, has_virtual_time):
     contexts, requests = counted_contexts(monkeypatch), []
 
     @Request.application
@@ -298,17 +299,23 @@ def test_what_scripts_have_kept_is_forgotten_and_what_they_send_is_dropped(opene
             requests.append(request.data)
         return Response(KEEPING if request.path == "/" else "", content_type="text/html")
 
-    browser = opened(ChromiumBrowser(Network({"app.test": keeping})))
+    network = Network({"app.test": keeping})
+    network.virtual_time, network.clock = has_virtual_time, "2024-03-05T09:00:00+00:00"
+    browser = opened(ChromiumBrowser(network))
     pages = []
     for _ in range(3):
         requests.clear()
         browser.start([HOME], {})
         assert requests == []
-        pages.append((seen(browser), browser.cookies()))
+        is_early = has_virtual_time and browser.run_script(
+            "Date.now() < Date.parse('2024-03-05T09:00:05Z')"
+        )  # a second document begins later
+        pages.append((seen(browser), browser.cookies(), is_early))
         press(browser, "Deep")
         browser.goto(HOME)
         assert "kept,kept,kept,a=kept,false" in seen(browser)
     assert pages[1:] == pages[:1] * 2
+    assert is_early == has_virtual_time
     assert len(contexts) == 1
 
 
@@ -323,10 +330,13 @@ def test_a_page_that_does_not_let_itself_be_left_gets_another_context(opened, mo
         assert len(contexts) == count
 
 
-def test_local_storage_is_replaced_in_a_context_that_is_used_again(opened, monkeypatch):
+@pytest.mark.parametrize("has_virtual_time", [False, True])
+def test_local_storage_is_replaced_in_a_context_that_is_used_again(opened, monkeypatch, has_virtual_time):
     contexts = counted_contexts(monkeypatch)
     page = "<!doctype html><title>T</title><p id=out></p><script>out.textContent = JSON.stringify(localStorage); localStorage.b = 1</script>"
-    browser = opened(ChromiumBrowser(Network({"app.test": Response(page, content_type="text/html")})))
+    network = Network({"app.test": Response(page, content_type="text/html")})
+    network.virtual_time = has_virtual_time
+    browser = opened(ChromiumBrowser(network))
     browser.start([HOME], {})
     snapshot = browser.snapshot()
     for items in ({"a": "1"}, {"c": "2"}, {}):

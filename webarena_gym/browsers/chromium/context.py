@@ -357,6 +357,8 @@ class Context:
                 async with asyncio.timeout(NAVIGATION_S):
                     await self._clear_scripts(self.tabs[0], storage)
             await self.tabs[0].clear(is_blank=has_storage)  # clears cookies and cache of the whole context
+            if self._time is not None:
+                await self._time.reset(self.tabs[0].session)
         except (PlaywrightError, BrowserError, TimeoutError):
             return False
         self._spare_tab, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
@@ -369,7 +371,7 @@ class Context:
         A page that sends requests while the sites serve none may have more of them in a queue of Chromium, and they would outlive it.
         """
         assert self._interceptor is not None
-        is_busy = self._pending_work is not None or self.dialog_signals is not None or self.tabs[0].time is not None
+        is_busy = self._pending_work is not None or self.dialog_signals is not None
         return (
             not (is_busy or self._interceptor.waiting)
             and len(self._sites) == 1

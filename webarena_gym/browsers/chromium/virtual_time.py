@@ -47,6 +47,13 @@ class VirtualTime:
         await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
         await self._set_start(session)
 
+    async def reset(self, session: Any) -> None:
+        """Return to the initial time, in a context of which only one tab remains."""
+        script = self._scripts.get(session)
+        self.elapsed_ms, self.is_restoring, self._starts, self._scripts = 0.0, False, {}, {}
+        if script is not None:
+            await session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
+
     async def synchronize(self, elapsed_ms: Mapping[Any, float], session: Any) -> None:
         """Set the clocks of a page's frames, given with their elapsed times, to the latest of them, without running timers."""
         self.elapsed_ms = latest = max(self.elapsed_ms, *elapsed_ms.values(), 0.0)
