@@ -24,6 +24,7 @@ GUIDES = ROOT / "docs" / "guides"
 SECTIONS = dict(
     re.findall(r"^##+ ([^\n]*)\n(.*?)(?=^##+ |\Z)", (GUIDES / "use-it-from.md").read_text(), re.MULTILINE | re.DOTALL)
 )
+SECTIONS["BrowserGym"] += SECTIONS.pop("The adapter")
 SECTIONS["TRL"] = (GUIDES / "train-with-trl.md").read_text()
 LIBRARIES = {
     "BrowserGym": "browsergym.core", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers",
