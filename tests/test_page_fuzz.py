@@ -33,6 +33,11 @@ EQUAL = {
         [("press", "e", "Backspace"), ("click", "b")],
         (),
     ),
+    "a refused click after a file chooser was opened": (
+        "<label id=a>Label <input type=file></label><form><button id=b disabled>Go</button></form>",
+        [("click", "a"), ("click", "b")],
+        (),
+    ),
     "a time after going back": (
         "<a id=a href=/e>x</a><input type=time value=15:07:00><input type=time value=15:07:00 step=0.5>",
         [("click", "a"), ("back",)],

@@ -729,18 +729,19 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise TaskError(f"reset has no option {unknown[0]!r}; {suggestion(str(unknown[0]), names)}")
         if "task" not in options:
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
-        task = options["task"]
+        task, known = options["task"], () if self._lazy_tasks else self._tasks
         if not isinstance(task, Task):
             if not isinstance(task, str | int):
                 raise TaskError(
                     f"the option task is a {type(task).__name__}; expected the id of one task, or a Task. A vector env takes a list of options"
                 )
             task_id = str(task)
-            loaded = None if self._lazy_tasks else next((task for task in self._tasks if task.task_id == task_id), None)
+            loaded = next((task for task in known if task.task_id == task_id), None)
             task = loaded or task_suite.find(
                 task_id, self.options.variation, self.options.scale, self._application, self._suite
             )
-        self._select_judgeable([task], "raise")
+        if not any(task is judgeable for judgeable in known):
+            self._select_judgeable([task], "raise")
         return task
 
     def _select_judgeable(self, tasks: Sequence[Task], on_unreadable: OnUnreadable) -> tuple[Task, ...]:

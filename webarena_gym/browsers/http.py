@@ -504,8 +504,7 @@ class Client:
                 response = self._send(request)
             except HostUnknownError:
                 return LoadedPage(request.url, failure_page(request.url))
-            location = response.header("Location")
-            if response.status in {301, 302, 303, 307, 308} and location:
+            if response.status in {301, 302, 303, 307, 308} and (location := response.header("Location")):
                 # WSGI passes bytes as Latin-1, and Chromium reads them as UTF-8.
                 url = resolve_url(request.url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
                 if not url:

@@ -143,7 +143,7 @@ class InProcessBrowser:
     def wait(self, for_ms: float | None = None) -> None:
         self._client.notices.clear()
         document = self._document
-        if self._refresh is not None:
+        if _refresh_of(document) is not None:
             document.waited_ms += _WAIT_MS if for_ms is None else min(for_ms, _MAX_WAIT_MS)
             self._follow_refreshes()
 
@@ -349,17 +349,17 @@ class InProcessBrowser:
         self._document.write(*((item, "selected", "selected" if item in selection else None) for item in select.iter("option")))
 
     def _fill(self, element: HtmlElement, text: str, *, prefix: int = 0) -> None:
-        text = forms.text_after_typing(element, text, prefix=prefix)
+        text, document = forms.text_after_typing(element, text, prefix=prefix), self._document
         if (
             element.tag == "input" and dom.element_type(element) != "url"
         ):  # Chromium keeps blanks that are typed around an address
-            default_value = self._document.value_before_edit(element)
+            default_value = document.value_before_edit(element)
             text = sanitize_value(element, text, element.get("value") if default_value is None else default_value)
-        self._document.focus(element)
+        document.focus(element)
         if element.tag == "textarea":
-            self._document.write((element, TEXT, text))
+            document.write((element, TEXT, text))
         elif text or "value" in element.attrib:
-            self._document.write((element, "value", text))
+            document.write((element, "value", text))
 
     def _traverse(self, distance: int, problem: str) -> None:
         before = self._document
@@ -382,18 +382,19 @@ class InProcessBrowser:
             self._follow_refreshes()
 
     def _follow_link(self, link: HtmlElement, suffix: str = "") -> None:
+        here, document = self._tab.entry
         url = self._resolve(link.get("href")) + suffix
         if not (url == BLANK_URL or is_web(url)):
             if not url or url.lower().startswith("javascript:"):
                 self._reject_scripted(link)
             return
-        is_download = "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url)
+        is_download = "download" in link.attrib and origin_of(url) == origin_of(here)
         if "noreferrer" in link.get("rel", "").lower().split():
             link_policy = "" if is_download else "no-referrer"  # as in Chromium, which then also ignores `referrerpolicy`
         else:
             link_policy = link.get("referrerpolicy", "").lower()
-        policy = referrer_policy(link_policy) or self._document.policy
-        request = Request(url).sent_by(self._tab.entry.url, policy)
+        policy = referrer_policy(link_policy) or document.policy
+        request = Request(url).sent_by(here, policy)
         if is_download:
             page = self._client.load(request, link.get("download"))
             if page is not None:  # it was redirected to another origin, and no download
@@ -401,28 +402,29 @@ class InProcessBrowser:
             return
         if link.get("href").strip() == "#":
             self._reject_scripted(link)
-        self._navigate(request, "link", navigables.get_target(link, None, self._document.tree.target))
+        self._navigate(request, "link", navigables.get_target(link, None, document.tree.target))
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
-        invalid = constraints.interactively_validate(form, button, self._document.value_before_edit)
+        here, document = self._tab.entry
+        invalid = constraints.interactively_validate(form, button, document.value_before_edit)
         if invalid:
             problem = constraints.problem_text(
-                invalid[0], constraints.validity(invalid[0], self._document.value_before_edit(invalid[0]))
+                invalid[0], constraints.validity(invalid[0], document.value_before_edit(invalid[0]))
             )
-            self._document.focus(next(filter(dom.is_focusable, invalid), self._document.focused))
+            document.focus(next(filter(dom.is_focusable, invalid), document.focused))
             raise forms.refusal(invalid[0], problem)
-        files = self._client.files if self._document.tree.notes[1] else {}
-        request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files, self._document.encoding)
+        files = self._client.files if document.tree.notes[1] else {}
+        request = forms.form_request(form, button, here, self._resolve, files, document.encoding)
         if request is not None:
-            request = request.sent_by(self._tab.entry.url, self._document.policy)
-            self._navigate(request, "form", navigables.get_target(form, button, self._document.tree.target))
+            request = request.sent_by(here, document.policy)
+            self._navigate(request, "form", navigables.get_target(form, button, document.tree.target))
         elif (dialog := forms.submitted_dialog(form, button)) is not None:
-            top_layer.close_dialog(self._document, dialog)
+            top_layer.close_dialog(document, dialog)
 
     def _resolve(self, reference: str) -> str:
-        here = self._tab.entry.url
-        base = self._document.tree.base
-        return resolve_url(resolve_url(here, base) or here if base else here, reference, self._document.encoding)
+        here, document = self._tab.entry
+        base = document.tree.base
+        return resolve_url(resolve_url(here, base) or here if base else here, reference, document.encoding)
 
     def _navigate(self, request: Request, trigger: _Trigger, target: navigables.Target = navigables.Target()) -> None:  # noqa: B008 - immutable
         """Send a request and show the page in the tab that `target` names; see `navigables`.
@@ -472,22 +474,15 @@ class InProcessBrowser:
     def _follow_refreshes(self) -> None:
         """Open the page to which the current one leads by itself once its time has come, without an end for at most some pages."""
         for _ in range(_MAX_REFRESHES):
-            refresh, document = self._refresh, self._document
+            here, document = self._tab.entry
+            refresh = _refresh_of(document)
             if refresh is None or 1000 * refresh.delay_s > document.waited_ms:
                 return
-            here = self._tab.entry.url
             url = self._resolve(refresh.reference) if refresh.reference else here
             document.waited_ms = -inf  # a refresh happens once
             if url == BLANK_URL or is_web(url):
                 request = Request(url).sent_by(here, document.policy)
                 self._navigate(request, "replace" if refresh.delay_s <= 1 else "refresh")
-
-    @property
-    def _refresh(self) -> navigables.Refresh | None:
-        """The refresh of the current document."""
-        document = self._document
-        contents = ([document.refresh] if document.refresh else []) + list(document.tree.refreshes)
-        return navigables.shared_declarative_refresh(contents) if contents else None
 
     def _open_tab(self, entry: HistoryEntry, target: navigables.Target = navigables.Target(is_detached=True)) -> None:  # noqa: B008 - immutable
         if target.is_detached:
@@ -518,6 +513,12 @@ class InProcessBrowser:
             raise ActionError(f"{forms.describe(element)} is no longer on the page")
         self._client.notices.clear()
         forms.check_visible(element)
+
+
+def _refresh_of(document: Document) -> navigables.Refresh | None:
+    """Return the refresh of a document, by its header or a `meta` element."""
+    contents = ([document.refresh] if document.refresh else []) + list(document.tree.refreshes)
+    return navigables.shared_declarative_refresh(contents) if contents else None
 
 
 def _toggle_details(document: Document, details: HtmlElement) -> None:

@@ -12,6 +12,7 @@ name. A check that cannot be evaluated raises EvaluationError: a broken evaluato
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from webarena_gym.addresses import resolve as resolve
@@ -102,10 +103,12 @@ def check_block(evaluation: Any) -> None:
     if not isinstance(evaluation, Mapping) or not isinstance(evaluation.get("eval_types"), list):
         raise EvaluationError(f"eval is {str(evaluation)[:200]}; expected an object with a list eval_types")
     for key, types in eval_keys().items():
-        allowed = tuple(Mapping if kind is dict else kind for kind in types)
-        if allowed and not isinstance(evaluation.get(key), (*allowed, type(None))):
+        value = evaluation.get(key)
+        if value is None or not types:
+            continue
+        if not isinstance(value, tuple(Mapping if kind is dict else kind for kind in types)):
             expected = " or ".join(kind.__name__ for kind in types)
-            raise EvaluationError(f"eval has {key} {str(evaluation.get(key))[:200]}; expected {expected}")
+            raise EvaluationError(f"eval has {key} {str(value)[:200]}; expected {expected}")
     if not isinstance(evaluation.get("unchanged", True), bool):
         raise EvaluationError(f"eval has unchanged {str(evaluation['unchanged'])[:200]}; expected true or false")
     check_sizes(evaluation)
@@ -117,8 +120,7 @@ def check_sizes(evaluation: Mapping[str, Any]) -> None:
     The limits keep evaluation fast for any task file; they are far above the largest known tasks. Strings, each choice of a string
     with " |OR| ", numbers, objects and lists count as values.
     """
-    kinds = eval_kinds().values()
-    max_values = {key: kind.max_values for kind in kinds for key in kind.keys}
+    kinds, max_values = eval_kinds().values(), _max_values()
     for key, content in evaluation.items():
         values = characters = fuzzy_items = 0
         stack = [(content, 0, False)]  # value, depth, whether it belongs to a fuzzy match
@@ -145,6 +147,12 @@ def check_sizes(evaluation: Mapping[str, Any]) -> None:
         ):
             if size > limit:
                 raise EvaluationError(f"eval has {key} with {size:,} {unit}; expected at most {limit:,}")
+
+
+@cache
+def _max_values() -> Mapping[str, int]:
+    """Return the largest number of values under each key of an `eval` block."""
+    return {key: kind.max_values for kind in eval_kinds().values() for key in kind.keys}
 
 
 def compile_checks(evaluation: Mapping[str, Any], rules: str) -> list[Check]:

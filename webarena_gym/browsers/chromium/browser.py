@@ -562,7 +562,9 @@ class ChromiumBrowser:
         self._tab.signals.notices.clear()
         if self._view is not None:
             page = self._view.page
-            self._view = self._view._replace(page=replace(page, notices=_notices(page.root, self._context)))
+            self._view = self._view._replace(
+                page=replace(page, notices=tuple(_file_notices(page.root, self._context.files, is_open=False)))
+            )
 
     def _check_visible(self, element: HtmlElement) -> None:
         location_of(element, self._view)
