@@ -2,13 +2,17 @@
 
 import json
 import sys
+from contextlib import closing
 
 import pytest
 
 from agents import evaluate as agents_evaluate
 from tests.chat_server import serving_chat
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import close_all
-from webarena_gym.errors import AbortedRunError
+from webarena_gym.errors import AbortedRunError, ApplicationError
+from webarena_gym.tasks import parse_task
 from webarena_gym.tools.cli import main
 
 APPLICATION = """
@@ -107,3 +111,44 @@ def test_failures_of_a_chat_model_do_not_count_as_failed_resets(desk, capsys, mo
         arguments = ["--policy", "chat:good", "--application", str(folder), "--max-steps", "2", "--num-envs", "4"]
         assert agents_evaluate.main([*arguments, "--limit", "20"]) == 1
     assert "20 of 20 episodes failed" in capsys.readouterr().out
+
+
+HANGING = """
+import sys, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+STATE, PUTS = [b"{}"], []
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        content = STATE[0] if self.path == "/api/state" else b"<title>Desk</title><h1>Desk</h1>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_PUT(self):
+        PUTS.append(1)
+        if len(PUTS) >= 2:
+            time.sleep(60)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_an_instance_that_hangs_in_a_reset_is_replaced_by_another(tmp_path):
+    (tmp_path / "hanging.py").write_text(HANGING)
+    command = f"{sys.executable} hanging.py {{port}}"
+    application = Application(name="desk", folder=str(tmp_path), command=command, client_state="/api/state", answer_s=1.0)
+    with closing(
+        WebArenaLite(application=application, tasks=[parse_task({**TASK, "task_id": "a", "intent": "Title?"})])
+    ) as env:
+        env.reset()
+        env.reset()
+        with pytest.raises(ApplicationError, match="gives no answer"):
+            env.reset()
+        assert "Desk" in env.reset()[0]
+    close_all()
