@@ -5,9 +5,9 @@ they are never trained on. Each method is a recipe of `benchmarks.methods`; the 
 
 - `search_r1` (Jin et al., arXiv 2503.09516, and with rewards of the form arXiv 2505.15117): `search_r1_reward`. Its KL weight 0.001, 5 rollouts, 4
   calls and 3 passages are those of the released `scripts/nq_hotpotqa/v0.3/train_grpo_format.sh`.
-- `torl` (Li et al., arXiv 2503.23383): 1 call, 16 rollouts and no KL term, as in the released `scripts/torl_1.5b.sh`. Its rewards of 1 and -1, whose
-  advantages are those of 1 and 0, and its penalty of 0.5 for code that fails, which is `--failed-call-cost 0.25` on that scale, were not verified
-  against the paper. An error of a tool is one line in the env.
+- `torl` (Li et al., arXiv 2503.23383): 1 call, 16 rollouts and no KL term, as in the released `scripts/torl_1.5b.sh`. Its rewards are 1 and -1
+  (`verl/utils/reward_score/math_verifier.py`), whose advantages are those of 1 and 0. Its penalty of 0.5 for code that fails
+  (`verl/workers/reward_manager/naive.py`, off by default) is `--failed-call-cost 0.25` on that scale. An error of a tool is one line in the env.
 - `artist` (Singh et al., arXiv 2505.01441): `artist_reward`. Its code is not public, and its hyperparameters are not set here.
 - `cm2` (Zhang et al., arXiv 2602.12268): the sum over steps of newly satisfied items of the checklist. Advantages without standard deviation, token
   importance weights of at most 2, a KL weight of 0.0001, a mean over tokens and 4 rollouts are those of the released `pipeline/5_rl_training/traj_n48.sh`.
