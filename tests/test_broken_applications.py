@@ -17,21 +17,22 @@ from webarena_gym.tools.cli import main
 
 APPLICATION = """
 import os, sys, time
-from wsgiref.simple_server import make_server
 
 os.makedirs("starts", exist_ok=True)
 open(f"starts/{time.monotonic_ns()}", "w").close()
 number = len(os.listdir("starts"))
-
-def application(environ, start_response):
-    start_response("200 OK", [("Content-Type", "text/html")])
-    return [b"<title>Desk</title><h1>Desk</h1><a href=/>Again</a>"]
-
 if number > int(sys.argv[2]):
     print("no licence file: /etc/desk.lic", flush=True)
     if sys.argv[3] == "hangs":
         time.sleep(60)
     sys.exit(7)
+
+from wsgiref.simple_server import make_server
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<title>Desk</title><h1>Desk</h1><a href=/>Again</a>"]
+
 make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 """
 TOML = """
@@ -57,7 +58,7 @@ def desk(tmp_path):
         (tmp_path / "desk.py").write_text(APPLICATION)
         tasks = [{**TASK, "task_id": f"desk.{number}", "intent": f"Title number {number}?"} for number in range(TASKS)]
         (tmp_path / "tasks.json").write_text(json.dumps(tasks))
-        start_s = 1 if end == "hangs" else 20
+        start_s = 3 if end == "hangs" else 20
         (tmp_path / "webarena-app.toml").write_text(TOML.format(python=sys.executable, sound=sound, end=end, start_s=start_s))
         return tmp_path
 
@@ -69,9 +70,11 @@ def starts(folder):
     return len(list((folder / "starts").iterdir()))
 
 
-@pytest.mark.parametrize("end", ["exits", "hangs"])
-@pytest.mark.parametrize("options", [["--agent", "random"], ["--agent", "random", "--jobs", "4"], ["--agent", "command:true"]])
-def test_webarena_gym_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, capfd, end, options):
+@pytest.mark.parametrize(("options", "end"), [
+    (["--agent", "random"], "exits"), (["--agent", "random"], "hangs"), (["--agent", "random", "--jobs", "4"], "exits"),
+    (["--agent", "command:true"], "exits"),
+])  # fmt: skip
+def test_webarena_gym_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, capfd, options, end):
     folder = desk(end=end)
     out = folder / "runs"
     mode = ["--mode", "step"] if "command:true" in options else []
@@ -79,13 +82,14 @@ def test_webarena_gym_evaluate_ends_after_three_failed_resets_and_shows_the_log(
     captured = capfd.readouterr().err
     assert "the run was aborted after 3 consecutive failed resets" in captured
     assert "no licence file: /etc/desk.lic" in captured
-    assert "exited with status 7" in captured or "did not respond to / within 1 s" in captured
+    assert "exited with status 7" in captured or "did not respond to / within 3 s" in captured
     assert starts(folder) <= 8
 
 
-@pytest.mark.parametrize("options", [{}, {"workers": 2}, {"processes": 2}])
-@pytest.mark.parametrize("end", ["exits", "hangs"])
-def test_agents_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, end, options):
+@pytest.mark.parametrize(
+    ("options", "end"), [({}, "exits"), ({}, "hangs"), ({"workers": 2}, "exits"), ({"processes": 2}, "exits")]
+)
+def test_agents_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, options, end):
     folder = desk(end=end)
     words = [word for name, value in {"num_envs": 4, **options}.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     with pytest.raises(AbortedRunError, match=r"3 consecutive failed resets(.|\n)*no licence file: /etc/desk\.lic"):

@@ -417,3 +417,21 @@ def test_what_is_malformed_is_refused_when_it_is_read_and_the_error_names_task_a
     good = parse_task(TASK | {"eval": at_url(BASE), "world_seed": 7})
     with WebArenaLite(tasks=[good], rules=rules) as env, pytest.raises(EvaluationError, match="task 7: "):
         env.reset(options={"task": parse_task(TASK | {"eval": block, "world_seed": 7})})
+
+
+def test_a_query_that_reaches_its_limit_is_a_failure_also_if_it_ends_in_the_initial_state(monkeypatch):
+    monkeypatch.setattr("webarena_gym.evaluators.kinds.state.MAX_STEPS", 200_000)
+    databases = []
+    for rows in (300, 3):
+        database = sqlite3.connect(":memory:", check_same_thread=False)
+        database.execute("CREATE TABLE item (id INTEGER)")
+        database.executemany("INSERT INTO item VALUES (?)", [(number,) for number in range(rows)])
+        databases.append(database)
+    final, initial = ({"shopping": database}.__getitem__ for database in databases)
+    check = {"site": "shopping", "query": "SELECT count(*) FROM item a, item b, item c", "expected": [[27]]}
+    outcome = Outcome("", None, None, final, {}, initial_database=initial)
+    with pytest.raises(EvaluationError, match="interrupted"):
+        evaluate({"eval_types": ["state"], "state": [check]}, "", outcome)
+    assert evaluate({"eval_types": ["state"], "state": [check]}, "", Outcome("", None, None, initial, {}))[0].passed
+    for database in databases:
+        database.close()

@@ -216,6 +216,16 @@ def test_the_settings_that_change_a_score_are_printed_as_options_that_select_the
         assert parse_settings(EvaluationSettings, words, program="agents.evaluate") == changed
 
 
+def test_fresh_worlds_add_no_second_copy_of_the_tasks_of_a_file(tmp_path):
+    (tmp_path / "page.py").write_text("def application(environ, start_response): ...")
+    (tmp_path / "webarena-app.toml").write_text('name = "page"\nwsgi = "page:application"\ntasks = "tasks.json"\n')
+    task = {"task_id": "read", "sites": ["page"], "start_url": "__PAGE__/", "intent": "Read it.", "require_login": False}
+    task["eval"] = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "Yes"}}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    settings = EvaluationSettings(policy="random", application=tmp_path, fresh_worlds=2)
+    assert [task.task_id for task in choose_tasks(settings)] == ["read"]
+
+
 def test_fresh_worlds_add_tasks_of_the_same_templates():
     names = ("shopping.product_price", "map.place_phone")
     tasks = choose_tasks(EvaluationSettings(policy="random", split="validation", templates=names, fresh_worlds=2))

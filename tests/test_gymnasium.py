@@ -120,8 +120,8 @@ def fail(env, monkeypatch):
 @pytest.mark.parametrize(("options", "error", "said"), [
     ({"task_id": "x"}, TaskError, "did you mean 'task'"),
     ("shopping.cart_add/1000/0", TypeError, "options is a str; expected a dict"),
-    ({"task": ["shopping.cart_add/1000/0"]}, TaskError, "a list; expected the id of one task"),
-    ({"max_steps": 100}, ValueError, "max_steps is 100; expected at most the env's own limit of 15"),
+    ({"task": ["shopping.cart_add/1000/0"]}, TaskError, "the type list; expected the id of one task"),
+    ({"max_steps": 100}, ValueError, "max_steps is 100; expected at most the env's limit of 15 steps, or an env that is made with max_steps=100"),
 ])  # fmt: skip
 def test_an_env_is_usable_after_a_reset_that_was_refused(opened, options, error, said):
     env = opened(gymnasium.make("WebArenaLite-v0", tasks=TASKS))

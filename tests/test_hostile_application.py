@@ -202,6 +202,15 @@ def test_a_hostile_application_reaches_its_own_files_and_processes_alone(folder,
     assert_denied(said_by(STARTS[start], folder))
 
 
+def processes_naming(folder):
+    """Return the command lines of the machine's processes that name a folder."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            lines.append(path.read_bytes())
+    return [line for line in lines if str(folder).encode() in line]
+
+
 @pytest.mark.parametrize("start", STARTS)
 def test_commands_of_a_hostile_application_are_closed_off_as_it_is(folder, start, monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_TRAINER", "hunter2")
@@ -210,8 +219,7 @@ def test_commands_of_a_hostile_application_are_closed_off_as_it_is(folder, start
     names = sorted(path.name for path in (folder / "reports").iterdir())
     assert [name.partition("-")[0] for name in names] == ["drop"] * 2 + ["load"] * 2 + ["save"] * 2, "of two copies"
     assert_denied(said, count=10)
-    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if str(folder).encode() in path.read_bytes()]
-    assert left == [], "processes in the background end with their command"
+    assert processes_naming(folder) == [], "processes in the background end with their command"
 
 
 @pytest.mark.parametrize("start", ["once", "each time"])
@@ -310,19 +318,22 @@ def application(environ, start_response):
 
 @pytest.mark.parametrize("way", ["end", "link", "pipe"])
 def test_the_log_in_an_error_contains_neither_secrets_nor_other_files(folder, monkeypatch, way):
-    monkeypatch.setenv("TOKEN_OF_THE_TRAINER", "hunter2hunter2")
+    monkeypatch.setenv("SHORT_TOKEN", "hunter2")
+    monkeypatch.setenv("TOKEN_OF_THE_TRAINER", "hunter2-and-more")
     (folder / "logs.py").write_text(LOGS)
     (folder / "elsewhere").write_text("hunter2 of another file")
     variables = {"STATE": "{state}", "ELSEWHERE": str(folder / "elsewhere")}
     application = Application(
-        name="logs", folder=str(folder), wsgi="logs:application", environment=variables, inherits=("TOKEN_OF_THE_TRAINER",)
-    )
+        name="logs", folder=str(folder), wsgi="logs:application", environment=variables,
+        inherits=("SHORT_TOKEN", "TOKEN_OF_THE_TRAINER"),
+    )  # fmt: skip
     env = WebArenaLite(application=application, tasks=[parse_task(look_at("logs"))], elements="label")
     env.reset()
     env.step(f'do(action="Click", element="{way}")')
     _, reward, _, _, info = env.step('exit(message="x")')
     assert math.isnan(reward)
     assert "hunter2" not in info["failure"]
+    assert "and-more" not in info["failure"]
     assert ("token $TOKEN_OF_THE_TRAINER" in info["failure"]) == (way == "end")
     env.close()
     close_all()

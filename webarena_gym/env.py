@@ -9,6 +9,7 @@ from functools import cached_property
 from html import escape
 from io import BytesIO
 from math import ceil, inf, nan
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
@@ -263,7 +264,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             max_steps, limit = expect_positive("max_steps", max_steps), self._step_limit(task)
             if max_steps > limit:
                 raise ValueError(
-                    f"max_steps is {max_steps}; expected at most the env's own limit of {limit} steps, which gym.make sets"
+                    f"max_steps is {max_steps}; expected at most the env's limit of {limit} steps, or an env that is made with max_steps={max_steps}"
                 )
         self._discard_episode()
         try:
@@ -731,9 +732,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
         task, known = options["task"], () if self._lazy_tasks else self._tasks
         if not isinstance(task, Task):
-            if not isinstance(task, str | int):
+            if not isinstance(task, str | Integral):
                 raise TaskError(
-                    f"the option task is a {type(task).__name__}; expected the id of one task, or a Task. A vector env takes a list of options"
+                    f"the option task has the type {type(task).__name__}; expected the id of one task, or a Task. A vector env takes a list of options"
                 )
             task_id = str(task)
             loaded = next((task for task in known if task.task_id == task_id), None)

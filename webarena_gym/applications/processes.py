@@ -590,8 +590,11 @@ def _log_tail(log: Path, application: Application) -> str:
             text = file.read(_MAX_READ).decode("utf-8", "replace")
     except OSError:
         return ""
-    for name in application.inherits:
-        if len(value := os.environ.get(name, "")) >= _MIN_SECRET:
+    secrets = {name: os.environ.get(name, "") for name in application.inherits}
+    for name, value in sorted(
+        secrets.items(), key=lambda secret: -len(secret[1])
+    ):  # the longest first: one may contain another
+        if len(value) >= _MIN_SECRET:
             text = text.replace(value, f"${name}")
     return text[-_MAX_LOG:].strip()
 

@@ -44,6 +44,7 @@ _STEPS_PER_CALLBACK = 100_000
 _MAX_VALUE_BYTES = 200_000
 # Time limit of a task's queries, because single instructions on long values can be slow. Beyond it, nothing is judged.
 _TIMEOUT_S = 5.0
+_INTERRUPTED = "interrupted"  # SQLite's message for a query that was ended at a limit
 _MAX_ROWS_IN_VERDICT = 5
 _EXTRA_ROWS = 6  # rows read beyond the expected number, for the verdict
 
@@ -102,8 +103,8 @@ def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end
     try:
         columns, rows = _run_query(outcome.database, check, steps, end_s)
     except EvaluationError as error:
-        if outcome.initial_database is None:
-            raise
+        if outcome.initial_database is None or str(error.__cause__) == _INTERRUPTED:
+            raise  # the limits on instructions and time are no property of the state
         _run_query(outcome.initial_database, check, steps, end_s)
         return Verdict(
             "state", False, f"{error}, but not in the initial state", "equal rows", expected[:_MAX_ROWS_IN_VERDICT], []
@@ -135,9 +136,7 @@ def _run_query(
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
         limit = (
-            f" (the queries of a task may take {MAX_STEPS:,} steps, and {_TIMEOUT_S:g} s)"
-            if str(error) == "interrupted"
-            else ""
+            f" (the queries of a task may take {MAX_STEPS:,} steps, and {_TIMEOUT_S:g} s)" if str(error) == _INTERRUPTED else ""
         )
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
     return columns, rows
