@@ -101,6 +101,13 @@ def test_a_fault_is_found_in_both_browsers(tmp_path, capsys, fault):
         assert any(problem.startswith("chromium: ") for problem in report["problems"]) == (fault == "draft"), report["problems"]
 
 
+def test_the_traceback_of_a_page_that_fails_is_printed(tmp_path, capsys):
+    (tmp_path / "webarena-app.toml").write_text('name = "one"\nwsgi = "one:application"\n')
+    (tmp_path / "one.py").write_text("def application(environ, start_response):\n    raise LookupError('no table note')")
+    assert main(["app", "check", str(tmp_path), "--resets", "2", "--browser", "inprocess"]) == 1
+    assert "LookupError: no table note" in capsys.readouterr().out
+
+
 @needs.chromium
 def test_a_page_that_a_script_has_changed_is_not_restored_silently(opened, tmp_path):
     task = {

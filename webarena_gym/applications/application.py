@@ -155,7 +155,9 @@ class Application:
 
     def _check_state(self) -> None:
         if self.state and not self.state_folder.is_dir():
-            raise self._invalid("state", f"a folder; {self.state_folder} is not a folder")
+            raise self._invalid(
+                "state", f"a folder that holds the databases as each episode shall find them; create {self.state_folder}"
+            )
         if self.uploads and not Path(self.folder, self.uploads).is_dir():
             raise self._invalid("uploads", "a folder")
         for path in self.shared:

@@ -268,9 +268,13 @@ class AppInstance:
         """The value of {env}."""
         return self._values["env"]
 
+    def log_tail(self, log: Path | None = None) -> str:
+        """Return the end of the log of the application, or of one of its commands; empty if nothing is logged."""
+        return _log_tail(log or self._log, self._application)
+
     def tail(self, log: Path | None = None) -> str:
-        """Return the end of the log of the application, or of one of its commands."""
-        return _log_tail(log or self._log, self._application) or "its log is empty"
+        """Return the end of a log for an error message."""
+        return self.log_tail(log) or "its log is empty"
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Forward a request to the application, and return its response. Raises ApplicationError if there is no response."""

@@ -163,6 +163,10 @@ class ApplicationBackend(Backend):
             errors.append(f"{self._application.name} has died: {self._current.tail()}")
         return errors
 
+    def log_tail(self) -> str:
+        """Return the end of the application's log, which has the tracebacks of its exceptions; empty if nothing is logged."""
+        return self._instance().log_tail()
+
     def _instance(self) -> AppInstance:
         if self._current is None:
             raise LookupError("the application is not running yet: call enter(task) first")

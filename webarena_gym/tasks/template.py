@@ -67,7 +67,7 @@ def in_order(query: str, rows: list[Row]) -> list[Row]:
     """Return rows of which some are drawn. Raises TaskError for several in no order."""
     if len(rows) > 1 and "ORDER BY" not in query.upper():
         raise TaskError(
-            f"the query {query!r} has no ORDER BY, and {len(rows)} rows; expected one, so that equal seeds draw equal tasks"
+            f"the query {query!r} returns {len(rows)} rows and has no ORDER BY; expected one, so that equal seeds draw equal tasks"
         )
     return rows
 

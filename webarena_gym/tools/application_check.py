@@ -133,6 +133,8 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         broken = [f"{url}: {status}" for url, status in statuses.items() if status >= 500]
         broken += [text for text in report["missing"] if text.startswith(f"{pages[0].url}: ")]
         problems += _problem_of(f"{len(broken)} of {len(pages)} pages fail", broken)
+        if broken and (log := backend.log_tail()):
+            problems.append(f"the log of the application ends with:\n{log}")
         problems += _problem_of("a page raises an exception, or is not answered", report["failed"])
         lost = [f"{url}: {status}" for url, status in files.items() if status >= 400]
         problems += _problem_of("scripts or style sheets cannot be loaded", lost)
