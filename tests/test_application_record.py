@@ -2,7 +2,7 @@
 
 import json
 from contextlib import closing
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from webarena_gym.applications.processes import close_all
 from webarena_gym.changes import Change
 from webarena_gym.tasks.task import Step
 from webarena_gym.tools import application_record
-from webarena_gym.tools.application_record import Recording, _row_check, checks_of
+from webarena_gym.tools.application_record import Recording, _row_check, checks_of, contains_time
 from webarena_gym.tools.cli import main
 
 TOML = f"""
@@ -66,6 +66,28 @@ def test_values_that_vary_are_not_checked_and_all_others_are(folder, monkeypatch
     assert checks["file"] == [{"path": "log.txt", "contains": "added "}], "and not the longer line, with a time"
     with closing(WebArenaLite(application=folder, elements="label")) as env:
         assert [solve(env, name)[1] for name in ("one", "two")] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", [
+    "%H:%M", "%I:%M %p", "%d %b %Y", "%d %B %Y", "%B %d, %Y", "%a %b %d %H:%M:%S %Y", "%b %e %H:%M", "%a, %d %b %Y %H:%M", "%d-%b-%Y", "%m/%d/%Y", "%d/%m/%Y",
+    "%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y-%m-%d", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%dT%H%M", "ORDER-%Y%m%d-17", "%Y-%m-%dT%H:%M+00:00",
+])  # fmt: skip
+@pytest.mark.parametrize("zone_h", [-9, 0, 10])
+@pytest.mark.parametrize("start", ["2025-11-30T05:31:04", "2026-03-01T23:59:59", "2024-02-29T12:00:00", "2027-01-01T00:00:00"])
+def test_times_of_a_recording_are_recognised_and_no_others(form, zone_h, start):
+    time = datetime.fromisoformat(f"{start}+00:00")
+    local = time.astimezone(timezone(timedelta(hours=zone_h)))
+    assert contains_time(local.strftime(form), time.timestamp())
+    assert (
+        contains_time(local.strftime(form.replace("%d", str(local.day)).replace("%m", str(local.month))), time.timestamp())
+        or "%Y%m%d" in form
+    )
+    for other in (
+        time + timedelta(days=400, minutes=7),
+        time - timedelta(days=90, minutes=7),
+        time + timedelta(days=9, minutes=7),
+    ):
+        assert not contains_time(other.strftime(form.replace("+00:00", "")), time.timestamp())
 
 
 @pytest.mark.parametrize(

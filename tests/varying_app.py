@@ -19,6 +19,8 @@ def values():
     return {
         "text": now.strftime("%Y-%m-%d %H:%M:%S"), "iso": now.isoformat(), "day": date.today().isoformat(), "minute": now.strftime("%Y-%m-%dT%H:%M"),
         "english": now.strftime("%d %b %Y %H:%M:%S"), "epoch": int(time.time()), "milliseconds": int(time.time() * 1000), "real": time.time(),
+        "clock": now.strftime("%H:%M"), "twelve": now.strftime("%I:%M %p"), "mail": now.strftime("%d %b %Y"), "us": now.strftime("%m/%d/%Y"), "german": now.strftime("%d.%m.%Y"),
+        "slashes": now.strftime("%Y/%m/%d"), "digits": now.strftime("%Y%m%d"), "month": now.strftime("%B %d, %Y"), "syslog": now.strftime("%b %e %H:%M"),
         "token": secrets.token_hex(8), "state": "draft", "priority": 3, "since": "2001-02-03",
     }  # fmt: skip
 

@@ -1,7 +1,8 @@
 """`webarena-gym app record`: a person solves a new task in the terminal, which is saved with its solution and checks of its changes.
 
 The solution is replayed in another second than it was recorded. Values that differ then, such as times and random tokens, are not checked,
-nor are other times of the day of the recording. A task is saved only if its solution earns the reward and nothing cheaper does.
+nor are dates of the day and clock times of the minute of the recording, in the formats of `contains_time`. A task is saved only if its
+solution earns the reward and nothing cheaper does.
 """
 
 import argparse
@@ -11,10 +12,11 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from functools import cached_property
+from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Event
+from time import monotonic
 from typing import Any
 
 from webarena_gym.actions import Kind
@@ -32,10 +34,13 @@ from webarena_gym.tools.application_check import check_tasks, exploration_task, 
 from webarena_gym.tools.audit.replays import do_all
 from webarena_gym.tools.play import play_in_terminal
 
-_NEXT_SECOND_S = 1.1
 _DAY_S = 86_400
 _UNITS = (1, 10**3, 10**6, 10**9)  # of a second, in numbers of seconds, milliseconds, microseconds and nanoseconds since 1970
-_TIMES = re.compile(r"(?<!\d)(?:(\d{4}-\d\d-\d\d)|(\d{10,19}))(?!\d)")
+_TIMES = re.compile(r"(?<![\d+])(?:(\d{10,19})|\d{1,2}:(\d\d))(?!\d)")  # not the offset of a time zone
+_DATES = (
+    "%Y[-/.]%m[-/.]%d", r"%Y%m%d\d{0,6}", "%d[-/.]%m[-/.]%Y", "%m[-/.]%d[-/.]%Y", "%d[ -](?:%b|%B)[ -]%Y", r"(?:%b|%B) {1,2}%d(?:,? %Y| [\d:]{5,8})",
+)  # fmt: skip
+"""Formats of dates in `strftime`'s notation, as regular expressions. `%Y%m%d` may be followed by a time or a number, `%b %d` by a time."""
 _KEPT = ("task_id", "sites", "start_url", "intent", "require_login")
 
 
@@ -60,7 +65,7 @@ class Recording:
         return max((path.stat().st_mtime for path in files), default=0.0)
 
     def varies(self, value: object, typed: set[str]) -> bool:
-        """Return True if a value contains the day of the recording, and nobody typed it."""
+        """Return True if a value contains the day or minute of the recording, and nobody typed it."""
         return not self.is_clock_fixed and str(value) not in typed and contains_time(str(value), self.end_s)
 
 
@@ -93,13 +98,16 @@ def _record(application: Application, task: Task, browser: Any) -> tuple[dict[st
     """Let a person solve a task. Return it with its solution and checks, {} without a solution, and the reason why it cannot be saved."""
     steps: list[Step] = []
     changes: list[Change] = []
+    changed_s = monotonic()
     settings: dict[str, Any] = {"application": application, "browser": browser, "elements": "label", "max_steps": 100}
 
     def on_step(step: StepRecord) -> None:
+        nonlocal changed_s
         if not step.info["action_error"]:
             steps.append(Step(env.dialect.parse(step.reply)))
         if not step.terminated:
             changes[:] = env.changes()
+            changed_s = monotonic()
 
     with closing(WebArenaLite(**settings, tasks=[task])) as env:  # also if a dialog is open
         play_in_terminal(env, on_step=on_step)
@@ -108,10 +116,11 @@ def _record(application: Application, task: Task, browser: Any) -> tuple[dict[st
         solved = replace(task, solution=tuple(steps))
         record = {key: value for key, value in task.to_json().items() if key in _KEPT}
         record |= {"eval": {"eval_types": []}, "solution": [step.to_json() for step in steps]}
-        Event().wait(_NEXT_SECOND_S)  # so that times of the replay differ
         with closing(WebArenaLite(**settings, tasks=[solved])) as other:
             try:
                 other.reset()
+                # the replay must write other times than the recording, also if they are rounded to seconds
+                Event().wait(max(0.0, changed_s + 1 - monotonic()))
                 do_all(other, solved)
             except ActionError as error:
                 return record, f"the solution cannot be replayed: {error}"
@@ -147,30 +156,41 @@ def checks_of(steps: Sequence[Step], recording: Recording) -> dict[str, Any]:
     for kind, checks in (("state", [*_schema_checks(recording), *rows]), ("file", files)):
         if checks:
             evaluation["eval_types"].append(kind)
-            evaluation[kind] = [check for place, check in enumerate(checks) if check not in checks[:place]]
+            evaluation[kind] = [check for index, check in enumerate(checks) if check not in checks[:index]]
     return evaluation
 
 
 def contains_time(text: str, time_s: float) -> bool:
-    """Return True if a text contains a date or a number of seconds since 1970 within about a day of a time.
+    """Return True if a text contains a time near `time_s`, in seconds since 1970.
 
-    >>> [contains_time(text, 1764480664.0) for text in ("2025-11-30 05:31:04", "since 2025-11-30T05:31Z", "1764480664123", "1764480664.5")]
-    [True, True, True, True]
-    >>> [contains_time(text, 1764480664.0) for text in ("2025-06-30", "Milk", "12", "0123456789", "2025-11-3099")]
-    [False, False, False, False, False]
+    This is a date or a number of seconds, milliseconds, microseconds or nanoseconds since 1970 that differs by about a day at most, because
+    of time zones, or a clock time whose minutes differ by one at most.
+
+    >>> texts = ("2025-11-30 05:31:04", "since 2025-11-30T05:31Z", "1764480664123", "1764480664.5", "11/30/2025", "30.11.2025", "2025/11/30")
+    >>> [contains_time(text, 1764480664.0) for text in (*texts, "30 Nov 2025", "November 30, 2025", "20251130-1", "at 5:31 am")]
+    [True, True, True, True, True, True, True, True, True, True, True]
+    >>> texts = ("2025-06-30", "Milk", "12", "0123456789", "2025-11-3099", "30 Nov 2024", "08:00", "120251130", "08:00+05:31")
+    >>> any(contains_time(text, 1764480664.0) for text in texts)
+    False
     """
-    day = datetime.fromtimestamp(time_s, UTC).toordinal()
-    for written, number in _TIMES.findall(text):
+    end = datetime.fromtimestamp(time_s, UTC)
+    if _pattern_of_days(end.toordinal()).search(text):
+        return True
+    ends = (end, end.astimezone())  # the minutes of some time zones differ
+    for number, minute in _TIMES.findall(text):
         if number and any(abs(int(number) / unit - time_s) <= _DAY_S for unit in _UNITS):
             return True
-        try:
-            if (
-                written and abs(date.fromisoformat(written).toordinal() - day) <= 1
-            ):  # a day before or after in another time zone
-                return True
-        except ValueError:  # no date
-            continue
+        if minute and any((int(minute) - time.minute) % 60 in (59, 0, 1) for time in ends):
+            return True
     return False
+
+
+@cache
+def _pattern_of_days(ordinal: int) -> re.Pattern[str]:
+    """Return a regular expression for the dates of a day, and of the days before and after it."""
+    days = [datetime.fromordinal(ordinal) + timedelta(days) for days in (-1, 0, 1)]
+    dates = [re.sub(r"(?<!\d)0(?=\d)", "0?", day.strftime(item)) for day in days for item in _DATES]
+    return re.compile(rf"(?<!\d)(?:{'|'.join(dates)})(?!\d)", re.IGNORECASE)
 
 
 def _pairs(recording: Recording) -> Iterator[tuple[Change, Change]]:
@@ -180,15 +200,15 @@ def _pairs(recording: Recording) -> Iterator[tuple[Change, Change]]:
     """
     others = list(recording.replayed)
     for change in recording.changes:
-        alike = [
+        equal = [
             other
             for other in others
             if (other.table, other.before is None, other.after is None)
             == (change.table, change.before is None, change.after is None)
         ]
-        if alike and not _is_file(change) and change.table != "schema":
+        if equal and not _is_file(change) and change.table != "schema":
             row = change.after or change.before or {}
-            other = max(alike, key=lambda other: len(row.items() & (other.after or other.before or {}).items()))
+            other = max(equal, key=lambda other: len(row.items() & (other.after or other.before or {}).items()))
             others.remove(other)
             yield change, other
 
@@ -212,10 +232,10 @@ def _row_check(change: Change, again: Change, recording: Recording, typed: set[s
     condition = " AND ".join(f'"{column}" = ?' for column in checked) or "TRUE"
     query = f'SELECT count(*) FROM "{change.table}" WHERE {condition}'
     parameters = list(checked.values())
-    for place, (name, path) in enumerate(recording.databases.items()):
+    for index, (name, path) in enumerate(recording.databases.items()):
         counts = [_count(folder / path, query, parameters) for folder in recording.folders[:2]]
         if counts[0] != counts[1]:
-            site = name if place else change.site
+            site = name if index else change.site
             return {"site": site, "query": query, "parameters": parameters, "expected": [[counts[1]]]}
     return None
 
