@@ -13,7 +13,7 @@ import pytest
 from tests.notes_app import make_state
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import read_application
-from webarena_gym.applications.archive import FILE, MANIFEST, SUFFIX, install
+from webarena_gym.applications.archive import FILE, MANIFEST, SUFFIX, cached_folder, install, verified_folder
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError
 from webarena_gym.tasks import Expert
@@ -92,6 +92,80 @@ def test_runs_archives_and_excluded_files_are_not_packed(folder, archive, tmp_pa
         {"state/runs/1.txt", "draft/a.txt", "draft.txt"}, {"state/runs/1.txt", "runs/bc/policy.pt"},
         {"state/runs/1.txt", "runs/bc/policy.pt", "draft/a.txt", "draft.txt", "old.webarena.zip"},
     ]  # fmt: skip
+
+
+PACKAGE = {"runs/web.py": "from notes_app import application", "runs/__init__.py": ""}
+INNER = {
+    "src/runs/__init__.py": "from notes_app import application",
+    "src/notes_app.py": Path(__file__).with_name("notes_app.py").read_text(),
+}
+
+
+@pytest.mark.parametrize(("changes", "files", "omitted", "key"), [
+    ({"notes_app:": "runs.web:"}, PACKAGE, "runs", "wsgi"), ({"name =": 'exclude = ["/notes_app*"]\nname ='}, {}, "notes_app.py", "wsgi"),
+    ({"notes_app:": "runs:", "name =": 'folder = "src"\nexclude = ["*/runs"]\nname ='}, INNER, "src/runs", "wsgi"),
+    ({"name =": 'folder = "src"\nexclude = ["/s?c"]\nname ='}, INNER, "src", "folder"),
+    ({'"tasks.json"': '"runs/tasks.json"'}, {"runs/tasks.json": json.dumps([TASK])}, "runs", "tasks"),
+    ({"name =": 'exclude = ["/state"]\nname ='}, {}, "state", "state"), ({"name =": 'exclude = ["*.db"]\nname ='}, {}, "state/notes.db", "databases"),
+    ({"name =": 'uploads = "runs/up"\nname ='}, {"runs/up/a.txt": ""}, "runs", "uploads"),
+    ({"name =": 'hidden = ["runs"]\nname ='}, {"runs/a.txt": ""}, "runs", "hidden"),
+    ({"name =": 'shared = ["__pycache__/a"]\nname ='}, {"__pycache__/a/b": ""}, "__pycache__", "shared"),
+    ({"name =": 'exclude = ["/*.toml"]\nname ='}, {}, FILE, "file"),
+])  # fmt: skip
+def test_what_an_application_uses_is_never_omitted(folder, tmp_path, capsys, changes, files, omitted, key):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    text = TOML
+    for before, after in changes.items():
+        assert before in text
+        text = text.replace(before, after)
+    (folder / FILE).write_text(text)
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"a{SUFFIX}"), *ONE_BROWSER]) == 2
+    assert f"{folder / omitted} would be omitted, but {key} needs {folder}" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.zip*"))
+
+
+def test_paths_that_exclude_omits_are_printed(folder, tmp_path, capsys):
+    for name in ("runs/a/1.txt", "runs/2.txt", "old.webarena.zip", "env/pyvenv.cfg"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    for _ in range(2):  # the second time, the archive itself is in the folder
+        arguments = ["app", "pack", str(folder), "--licence", "MIT", "-o", str(folder / f"a{SUFFIX}"), *ONE_BROWSER]
+        assert main(arguments) == 0
+        assert capsys.readouterr().out.endswith("\nexclude omits 2 paths: old.webarena.zip, runs\n")
+
+
+def change(path):
+    path.write_text(path.read_text() + "\n# changed")
+
+
+@pytest.mark.parametrize(("name", "damage"), [
+    ("notes_app.py", change), ("notes_app.py", Path.unlink), ("tasks.json", change), (FILE, change), ("state/empty", Path.rmdir),
+    ("state/notes.db", lambda path: path.write_bytes(b"")), ("sqlite3.py", Path.touch), ("more", Path.mkdir), ("link", lambda path: path.symlink_to("/")),
+    ("notes_app.py", lambda path: (path.unlink(), path.mkdir())),
+])  # fmt: skip
+def test_a_changed_folder_in_the_cache_is_unpacked_again(archive, cache, name, damage):
+    folder = cached_folder(archive, cache)
+    contents = {path.relative_to(folder): path.is_dir() or path.read_bytes() for path in folder.rglob("*")}
+    damage(folder / name)
+    assert verified_folder(archive, cache)[0] == folder
+    assert {path.relative_to(folder): path.is_dir() or path.read_bytes() for path in folder.rglob("*")} == contents
+
+
+def test_an_equal_folder_in_the_cache_is_kept_with_its_virtual_environment(archive, cache, capsys):
+    folder = cached_folder(archive, cache)
+    (folder / "env").mkdir()
+    (folder / "env" / "pyvenv.cfg").write_text("home = /usr")
+    (folder / "__pycache__").mkdir(exist_ok=True)
+    (folder / "__pycache__" / "notes_app.cpython-312.pyc").write_text("changed")
+    assert verified_folder(archive, cache)[0] == folder
+    assert not (folder / "__pycache__").exists(), "bytecode may differ from its source"
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0
+    assert (folder / "env" / "pyvenv.cfg").is_file()
+    (folder / "notes_app.py").write_text("raise SystemExit")
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0, "the files of the archive are checked"
+    assert "equal to its report: 1 task solved in inprocess" in capsys.readouterr().out
 
 
 def test_what_is_packed_is_played_elsewhere(folder, archive, cache, capsys):

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
+from dataclasses import fields
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -559,13 +560,24 @@ def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
     assert message in str(caught.value)
 
 
+LISTS = [item.name for item in fields(Application) if str(item.type).startswith("tuple")]
+
+
 def test_a_file_describes_it(folder):
+    assert {"warm", "shared", "hidden", "incidental", "inherits", "exclude"} <= {*LISTS}
     found = read_application(folder)
     assert (found.url, found.tasks, found.state_folder) == ("http://notes.test", str(folder / "tasks.json"), folder / "state")
     for wrong, message in (
         ("nmae = 1", "unknown key 'nmae': did you mean 'name'?"),
         ("start_s = 'x'", "start_s is 'x'; expected a number"),
         ("name = [", "cannot be read"),
+        ("databases = {a = 1}", "databases is {'a': 1}; expected a table of strings"),
+        ("login = {path = 1}", "login is {'path': 1}; expected a table of strings"),
+        *((f"{key} = [1]", f"{key} is [1]; expected a list of strings") for key in LISTS),
+        *(
+            (f"wsgi = 'a:b'\nexclude = ['/a', {text!r}]", f"exclude contains {text!r}; expected a pattern such as '/runs'")
+            for text in ("runs", "", "/runs/", "./a")
+        ),
         ('account = {user = "a"}', "account is {'user': 'a'}; expected user, password"),
         ('login = {path = "/"}', "login is {'path': '/'}; expected path, user, password, proof, word (optional)"),
     ):

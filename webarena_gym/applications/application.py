@@ -115,8 +115,8 @@ class Application:
     draws: int = 3
     """number of tasks of each template for a seed"""
     exclude: tuple[str, ...] = ("/runs", f"/*{SUFFIX}")
-    """files and folders that `app pack` omits, as patterns of their paths in the folder of `webarena-app.toml`, besides virtual environments,
-    caches and `.git`"""
+    """files and folders that `app pack` omits, besides virtual environments, caches and `.git`: patterns of their paths in the folder of
+    `webarena-app.toml`. They begin with `/` or `*`, and `*` also matches `/`: `/runs` is a file or folder of the top, `*.log` matches in all folders"""
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -142,6 +142,9 @@ class Application:
             raise ApplicationError("account and login must be set together")
         if self.client_state and not (self.client_state.startswith("/") and not (self.state or self.login)):
             raise self._invalid("client_state", "a path that starts with /, and neither state nor login")
+        for pattern in self.exclude:
+            if not pattern.startswith(("/", "*")) or pattern.endswith("/"):  # it would match no path
+                raise ApplicationError(f"exclude contains {pattern!r}; expected a pattern such as '/runs'")
         self._check_limits()
         self._check_state()
 
@@ -255,6 +258,10 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
             raise ApplicationError(f"{where} has an unknown key {key!r}: {suggestion(key, keys)}")
         if not isinstance(value, expected := _JSON_TYPES.get(key, str)):
             raise ApplicationError(f"{where}: {key} is {value!r}; expected {_TYPE_NAMES[expected]}")
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if key != "limits" and not all(isinstance(item, str) for item in items):  # `limits` also has numbers
+            collection = "table" if isinstance(value, dict) else "list"
+            raise ApplicationError(f"{where}: {key} is {value!r}; expected a {collection} of strings")
     values = dict(record)
     for key, kind in (("account", Account), ("login", Login)):
         if key in values:

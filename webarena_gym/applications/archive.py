@@ -7,6 +7,7 @@ these functions. An application that is unpacked is code that runs on this machi
 import hashlib
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -72,7 +74,7 @@ class Manifest:
 
 def pack(
     application: "Application", file: Path, out: Path, *, version: str, licence: str, check: Mapping[str, Any]
-) -> Manifest:
+) -> tuple[Manifest, list[str]]:
     """Write the archive of an application.
 
     The folder of its `webarena-app.toml` is packed without virtual environments, caches, `.git` and what `exclude` lists. Unless the folder has a
@@ -86,13 +88,20 @@ def pack(
         licence: licence of the application and its data, such as an SPDX identifier.
         check: report of `app check`.
 
+    Returns:
+        The manifest, and the files and folders that `exclude` omits.
+
     Raises:
-        ApplicationError: for an application that uses files outside of its folder.
+        ApplicationError: for an application that uses files outside of its folder, or ones that are omitted.
 
     """
     folder = file.resolve().parent
     _check_paths(application, folder)
-    contents = {_name(path, folder): path for path in _files(folder, folder, application.exclude) if path != out.resolve()}
+    omitted: list[Path] = []
+    contents = {
+        _name(path, folder): path for path in _files(folder, folder, application.exclude, omitted) if path != out.resolve()
+    }
+    _expect_packed({"file": [file.resolve()], **_used_paths(application)}, omitted)
     contents[FILE] = contents.pop(file.name)
     python, packages = ("", "") if application.command else _interpreter(application.python)
     stored = {name: b"" if path.is_dir() else path.read_bytes() for name, path in contents.items()}
@@ -112,7 +121,8 @@ def pack(
         for name, data in ((MANIFEST, json.dumps(asdict(manifest), indent=1).encode()), *sorted(stored.items())):
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)  # the times of files are in the manifest
     partial.replace(out)
-    return manifest
+    excluded = [path for path in omitted if path != out.resolve() and not _is_generated(path)]
+    return manifest, [path.relative_to(folder).as_posix() for path in excluded]
 
 
 def unpack(archive: Path, folder: Path) -> Manifest:
@@ -124,24 +134,21 @@ def unpack(archive: Path, folder: Path) -> Manifest:
     """
     if folder.exists() and any(folder.iterdir()):
         raise ApplicationError(f"the folder {folder} is not empty; expected an empty or a new folder")
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            manifest = _read_manifest(archive, opened)
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, packed in manifest.files.items():
-                path = folder / _relative(name, archive)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                data = opened.read(name)
-                if hashlib.sha256(data).hexdigest() != packed.digest:
-                    raise ApplicationError(f"{archive}: the file {name!r} has another digest than its manifest lists")
-                if name.endswith("/"):
-                    path.mkdir()
-                    continue
-                path.write_bytes(data)
-                path.chmod(0o755 if packed.is_executable else 0o644)
-                os.utime(path, ns=(packed.mtime_ns, packed.mtime_ns))
-    except (OSError, KeyError, ValueError, OverflowError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
-        raise ApplicationError(f"the archive {archive} cannot be read: {reason_of(error)}") from error
+    with _open_archive(archive) as opened:
+        manifest = _read_manifest(archive, opened)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, packed in manifest.files.items():
+            path = folder / _relative(name, archive)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            data = opened.read(name)
+            if hashlib.sha256(data).hexdigest() != packed.digest:
+                raise ApplicationError(f"{archive}: the file {name!r} has another digest than its manifest lists")
+            if name.endswith("/"):
+                path.mkdir()
+                continue
+            path.write_bytes(data)
+            path.chmod(0o755 if packed.is_executable else 0o644)
+            os.utime(path, ns=(packed.mtime_ns, packed.mtime_ns))
     return manifest
 
 
@@ -162,6 +169,44 @@ def cached_folder(archive: Path, cache: Path) -> Path:
                 if not folder.exists():
                     raise
     return folder
+
+
+def verified_folder(archive: Path, cache: Path) -> tuple[Path, Manifest]:
+    """Return the folder of an archive in the cache, and its manifest. A folder that differs from the manifest is unpacked again.
+
+    Caches in the folder are removed, because bytecode may differ from its source. Virtual environments are not compared.
+
+    Raises:
+        ApplicationError: for an archive that `unpack` rejects, or a folder that differs and cannot be removed.
+
+    """
+    folder = cached_folder(archive, cache)
+    with _open_archive(archive) as opened:
+        manifest = _read_manifest(archive, opened)
+    try:
+        if _differs(folder, manifest):
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise ApplicationError(f"{folder} differs from {archive} and cannot be removed: {reason_of(error)}") from error
+    return cached_folder(archive, cache), manifest
+
+
+def _differs(folder: Path, manifest: Manifest) -> bool:
+    """Remove the caches in a folder. Return True if it lacks a file of a manifest, or has another one or a changed one."""
+    generated: list[Path] = []
+    try:
+        others = {_name(path, folder) for path in _files(folder, folder, (), generated)} - manifest.files.keys()
+        for path in generated:
+            if path.name in _EXCLUDED:
+                shutil.rmtree(path)
+        return bool(others) or any(
+            not (folder / name).is_dir()
+            if name.endswith("/")
+            else hashlib.sha256((folder / name).read_bytes()).hexdigest() != packed.digest
+            for name, packed in manifest.files.items()
+        )
+    except (OSError, ApplicationError):  # a missing file, or a link out of the folder
+        return True
 
 
 def install(folder: Path) -> None:
@@ -191,19 +236,42 @@ def install(folder: Path) -> None:
 
 def _check_paths(application: "Application", folder: Path) -> None:
     """Raise ApplicationError if a path of an application is outside of a folder."""
-    base = Path(application.folder)
-    paths = {
+    for key, paths in _used_paths(application).items():
+        for path in paths:
+            if not path.resolve().is_relative_to(folder):
+                raise ApplicationError(f"{key} is {str(path)!r}; expected a path in {folder}, which is packed")
+
+
+def _used_paths(application: "Application") -> dict[str, list[Path]]:
+    """Return the files and folders without which an application cannot be used, by key."""
+    values: dict[str, Sequence[str]] = {
         "folder": [application.folder], "state": [application.state], "tasks": [application.tasks], "templates": [application.templates],
         "uploads": [application.uploads], "shared": application.shared, "hidden": application.hidden,
+        "databases": [str(application.state_folder / path) for path in application.databases.values()],
     }  # fmt: skip
-    for key, values in paths.items():
-        for value in filter(None, values):
-            if not (base / value).resolve().is_relative_to(folder):
-                raise ApplicationError(f"{key} is {value!r}; expected a path in {folder}, which is packed")
+    base = Path(application.folder)
+    used = {key: [Path(os.path.normpath(base / path)) for path in paths if path] for key, paths in values.items()}
+    for key, target in (("wsgi", application.wsgi), ("asgi", application.asgi)):
+        module = os.path.normpath(base / target.partition(":")[0].replace(".", "/"))
+        files = [Path(f"{module}.py"), Path(module, "__init__.py")] if target else []
+        used[key] = [path for path in files if path.exists()]  # a module may also be in an installed package
+    return used
 
 
-def _files(folder: Path, top: Path, exclude: Sequence[str]) -> Iterator[Path]:
+def _expect_packed(used: Mapping[str, Sequence[Path]], omitted: Sequence[Path]) -> None:
+    """Raise ApplicationError if an omitted path is or contains a path that is used."""
+    for path in omitted:
+        for key, paths in used.items():
+            if needed := next((other for other in paths if other.is_relative_to(path)), None):
+                raise ApplicationError(
+                    f"{path} would be omitted, but {key} needs {needed}; expected a path that neither exclude nor the names of caches match"
+                )
+
+
+def _files(folder: Path, top: Path, exclude: Sequence[str], omitted: list[Path]) -> Iterator[Path]:
     """Yield the files and empty folders of a folder, without those that are made again elsewhere or match a pattern of `exclude`.
+
+    The paths of these are added to `omitted`.
 
     Raises:
         ApplicationError: for a symbolic link out of the folder `top`, which is packed.
@@ -213,16 +281,20 @@ def _files(folder: Path, top: Path, exclude: Sequence[str]) -> Iterator[Path]:
     if not paths:
         yield folder
     for path in paths:
-        if path.name in _EXCLUDED or (path / "pyvenv.cfg").is_file():
-            continue
-        if any(fnmatchcase(f"/{path.relative_to(top).as_posix()}", pattern) for pattern in exclude):
+        if _is_generated(path) or any(fnmatchcase(f"/{path.relative_to(top).as_posix()}", pattern) for pattern in exclude):
+            omitted.append(path)
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(top):
             raise ApplicationError(f"{path} is a link to {os.readlink(path)}; expected links within the packed folder")
         if path.is_dir():
-            yield from _files(path, top, exclude)
+            yield from _files(path, top, exclude, omitted)
         elif path.is_file():
             yield path
+
+
+def _is_generated(path: Path) -> bool:
+    """Return True for a cache, a virtual environment, or `.git`."""
+    return path.name in _EXCLUDED or (path / "pyvenv.cfg").is_file()
 
 
 def _name(path: Path, folder: Path) -> str:
@@ -239,6 +311,16 @@ def _interpreter(python: str) -> tuple[str, str]:
         raise ApplicationError(f"the packages of {python} cannot be listed: {reason_of(error)}") from error
     version, _, packages = done.stdout.partition("\n")
     return version, packages
+
+
+@contextmanager
+def _open_archive(archive: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an archive. Errors of its content and of the files written from it are raised as ApplicationError."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            yield opened
+    except (OSError, KeyError, ValueError, OverflowError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+        raise ApplicationError(f"the archive {archive} cannot be read: {reason_of(error)}") from error
 
 
 def _read_manifest(archive: Path, opened: zipfile.ZipFile) -> Manifest:

@@ -2,13 +2,12 @@
 
 import argparse
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from webarena_gym.applications.application import read_application
-from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder, install, pack, unpack
+from webarena_gym.applications.archive import FILE, SUFFIX, install, pack, unpack, verified_folder
 from webarena_gym.applications.trust import add_trust, expect_trusted_archive, grants_of
 from webarena_gym.console import writable_path
 from webarena_gym.errors import ApplicationError, WebArenaGymError
@@ -47,10 +46,13 @@ def pack_application(options: argparse.Namespace) -> int:
     if not out.name.endswith(SUFFIX):
         raise ApplicationError(f"the archive is {str(out)!r}; expected a name that ends with {SUFFIX}")
     reports = {str(browser): report for browser, report in certificate.reports.items()}
-    manifest = pack(application, file, out, version=options.version, licence=options.licence, check=reports)
+    manifest, excluded = pack(application, file, out, version=options.version, licence=options.licence, check=reports)
     if certificate.unchecked:
         print(certificate.unchecked)
     print(f"wrote {out}: {len(manifest.files)} files, {out.stat().st_size / 1e3:,.0f} kB, {_tasks(certificate)}")
+    if excluded:
+        names = ", ".join([*excluded[:10], *["..."] * (len(excluded) > 10)])
+        print(f"exclude omits {len(excluded)} path{'s' * (len(excluded) != 1)}: {names}")
     return 0
 
 
@@ -79,13 +81,11 @@ def unpack_archive(options: argparse.Namespace) -> int:
 
 
 def verify_archive(options: argparse.Namespace) -> int:
-    """Unpack an archive, check the application again, and compare with the report in the archive. Return 1 for a difference."""
-    with tempfile.TemporaryDirectory() as temporary:
-        manifest = unpack(options.archive, Path(temporary, "application"))
+    """Unpack an archive into the cache, check the application there, and compare with the report in the archive. Return 1 for a difference."""
+    folder, manifest = verified_folder(options.archive, cache_folder())  # where envs and `evaluate` find what is installed
     print(
         f"{manifest.name} {manifest.version} ({manifest.licence}): {len(manifest.files)} files have their digests", flush=True
     )
-    folder = cached_folder(options.archive, cache_folder())  # where envs and `evaluate` find what is installed
     application = read_application(folder)
     if options.trust:
         add_trust(options.archive.read_bytes(), grants_of(application, folder))
