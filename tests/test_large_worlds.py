@@ -171,7 +171,7 @@ def solve(env, task, steps=None):
 
 
 STANDARD = ("shopping.checkout", "shopping.category_place", "shopping_admin.create_rule", "reddit.comment_here", "gitlab.issue_create",
-            "map.save_place")  # fmt: skip
+            "map.save_place", "several.newest_urls")  # fmt: skip
 HARD = sorted(name for name, template in suite.templates().items() if template.difficulty)
 
 
