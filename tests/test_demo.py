@@ -13,7 +13,7 @@ from agents.data.demonstrations import draw_tasks
 from agents.evaluation import evaluate as evaluation
 from agents.evaluation.evaluate import create_policy, evaluate
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.models.checkpoints import checkpoints
+from agents.models.checkpoints import agent_record, checkpoints
 from agents.settings import parse_settings
 
 CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
@@ -130,7 +130,7 @@ def test_a_silent_phase_prints_signs_of_life(capsys, monkeypatch):
 )
 def test_agents_that_ship_know_how_they_are_used_and_solve_what_they_have_learned(name, elements, window):
     folder = str(CHECKPOINTS / name)
-    agent = train_rl.agent_record(folder)
+    agent = agent_record(folder)
     assert (agent["elements"], agent["window"]) == (elements, window)
     assert sum(file.stat().st_size for file in (CHECKPOINTS / name).iterdir()) < 10_000_000
     tasks = draw_tasks([1001], 3, templates=["shopping.product_place", "shopping.reviews_place", "shopping.wish_list_add"])

@@ -464,7 +464,7 @@ def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_pat
 @pytest.mark.parametrize(("change", "message"), [
     ({"answer": "{titel}"}, "it.toml: price has '{titel}', which cannot be filled: KeyError: 'titel'; the columns are title, cents"),
     ({"needs": {"titel": "a title"}}, "price has '{titel}', which cannot be filled"),
-    ({"query": "SELECT * FROM book"}, "the query 'SELECT \\* FROM book' has no ORDER BY, and 3 rows"),
+    ({"query": "SELECT * FROM book"}, "the query 'SELECT \\* FROM book' returns 3 rows and has no ORDER BY"),
     ({"query": "SELECT titel FROM book"}, "price has a query that fails: no such column: titel, in 'SELECT titel"),
     ({"query": "SELECT title AS other FROM book ORDER BY 1", "other": "SELECT 1"}, "price has a column `other`; expected a different name"),
     ({"way": ["leaf {title}"]}, r"price gives leaf the additional arguments \['.'\]; `world` and `row` must not be in the list"),

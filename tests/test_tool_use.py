@@ -292,7 +292,7 @@ def test_a_language_model_trains_with_tools(tmp_path):
     tiny.save_clone(tmp_path / "clone", max_steps=2, max_new_tokens=4, window=200)
     (task,) = draw_tasks([11], 1, templates=[TASK.template])
     args = make_settings(
-        "tool_use", model=str(tmp_path / "clone"), out=tmp_path / "run", **TURNS, tools=("lookup",),
+        "tool_use", model=str(tmp_path / "clone"), out=tmp_path / "run", **TURNS, tools=("lookup",), system="env",
         updates=1, tasks_per_update=1, group_size=2, max_steps=2, max_new_tokens=4, window=200, kl_weight=0.0001,
     )  # fmt: skip
     folder = train(args, [task])
