@@ -202,7 +202,7 @@ def test_one_id_is_a_task_an_unknown_one_is_told_and_a_draw_that_finds_nothing_w
     monkeypatch.chdir(tmp_path)
     for text, told in (
         ("shopping.no_such/1000/0", "there is no task 'shopping.no_such/1000/0'"),
-        ("no.template/1/2", "there is no task 'no.template/1/2'"), ("folder.of/tasks/1", "cannot read the task file"),
+        ("shopping.cart_add/1000/-1", "is -1; expected 0 or more"), ("no.template/1/2", "there is no task 'no.template/1/2'"), ("folder.of/tasks/1", "cannot read the task file"),
     ):  # fmt: skip
         with pytest.raises(TaskError, match=told):
             WebArenaLite(tasks=text)

@@ -178,6 +178,8 @@ def test_workers_can_be_spawned_too():
     ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
     ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
     ({"autoreset_mode": "Later"}, ValueError, "'Later'; expected one of 'NextStep', 'SameStep', 'Disabled'"),
+    ({"make_env": "WebArenaLite-v0"}, TypeError, "make_env is 'WebArenaLite-v0'; expected a function"),
+    ({"make_env": dict}, TypeError, "make_env returned .*; expected an environment"),
     ({"num_workers": 2}, TypeError, "did you mean 'workers'"),
     ({"judge": "gpt-5"}, ValueError, "judge is 'gpt-5'; expected a function"),
     ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),

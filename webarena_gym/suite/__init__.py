@@ -356,6 +356,8 @@ def find(
         raise TaskError(
             f"there is no task {quote_value(task_id)}; expected <template>/<world seed>/<draw>{example}{hint and f'; {hint}'}"
         ) from error
+    if index < 0:
+        raise TaskError(f"the draw of {quote_value(task_id)} is {index}; expected 0 or more")
     try:
         with _Sampling(world_seed, variation, scale) as sampling:
             return sampling.draw_task(template, index)

@@ -108,7 +108,11 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
                     raise TypeError(
                         f"WebArenaLiteVector has no keyword {name!r}: {suggestion(name, (*_VECTOR_KEYWORDS, *OPTION_NAMES))}"
                     )
+        if not callable(make_env):
+            raise TypeError(f"make_env is {make_env!r}; expected a function that returns an environment")
         model = make_env(**env_arguments)
+        if not isinstance(model, gymnasium.Env):
+            raise TypeError(f"make_env returned {model!r}; expected an environment")
         if isinstance(model.unwrapped, WebArenaLite):
             env_arguments["tasks"] = model.unwrapped.tasks  # generated once here, instead of in every env
         self.num_envs = num_envs
