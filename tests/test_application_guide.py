@@ -35,7 +35,7 @@ SMALL = {
     "webarena-gym mcp": "",
 }
 """Options that make a command small. `serve` runs in tests/test_own_application.py until it is stopped."""
-AGENT = "def act(observation, info):\n    return 'exit(message=\"\")'\n"
+AGENT = "def agent(observation, info):\n    return 'exit(message=\"\")'\n"
 
 
 COMMAND = f"""#!/bin/sh
