@@ -1,4 +1,4 @@
-"""Workflows: induced from successes without their names, found for goals that are alike, and given to language and chat models and pointer networks."""
+"""Workflows: induced from successes without their names, found for similar goals, and given to language and chat models and pointer networks."""
 
 from dataclasses import replace
 

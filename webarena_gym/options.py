@@ -289,9 +289,7 @@ class EnvOptions:
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:
         """Return the options of a mapping of keywords. Raises TypeError for an unknown keyword; `owner` names the callee in its message."""
-        for name in keywords:
-            if name not in OPTION_NAMES:
-                raise TypeError(f"{owner} has no keyword {name!r}: {suggestion(name, OPTION_NAMES)}")
+        expect_option_names(keywords, owner)
         return cls(**keywords)
 
     @property
@@ -411,3 +409,10 @@ def signature_of_env() -> inspect.Signature:
     """Return the signature of an env whose keywords are the fields of `EnvOptions`."""
     keywords = inspect.signature(EnvOptions).parameters.values()
     return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords])
+
+
+def expect_option_names(names: Iterable[str], owner: str, others: Sequence[str] = ()) -> None:
+    """Raise TypeError for a name that is no option of the env. `others` are further keywords of the callee `owner`, for its message."""
+    for name in names:
+        if name not in OPTION_NAMES:
+            raise TypeError(f"{owner} has no keyword {name!r}: {suggestion(name, (*others, *OPTION_NAMES))}")

@@ -14,11 +14,11 @@ import numpy
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, quote_value, suggestion
+from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, quote_value
 from webarena_gym.env import FAILURE_REWARD, WebArenaLite
 from webarena_gym.episode import Snapshot
 from webarena_gym.errors import WorkerError
-from webarena_gym.options import HARD_STEPS, MAX_STEPS, OPTION_NAMES, OnFailure
+from webarena_gym.options import HARD_STEPS, MAX_STEPS, OnFailure, expect_option_names
 from webarena_gym.spaces import batch_space
 from webarena_gym.vector.pool import CONTEXTS, Command, CommandResult, Pool, Start
 
@@ -103,11 +103,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             default = HARD_STEPS if env_arguments.get("split") == "hard" else MAX_STEPS
             env_arguments["max_steps"] = min(limit, env_arguments.get("max_steps") or default)
         if make_env is WebArenaLite:
-            for name in env_arguments:
-                if name not in OPTION_NAMES:
-                    raise TypeError(
-                        f"WebArenaLiteVector has no keyword {name!r}: {suggestion(name, (*_VECTOR_KEYWORDS, *OPTION_NAMES))}"
-                    )
+            expect_option_names(env_arguments, "WebArenaLiteVector", _VECTOR_KEYWORDS)
         if not callable(make_env):
             raise TypeError(f"make_env is {make_env!r}; expected a function that returns an environment")
         model = make_env(**env_arguments)
