@@ -2,15 +2,18 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 
 import pytest
 
 from agents import evaluate as agents_evaluate
 from tests.chat_server import serving_chat
 from webarena_gym import WebArenaLite
-from webarena_gym.applications.application import Application
-from webarena_gym.applications.processes import close_all
+from webarena_gym.applications import processes
+from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.processes import AppLauncher, close_all, launcher_of
 from webarena_gym.errors import AbortedRunError, ApplicationError
 from webarena_gym.tasks import parse_task
 from webarena_gym.tools.cli import main
@@ -156,3 +159,25 @@ def test_an_instance_that_hangs_in_a_reset_is_replaced_by_another(tmp_path):
             env.reset()
         assert "Desk" in env.reset()[0]
     close_all()
+
+
+def test_threads_that_begin_at_once_share_the_launcher_of_an_application(desk, monkeypatch):
+    application = read_application(desk(sound=1000))
+    barrier, closed = Barrier(4), []
+
+    class SlowLauncher(AppLauncher):
+        def __init__(self, application):
+            super().__init__(application)
+            barrier.wait(20)  # until each thread has one
+
+        def close(self):
+            super().close()
+            closed.append(self)
+
+    monkeypatch.setattr(processes, "AppLauncher", SlowLauncher)
+    with ThreadPoolExecutor(4) as executor:
+        launchers = list(executor.map(lambda _: launcher_of(application), range(4)))
+    assert len(set(launchers)) == 1
+    assert len(closed) == 3
+    assert not any(launcher.base.exists() for launcher in closed)
+    assert launchers[0].base.is_dir()

@@ -556,10 +556,12 @@ _launchers: dict[tuple[int, Application], AppLauncher] = {}
 
 
 def launcher_of(application: Application) -> AppLauncher:
-    """Return the launcher of an application in this process."""
+    """Return the launcher of an application in this process. Thread-safe without a lock, which a fork could copy in its locked state."""
     key = os.getpid(), application
     if key not in _launchers:
-        _launchers[key] = AppLauncher(application)
+        launcher = AppLauncher(application)
+        if _launchers.setdefault(key, launcher) is not launcher:  # another thread was faster
+            launcher.close()
     return _launchers[key]
 
 
