@@ -25,8 +25,7 @@ from benchmarks.machine import cores, log_progress, report, rounded_median, use_
 from benchmarks.peers.contender import PEERS_PYTHON, RoundTimes, contenders, megabytes_per_env, play_round
 from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
-from webarena_gym import console
-from webarena_gym import env as env_module
+from webarena_gym import console, rendering
 from webarena_gym.arena.app import run_server
 from webarena_gym.browsers import document
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
@@ -338,8 +337,8 @@ def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
 PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
     "request": ((Network, "request"),),  # routing, queries, templates
     "parse": ((document, "parse"),),
-    "observe": ((env_module, "observe"),),  # number the elements and write the page
-    "history": ((env_module, "compress"), (env_module, "as_text")),
+    "observe": ((rendering, "observe"),),  # number the elements and write the page
+    "history": ((rendering, "compress"), (rendering, "as_text")),
     "evaluate": ((WebArenaLite, "_evaluate"),),
 }
 """The functions of each part of a step. The rest is `act`: parsing replies, links and forms, cookies, the env itself."""

@@ -53,8 +53,11 @@ spaces: actions observation texts
 toolbox: actions errors pages sites texts
 options: actions addresses applications arguments errors evaluators logins observation sites suite tasks texts toolbox
 episode: errors evaluators observation tasks toolbox
-env: actions addresses applications arguments backends browsers changes episode errors evaluators logins observation options pages
-  spaces suite tasks texts toolbox
+limits: options tasks
+construction: addresses applications arguments backends browsers errors evaluators logins options pages suite tasks
+rendering: browsers episode evaluators observation options pages spaces texts toolbox
+env: actions arguments backends browsers changes construction episode errors evaluators limits observation options pages rendering
+  spaces tasks texts toolbox
 recording: errors
 vector: arguments env episode errors options processes spaces
 testing: backends browsers episode errors observation pages tasks

@@ -1,69 +1,46 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent performs one web task per episode, on a private copy of the sites."""
 
 import sqlite3
-import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from html import escape
-from io import BytesIO
-from math import ceil, inf, nan
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf, nan
+from typing import Any
 
 import gymnasium
-import numpy
 from gymnasium.error import ResetNeeded
-from gymnasium.wrappers import TimeLimit
 
-from webarena_gym import suite as task_suite
 from webarena_gym.actions import Kind, instructions, tools
-from webarena_gym.addresses import read_addresses
-from webarena_gym.applications.application import Application
-from webarena_gym.applications.suite import Suite
-from webarena_gym.arguments import expect_positive, suggestion
-from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
+from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects, page_text
 from webarena_gym.backends.embedded import EmbeddedBackend
-from webarena_gym.backends.live_sites import LiveSitesBackend
 from webarena_gym.browsers.base import Browser, perform_action
-from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
+from webarena_gym.construction import TaskSelection, make_backend, make_browser
 from webarena_gym.episode import Episode as Episode  # snapshots of earlier versions look for these here
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
-from webarena_gym.errors import ActionError, ApplicationError, BrowserError, EvaluationError, SnapshotError, TaskError
-from webarena_gym.evaluators import check, evaluate, judge_injection
+from webarena_gym.errors import ActionError, ApplicationError, BrowserError, EvaluationError, SnapshotError
+from webarena_gym.evaluators import evaluate, judge_injection
 from webarena_gym.evaluators.checklist import (
     ChecklistItem,
     build_checklist,
     completion,
-    describe,
     f1,
     update,
 )
-from webarena_gym.logins import read_logins
-from webarena_gym.observation import Observation, header_lines, observe, pivotal_text, scrolled_top
-from webarena_gym.observation.history import Message, Turn, as_text, compress, keep_results, placeholder
-from webarena_gym.observation.pictures import (
-    MAX_BOXES,
-    SCREENSHOT,
-    Picture,
-    attach_pictures,
-    elements_by_number,
-    marks_of,
-    picture_of,
-)
-from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
+from webarena_gym.limits import outer_limit, step_budget, step_limit
+from webarena_gym.observation import Observation, scrolled_top
+from webarena_gym.observation.history import Turn
+from webarena_gym.options import EnvOptions, OnFailure, signature_of_env
 from webarena_gym.pages.page import Network, Page
+from webarena_gym.rendering import RenderedPage as RenderedPage
+from webarena_gym.rendering import Renderer, notebook_html, screenshot_pixels
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
-from webarena_gym.tasks import OnUnreadable, Task, leave_out
-from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut, first_difference
-from webarena_gym.toolbox import Toolbox, ToolUse
-
-if TYPE_CHECKING:
-    from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.tasks import Task
+from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut, first_difference
+from webarena_gym.toolbox import Toolbox
 
 FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
 """The reward of an episode that ended with an infrastructure failure, by `on_failure`; with "raise" there is no reward."""
@@ -74,15 +51,6 @@ ResetResult = tuple[Any, dict[str, Any]]
 """Observation and info. The observation is a str, or a dictionary with a picture (see `spaces.picture_space`)."""
 StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 """Observation, reward, terminated, truncated and info, as `gymnasium.Env.step` returns them."""
-
-
-class RenderedPage(NamedTuple):
-    """A page as the agent receives it: the page, its visible part, the page text, and the picture, if observations have one."""
-
-    page: Page
-    observation: Observation
-    text: str
-    picture: Picture | None = None
 
 
 class WebArenaLite(gymnasium.Env[Any, str]):
@@ -118,8 +86,6 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def __init__(self, **keywords: Any) -> None:
         self.options = options = EnvOptions.of(keywords)
-        self._application = options.application if isinstance(options.application, Application) else None
-        self._suite = options.suite if isinstance(options.suite, Suite) else None
         if options.browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
         self.render_mode = options.render_mode
@@ -133,7 +99,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             if options.tools
             else None
         )
-        self._backend = self._make_backend()
+        self._renderer = Renderer(options, self.system_prompt, self._toolbox)
+        self._backend = make_backend(options, self._make_browser)
         self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
         self._outer_limit = inf
         self._episode: Episode | None = None
@@ -143,29 +110,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._last_page: RenderedPage | None = None  # the last page of an episode whose browser failed
         # False during a call that changes the episode. If that call is interrupted, it stays False until the next reset.
         self._is_consistent = True
-        self._lazy_tasks = (  # generating the tasks of other large worlds takes long, and few callers need them
-            options.tasks is None
-            and self._application is None
-            and self._suite is None
-            and (options.scale or task_suite.SPLITS[options.split].scale) == "large"
-            and not task_suite.is_suite_world(options.split, options.world_seed, options.scale)
-        )
-        if not self._lazy_tasks:
-            assert self._tasks  # loads them now, after the checks of the keywords, so that errors in tasks are raised here
-
-    @cached_property
-    def _tasks(self) -> tuple[Task, ...]:
-        options = self.options
-        if options.tasks is None:
-            tasks = task_suite.load(
-                options.split, options.world_seed, options.variation, options.scale, self._application, options.on_unreadable,
-                self._suite,
-            )  # fmt: skip
-        else:
-            tasks = task_suite.select(
-                options.tasks, options.variation, options.on_unreadable, options.scale, self._application, self._suite
-            )
-        return self._select_judgeable(tasks, options.on_unreadable)
+        self._selection = TaskSelection(options)  # last, so that errors in keywords precede those in tasks
 
     @property
     def action_schema(self) -> list[dict[str, Any]]:
@@ -180,7 +125,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The tasks from which `reset` draws."""
-        return self._tasks
+        return self._selection.tasks
 
     @property
     def task(self) -> Task:
@@ -261,7 +206,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             )
         task, max_steps = self._select_task(options or {}), (options or {}).get("max_steps")
         if max_steps is not None:
-            max_steps, limit = expect_positive("max_steps", max_steps), self._step_limit(task)
+            max_steps, limit = expect_positive("max_steps", max_steps), step_limit(self.options, task)
             if max_steps > limit:
                 raise ValueError(
                     f"max_steps is {max_steps}; expected at most the env's limit of {limit} steps, or an env that is made with max_steps={max_steps}"
@@ -272,10 +217,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         except BrowserError:  # the browser may have crashed since the last episode, so retry once with a new one
             self._backend.discard_browser()
             goal = self._backend.enter(task)
-        self._outer_limit = _outer_limit(self)
-        budget = None
-        if self.options.step_budget and task.solution:
-            budget = ceil(min(self.options.step_budget * len(task.solution), sys.maxsize))
+        self._outer_limit = outer_limit(self)
+        budget = step_budget(self.options, task)
+        if budget is not None:
             goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
         tools = self._toolbox.start() if self._toolbox else None
         return self._start_episode(Episode(task, goal, max_steps=max_steps, steps_left=budget, tools=tools))
@@ -306,7 +250,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         try:
             answer = self._apply_action(episode, action)
             terminated = answer is not None or self._is_finished_by_page()
-            env_limit = self._step_limit(episode.task)
+            env_limit = step_limit(self.options, episode.task)
             limit = min(env_limit, episode.max_steps or env_limit, self._outer_limit)
             truncated = not terminated and (len(episode.turns) >= limit or episode.steps_left == 0)
             episode.is_over = terminated or truncated
@@ -396,10 +340,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if self.render_mode == "rgb_array":
             if (picture := self._current_page(self._running_episode()).picture) is not None:
                 return picture.pixels
-            from PIL import Image  # noqa: PLC0415 - comes with the extra for pictures
-
-            with Image.open(BytesIO(self._backend.browser.screenshot())) as image:
-                return numpy.asarray(image.convert("RGB"))
+            return screenshot_pixels(self._backend.browser)
         return None
 
     def _repr_html_(self) -> str:
@@ -407,13 +348,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if self._episode is None or self._last_page is not None:
             return f"<pre>{escape(repr(self))}</pre>"
         episode = self._running_episode()
-        action = episode.turns[-1].reply if episode.turns else ""
-        current = self._current_page(episode)
-        last_action = f"<p><b>Last action</b> <code>{escape(action)}</code></p>" if action else ""
-        error = f"<p><b>Error</b> {escape(episode.action_error)}</p>" if episode.action_error else ""
-        url = f"<p><b>Page</b> <code>{escape(current.page.url)}</code></p>"
-        page = f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(current.text)}</pre>'
-        return f"<div><p><b>Goal</b> {escape(episode.goal)}</p>{last_action}{error}{url}{page}</div>"
+        return notebook_html(episode, self._current_page(episode))
 
     def close(self) -> None:
         """Release the sites and the browser. A later `reset` opens them again."""
@@ -491,50 +426,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     # Implementation.
 
-    def _make_backend(self) -> Backend:
-        options = self.options
-        if self._suite:
-            return SuiteBackend(self._make_browser, self._suite)
-        if self._application:
-            return ApplicationBackend(self._make_browser, self._application)
-        if options.sites is None:
-            return EmbeddedBackend(self._make_browser, options.world_seed, options.variation, options.scale or "standard")
-        addresses = read_addresses(None if options.sites == "environment" else options.sites)
-        for site, url in addresses.items() if options.rules == "verified" else ():
-            if not url.startswith("http://"):
-                raise ValueError(
-                    f"rules='verified' evaluates the network traffic, which is encrypted for {url} ({site}); expected http://"
-                )
-        return LiveSitesBackend(
-            lambda site_hosts: self._make_chromium(None, site_hosts.union(options.hosts)),
-            addresses,
-            accounts=options.accounts,
-            logins=read_logins(options.logins),
-        )
-
     def _make_browser(self, network: Network) -> Browser:
-        return InProcessBrowser(network) if self.options.browser == "inprocess" else self._make_chromium(network)
-
-    def _make_chromium(self, network: Network | None, hosts: frozenset[str] = frozenset()) -> "ChromiumBrowser":
-        from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
-
-        options, windowed = self.options, self.options.viewport == "layout"
-        is_application = options.application is not None or options.suite is not None
-        # on pages other than the embedded sites', the layout decides which elements can be used
-        strict = windowed or options.bbox or is_application or network is None
-        return ChromiumBrowser(
-            network,
-            hosts=hosts,
-            headless=options.render_mode != "human",
-            strict=strict,
-            windowed=windowed,
-            viewport=options.window_size,
-            record_traffic=options.rules == "verified",
-            show_dialogs=is_application,
-            for_pictures=options.has_pictures,
-            static=network is not None and not is_application and options.render_mode != "human",
-            load_images=strict or options.has_pictures or options.render_mode is not None,
-        )
+        return make_browser(self.options, network)
 
     def _start_episode(self, episode: Episode) -> ResetResult:
         self._episode, self._answer_form = episode, episode.task.answer_form
@@ -572,73 +465,15 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _current_page(self, episode: Episode) -> RenderedPage:
         """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
         if self._rendered is None:
-            self._rendered = self._render_page(episode.top, episode.action_error, episode.tools)
+            self._rendered = self._renderer.render(self._backend.browser, episode.top, episode.action_error, episode.tools)
             if self._toolbox:
                 self._toolbox.visit_page(self._rendered.page)
         return self._rendered
 
-    def _render_page(self, top: int, action_error: str, tools: ToolUse | None = None) -> RenderedPage:
-        options, page, style = self.options, self._backend.browser.page(), self.options.observation
-        observation = observe(
-            page,
-            elements=options.elements,
-            style=options.text_style,
-            bbox=options.bbox,
-            header=options.header,
-            window=MAX_PAGE if self._shows_layout else options.window,
-            top=top,
-            max_text=options.max_text,
-        )
-        text, picture = observation.text, None
-        if options.has_pictures:
-            capture = self._backend.browser.capture(elements_by_number(observation), options.picture_format)
-            picture = picture_of(capture, options.picture_format, marks=style == "marks", cursor=options.cursor)
-            if style != "text+pixels":
-                marks = marks_of(page, (box[0] for box in capture.boxes[:MAX_BOXES])) if style == "marks" else ""
-                text = "\n".join([*(header_lines(page) if options.header else ()), *([marks] if marks else ())])
-        text = f"Action error: {action_error}\n{text}" if action_error else text
-        text = tools.prepend_result(text, options.tool_tag) if tools else text
-        return RenderedPage(page, observation, cut(within_charset(text), MAX_PAGE), picture)
-
-    @cached_property
-    def _shows_layout(self) -> bool:
-        """True if the browser's window selects the visible part of a page, instead of a window over its text."""
-        return self.options.viewport == "layout" or self.options.observation in ("pixels", "marks")
-
     def _build_observation(self, episode: Episode, current: RenderedPage) -> ResetResult:
         """Return the observation and the info of the current state of an episode."""
-        options = self.options
-        summarize_text = pivotal_text if options.observation == "occam" else placeholder
-        summarize = (lambda *_: SCREENSHOT) if current.picture else summarize_text  # of earlier pages
-        summarize = keep_results(summarize, options.tool_tag) if self._toolbox else summarize
-        chat = compress(
-            episode.goal, episode.turns, current.text, options.history, thoughts=options.thoughts, summarize=summarize
-        )
-        messages: list[Message] = [{"role": "system", "content": self.system_prompt}, *chat]
-        info: Info = {
-            "goal": episode.goal,
-            "url": current.page.url,
-            "page": current.text,
-            "messages": messages,
-            "step": len(episode.turns),
-            "action_error": episode.action_error,
-            "task_id": episode.task.task_id,
-        }
-        if episode.steps_left is not None:
-            info["steps_left"] = episode.steps_left
-        if self._toolbox and episode.tools:
-            info["tools"] = self._toolbox.info(episode.tools)
-        if episode.satisfied is not None:
-            info["checklist"] = describe(self._checklist, episode.satisfied)
-        if self._answer_form:
-            info["answer_form"] = self._answer_form
-        if self._backend.site_errors:
-            info["site_errors"] = [*self._backend.site_errors]
-        if current.picture is None:
-            return as_text(chat), dict(info)
-        info["messages"] = attach_pictures(messages, [*episode.pictures, current.picture.url])
-        goal, (pixels, boxes, _) = within_charset(cut(episode.goal, MAX_GOAL)), current.picture
-        return {"goal": goal, "text": as_text(chat), "screenshot": pixels, "boxes": boxes}, dict(info)
+        errors = self._backend.site_errors
+        return self._renderer.build_observation(episode, current, self._checklist, self._answer_form, errors)
 
     def _apply_action(self, episode: Episode, reply: str) -> str | None:
         """Perform the action in a reply, and return the answer of an exit action, None for other actions.
@@ -683,14 +518,14 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _scroll(self, episode: Episode, observation: Observation, *, down: bool) -> None:
         """Move the window over the page text. At its end, scroll the browser to the end of the page, which may load more content."""
         browser = self._backend.browser
-        if self._shows_layout or self.options.has_pictures:
+        if self._renderer.shows_layout or self.options.has_pictures:
             browser.scroll(down=down)
-        if self._shows_layout:
+        if self._renderer.shows_layout:
             return
         top = scrolled_top(observation, down=down)
         if top == episode.top:
             browser.scroll(down=down, to_end=True)
-            updated = self._render_page(episode.top, "").observation
+            updated = self._renderer.render(browser, episode.top, "").observation
             if down and updated.total > observation.total:
                 top = scrolled_top(updated, down=True)
             if top == episode.top:
@@ -718,59 +553,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise ResetNeeded(f"the episode is over or has not started; call reset() before {call}()")
         return self._episode
 
-    def _step_limit(self, task: Task) -> int:
-        """Return the env's step limit for a task."""
-        return self.options.max_steps or (HARD_STEPS if task.difficulty else MAX_STEPS)
-
     def _select_task(self, options: dict[str, Any]) -> Task:
         """Return the task of the options of `reset`, or a random one of the split. Raises TaskError and EvaluationError."""
-        names = "task", "max_steps"
-        unknown = [key for key in options if key not in names]
-        if unknown:
-            raise TaskError(f"reset has no option {unknown[0]!r}; {suggestion(str(unknown[0]), names)}")
-        if "task" not in options:
-            return self._tasks[int(self.np_random.integers(len(self._tasks)))]
-        task, known = options["task"], () if self._lazy_tasks else self._tasks
-        if not isinstance(task, Task):
-            if not isinstance(task, str | Integral):
-                raise TaskError(
-                    f"the option task has the type {type(task).__name__}; expected the id of one task, or a Task. A vector env takes a list of options"
-                )
-            task_id = str(task)
-            loaded = next((task for task in known if task.task_id == task_id), None)
-            task = loaded or task_suite.find(
-                task_id, self.options.variation, self.options.scale, self._application, self._suite
-            )
-        if not any(task is judgeable for judgeable in known):
-            self._select_judgeable([task], "raise")
-        return task
-
-    def _select_judgeable(self, tasks: Sequence[Task], on_unreadable: OnUnreadable) -> tuple[Task, ...]:
-        """Return the tasks that the rules can judge.
-
-        Raises:
-            EvaluationError: naming all others, with `on_unreadable="raise"`.
-
-        """
-        rules, unsupported = self.options.rules, {}
-        if self.options.sites is not None:
-            unsupported["state"] = "reads a database; those of real servers cannot be read"
-        if self._suite is None:
-            unsupported["verifier"] = "calls a verifier of a suite; make the env with suite="
-        judgeable, errors = [], []
-        for task in tasks:
-            try:
-                check(task.eval, rules)
-            except EvaluationError as error:
-                errors.append(f"task {task.task_id}: {error}")
-                continue
-            kind = next((kind for kind in task.eval_types if kind in unsupported), None)
-            if kind:
-                errors.append(f"task {task.task_id}: a check of the kind {kind!r} {unsupported[kind]}")
-            else:
-                judgeable.append(task)
-        leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
-        return tuple(judgeable)
+        return self._selection.select(options, self.np_random)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Evaluate an episode that is over, and return the entries of its info. Raises BrowserError for a failure after a site error."""
@@ -803,19 +588,3 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
 # Gymnasium, help() and editors read the keywords from the signature.
 setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
-
-
-def _outer_limit(env: WebArenaLite) -> float:
-    """Return the smallest limit of the TimeLimit wrappers through which `env.reset` was called; infinity without one.
-
-    `gymnasium.make(id, max_episode_steps=n)` wraps the env in a TimeLimit. The wrapper truncates an episode after the env's step has
-    returned, and does not notify the env, which could not evaluate the episode. So the wrappers are looked up in the callers of `reset`.
-    """
-    limit = inf
-    frame = sys._getframe(1).f_back  # noqa: SLF001 - the documented access to callers
-    while frame is not None:
-        caller = frame.f_locals.get("self") if frame.f_code.co_name == "reset" else None
-        if isinstance(caller, TimeLimit) and caller.unwrapped is env:
-            limit = min(limit, caller._max_episode_steps)  # noqa: SLF001 - has no public name
-        frame = frame.f_back
-    return limit
