@@ -1,6 +1,7 @@
 """Summaries of the API pages: signature and first sentence of each public member, read from the source without importing it.
 
-`benchmarks.tables` writes them above the directives `::: NAME` of `docs/api`, from which mkdocstrings builds the full reference.
+`benchmarks.tables` writes them above the directives `::: NAME` of `docs/api`, from which mkdocstrings builds the full reference. The
+directives are in a comment, which `docs/site_hooks.py` opens, so that a reader of the repository does not see them.
 """
 
 import ast
@@ -32,10 +33,12 @@ class Member(NamedTuple):
     name: str
     node: ast.stmt
     doc: str
+    module: str = ""
+    """the module that defines it; "" for a member of a class"""
 
 
 def summary(page: Path) -> str:
-    """Return the summary of an API page: each object of its directives with its members.
+    """Return the summary of an API page: each object of its directives with its members, and the types in their signatures.
 
     Raises:
         LookupError: for a directive, or one of its `members`, that the source does not define.
@@ -45,10 +48,38 @@ def summary(page: Path) -> str:
         "This summary has signatures and the first sentences of docstrings. `make docs` builds the full reference, with arguments, return\n"
         f"values and exceptions, in `site/api/{page.stem}.html`.\n"
     ]
-    for path, listed in _DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+    directives = _DIRECTIVE.findall(page.read_text(encoding="utf-8"))
+    for path, listed in directives:
         names = [name.strip() for name in listed.split(",")] if listed else []
         parts += _object(path, names)
+    if lines := "".join(_types([path for path, _ in directives], "\n".join(parts))):
+        parts += ["### Types and constants in the signatures\n", lines]
     return "\n".join(parts)
+
+
+def _types(paths: Sequence[str], text: str) -> Iterator[str]:
+    """Yield a line for each type and constant of this project that the signatures in `text` name, and that the page does not define itself."""
+    defined = set(re.findall(r"^(?:### `[\w.]*?|- `|`)(\w+)(?=[`(: ])", text, re.MULTILINE))
+    signatures = " ".join(re.findall(r"^(?:- )?`([^`]*)`:", text, re.MULTILINE))
+    waiting = [(path, name) for path in paths for name in sorted(set(re.findall(r"\b_?[A-Z]\w+", signatures)))]
+    lines: dict[str, str] = {}
+    while waiting:
+        path, name = waiting.pop(0)
+        if name in defined or name in lines:
+            continue
+        definition = find(path)
+        module = path if isinstance(definition, ast.Module) else definition.module
+        try:
+            kind = find(f"{module}.{name}")
+        except LookupError:
+            continue  # of the standard library or another package
+        if isinstance(kind, Member) and isinstance(kind.node, ast.ClassDef):
+            lines[name] = f"- `{kind.module}.{name}`: {_first_sentence(kind.doc)}\n"
+        elif isinstance(kind, Member) and isinstance(kind.node, ast.Assign):
+            doc = f": {_first_sentence(kind.doc)}" if kind.doc else ""
+            lines[name] = f"- `{name} = {_code(kind.node.value)}`{doc}\n"
+            waiting += [(kind.module, part.id) for part in ast.walk(kind.node.value) if isinstance(part, ast.Name)]
+    yield from (lines[name] for name in sorted(lines))
 
 
 def _object(path: str, names: Sequence[str]) -> Iterator[str]:
@@ -84,10 +115,10 @@ def find(path: str) -> Member | ast.Module:
             if member.name == name:
                 return member
     elif isinstance(container, ast.Module):
-        for member in _members(container.body):
+        for member in _members(container.body, is_public=False):
             if member.name == name:
-                return member
-        for node in container.body:
+                return member._replace(module=parent)
+        for node in ast.walk(container):
             if isinstance(node, ast.ImportFrom) and name in [alias.asname or alias.name for alias in node.names]:
                 return find(f"{node.module}.{name}")
     raise LookupError(f"{path} is not defined; expected the dotted name of a module, class, function or attribute")
@@ -102,8 +133,8 @@ def _module(path: str) -> ast.Module | None:
     return None
 
 
-def _members(body: Sequence[ast.stmt]) -> Iterator[Member]:
-    """Yield the public names that statements define."""
+def _members(body: Sequence[ast.stmt], *, is_public: bool = True) -> Iterator[Member]:
+    """Yield the names that statements define, by default only the public ones."""
     for node, after in pairwise([*body, ast.Pass()]):
         text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -113,7 +144,7 @@ def _members(body: Sequence[ast.stmt]) -> Iterator[Member]:
             name = getattr(target, "id", "") or getattr(target, "attr", "_")
         else:
             continue
-        if not name.startswith("_"):
+        if not (is_public and name.startswith("_")):
             yield Member(name, node, str(text))
 
 

@@ -25,8 +25,12 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links to files of the repository to their copies, and remove links to folders and the summaries of API pages."""
+    """Lead links to files of the repository to their copies, and remove links to folders and the summaries of API pages.
+
+    The directives of mkdocstrings, which are in a comment, become visible.
+    """
     markdown = re.sub(r"<!-- begin api_\w+ -->.*?<!-- end api_\w+ -->\n", "", markdown, flags=re.DOTALL)
+    markdown = re.sub(r"<!-- mkdocstrings\n(.*?)-->", r"\1", markdown, flags=re.DOTALL)
     up = "../" * page.file.src_uri.count("/")
     markdown = re.sub(r"\[([^\]]*)\]\((?:\.\./)+[\w/]+/results\)", r"\1", markdown)
     return _OUTSIDE.sub(lambda match: f"]({up}{_name(match['path'])})", markdown)

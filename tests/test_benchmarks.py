@@ -174,7 +174,7 @@ def test_random_replies_are_in_the_dialect():
 @pytest.mark.parametrize("mode", [["--minutes", "0.02"], ["--kill", "--episodes", "4", "--every", "0.5"]])
 def test_a_soak_ends_well_when_nothing_is_wrong(monkeypatch, capsys, mode):
     monkeypatch.setattr(sys, "argv", ["soak", "--envs", "2", "--workers", "2", *mode])
-    monkeypatch.setattr(soak, "SETTINGS", {"split": "test", "max_steps": 60, "tasks": ["shopping.product_price/1000/0"]})
+    monkeypatch.setattr(soak, "SETTINGS", {"max_steps": 60, "tasks": ["shopping.product_price/1000/0"]})
     with pytest.raises(SystemExit) as ended:
         soak.main()
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -259,6 +259,18 @@ def test_the_signatures_of_the_api_pages_have_the_arguments_of_the_functions():
                 signature = re.search(rf"### `{re.escape(path)}`\n\n`\w+\((.*)\)(?: -> .*?)?`: ", listed)[1]
                 assert [*inspect.signature(value).parameters] == re.findall(r"(?:^|, )\*{0,2}(\w+)(?=: |=|, |$)", signature)
         assert api.summary(page) == listed
+
+
+def test_the_api_pages_define_the_types_of_their_signatures_and_hide_the_directives():
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in api.PAGES}
+    assert "- `Seed = int | Sequence[int | None] | None`\n" in pages["vector"]
+    assert "- `webarena_gym.vector.envs.Result`: The result of a step or a reset of one env.\n" in pages["vector"]
+    for name, text in pages.items():
+        assert ":::" not in re.sub(r"<!-- mkdocstrings\n.*?-->", "", text, flags=re.DOTALL), name
+        aliases = {
+            part for line in re.findall(r"^- `\w+\(.*?\)`", text, re.MULTILINE) for part in re.findall(r": ([A-Z]\w+)", line)
+        }
+        assert not {alias for alias in aliases & {"Seed", "Options", "Judge"} if f"- `{alias} = " not in text}, name
 
 
 @pytest.mark.parametrize("path", ["webarena_gym.magic", "webarena_gym.env.WebArenaLite.magic", "magic"])

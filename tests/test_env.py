@@ -315,6 +315,12 @@ def test_a_step_outside_an_episode_is_refused(env):
     assert bare.reset()[1]["step"] == 0
 
 
+def test_render_without_a_mode_warns_as_gymnasiums_envs_do(env):
+    env.reset()
+    with pytest.warns(UserWarning, match=r"render\(\) returns None without a render mode"):
+        assert env.unwrapped.render() is None
+
+
 ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example"}}
 
 
@@ -359,6 +365,7 @@ ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example
     ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),
     ({"element": "label"}, TypeError, "did you mean 'elements'"),
     ({"split": "nonsense"}, ValueError, "split is 'nonsense'"),
+    ({"split": "test"}, ValueError, "split='test' has no effect with tasks=; omit one of them"),
     ({"hosts": "tiles.test:80"}, ValueError, "hosts is the str 'tiles.test:80'"),
     ({"hosts": ["tiles.test:80"]}, ValueError, "accounts, logins and hosts are only for real servers"),
     ({"accounts": {"shopping": None}}, ValueError, "accounts, logins and hosts are only for real servers"),

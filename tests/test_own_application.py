@@ -896,3 +896,52 @@ def test_an_application_that_answers_its_own_host_only_is_found_ready(tmp_path):
     assert "Open" in env.reset()[0]
     env.close()
     close_all()
+
+
+FAULTY = """
+def application(environ, start_response):
+    ok = environ["PATH_INFO"] != "/faulty"
+    start_response("200 OK" if ok else "500 Internal Server Error", [("Content-Type", "text/html")])
+    return [b"<title>Desk</title><a href=/faulty>Faulty page</a><a href=/>Start page</a>"]
+"""
+
+
+@pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
+def test_statuses_of_500_are_in_the_info_and_the_episode_is_evaluated(tmp_path, browser):
+    (tmp_path / "desk.py").write_text(FAULTY)
+    application = Application(name="desk", folder=str(tmp_path), wsgi="desk:application")
+    task = {
+        "task_id": "t",
+        "sites": ["desk"],
+        "start_url": "__DESK__/",
+        "require_login": False,
+        "intent": "Do it.",
+        "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "right"}},
+    }
+    env = WebArenaLite(application=application, tasks=[parse_task(task)], elements="label", browser=browser)
+    with closing(env):
+        assert "site_errors" not in env.reset()[1]
+        info = env.step(do("Click", "Faulty page"))[4]
+        assert info["site_errors"] == ["GET http://desk.test/faulty: status 500 Internal Server Error"]
+        snapshot = env.snapshot()
+        _, reward, terminated, _, info = env.step('exit(message="wrong")')
+        assert (reward, terminated, len(info["site_errors"]), "failure" in info) == (0.0, True, 1, False)
+        assert "site_errors" not in env.reset()[1]
+        assert env.restore(snapshot)[1]["site_errors"] == ["GET http://desk.test/faulty: status 500 Internal Server Error"]
+        assert env.step('exit(message="right")')[1] == 1.0
+
+
+def test_options_that_an_application_does_not_use_are_refused(notes, folder):
+    for application, options, message in (
+        (notes(), {"split": "test"}, "split='test' has no effect with application=; omit one of them"),
+        (notes(), {"world_seed": 7}, "world_seed=7 has no effect: the application notes has no templates"),
+        (
+            read_application(folder),
+            {"world_seed": 7, "tasks": ["add"]},
+            "world_seed=7 has no effect with application= and tasks=",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            WebArenaLite(application=application, **options)
+    with closing(WebArenaLite(application=read_application(folder), world_seed=7)) as env:
+        assert {task.world_seed for task in env.tasks} == {7}

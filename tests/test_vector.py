@@ -1,6 +1,7 @@
 """The vector env: Gymnasium's own results, at any pace, in any number of workers, and whatever befalls them."""
 
 import gc
+import inspect
 import os
 import random
 import signal
@@ -20,6 +21,8 @@ from tests.odd_envs import give_up, make_odd
 from tests.processes import children, ends
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError, TaskError, WorkerError
+from webarena_gym.options import VECTOR_KEYWORDS
+from webarena_gym.suite import load
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 from webarena_gym.vector import Result, WebArenaLiteVector
@@ -33,6 +36,10 @@ SAMPLE = {"tasks": TASKS, "elements": "label", "max_steps": 3}
 CART, LIST = (f'do(action="Click", element="{label}")' for label in ("Add to Cart [2]", "My Wish List"))
 DONE, WRONG, BACK = 'exit(message="done")', 'exit(message="no")', "go_backward()"
 MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+
+
+def make_validation(**keywords):
+    return WebArenaLite(split="validation", **keywords)
 
 
 @contextmanager
@@ -181,6 +188,7 @@ def test_workers_can_be_spawned_too():
     ({"make_env": "WebArenaLite-v0"}, TypeError, "make_env is 'WebArenaLite-v0'; expected a function"),
     ({"make_env": dict}, TypeError, "make_env returned .*; expected an environment"),
     ({"num_workers": 2}, TypeError, "did you mean 'workers'"),
+    ({"split": "test"}, ValueError, "split='test' has no effect with tasks=; omit one of them"),
     ({"judge": "gpt-5"}, ValueError, "judge is 'gpt-5'; expected a function"),
     ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),
     ({"colour": "red"}, TypeError, "colour"),
@@ -188,6 +196,35 @@ def test_workers_can_be_spawned_too():
 def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said):
     with pytest.raises(error, match=said):
         WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})
+
+
+@pytest.mark.parametrize("name", VECTOR_KEYWORDS)
+def test_keywords_of_the_vector_env_are_refused_by_other_envs_with_their_place(name):
+    with pytest.raises(
+        TypeError, match=rf"no keyword '{name}', which belongs to gymnasium\.make_vec without vectorization_mode="
+    ):
+        WebArenaLite(**{name: 2})
+    assert tuple(inspect.signature(WebArenaLiteVector).parameters)[:-1] == VECTOR_KEYWORDS
+
+
+def test_tasks_of_a_split_are_loaded_once_also_by_a_function_that_chooses_the_split():
+    with vector(1, workers=1, make_env=make_validation, tasks=None) as envs:
+        assert envs.call("tasks")[0] == load("validation")
+    with vector(1, workers=1, split="validation", tasks=None) as envs:
+        assert envs.call("tasks")[0] == load("validation")
+
+
+def test_values_that_are_no_lists_are_refused():
+    with vector(workers=1) as envs:
+        envs.reset()
+        for call, name in ((lambda: envs.step(3), "actions"), (lambda: envs.reset(options=3), "options")):
+            with pytest.raises(TypeError, match=f"{name} is 3; expected a list with one entry for each of 2 envs"):
+                call()
+
+
+def test_render_without_a_mode_warns_and_returns_none_for_each_env():
+    with vector() as envs, pytest.warns(UserWarning, match=r"render\(\) returns None without a render mode"):
+        assert envs.render() == (None, None)
 
 
 def test_numbers_and_seeds_may_be_numpys():

@@ -319,8 +319,12 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """Help formatter that adds "(default: ...)" and "(required)" to options."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        has_lines = "\n" in text
-        return super()._fill_text(text, width, indent) if has_lines else fill(text, width, break_on_hyphens=False)
+        """Wrap paragraphs of one line, and keep those of several lines, such as lists of examples."""
+        keep = super()._fill_text
+        return "\n\n".join(
+            keep(part, width, indent) if "\n" in part else fill(part, width, break_on_hyphens=False)
+            for part in text.split("\n\n")
+        )
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help or ""

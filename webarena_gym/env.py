@@ -68,6 +68,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
       `info["failure"]` describes the failure.
     - If an embedded site raises an exception, it returns a page with status 500, and `info["site_errors"]` contains the exception. The
       episode goes on. If it then ends without success, it counts as a failure of the infrastructure as above.
+    - If your application answers with a status of 500 or more, `info["site_errors"]` contains the request and the status. The episode goes on
+      and is evaluated.
 
     >>> env = gymnasium.make("WebArenaLite-v0", split="test", elements="label")
     >>> observation, info = env.reset(options={"task": "shopping.product_price/1000/0"})
@@ -326,13 +328,17 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         """Return the current page, in the format of `render_mode`.
 
         Returns:
-            The page text as a str ("ansi"), or a uint8 array of shape (height, width, 3) ("rgb_array"); None in the other modes. After a
-            failure of the browser, the last page text, or None instead of a picture.
+            The page text as a str ("ansi"), or a uint8 array of shape (height, width, 3) ("rgb_array"); None for "human", and without a
+            `render_mode`, as in Gymnasium's envs with a warning. After a failure of the browser, the last page text, or None instead of a
+            picture.
 
         Raises:
             ResetNeeded: before the first `reset`.
 
         """
+        if self.render_mode is None:
+            warn_no_render_mode()
+            return None
         if self._last_page is not None:
             return self._last_page.text if self.render_mode == "ansi" else None
         if self.render_mode == "ansi":
@@ -472,7 +478,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def _build_observation(self, episode: Episode, current: RenderedPage) -> ResetResult:
         """Return the observation and the info of the current state of an episode."""
-        errors = self._backend.site_errors
+        errors = (*self._backend.site_errors, *self._backend.error_responses)
         return self._renderer.build_observation(episode, current, self._checklist, self._answer_form, errors)
 
     def _apply_action(self, episode: Episode, reply: str) -> str | None:
@@ -588,3 +594,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
 # Gymnasium, help() and editors read the keywords from the signature.
 setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
+
+
+def warn_no_render_mode() -> None:
+    """Warn that `render` returns None, because the env has no render mode."""
+    gymnasium.logger.warn("render() returns None without a render mode; make the env with render_mode='ansi', for example")

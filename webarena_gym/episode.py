@@ -45,7 +45,7 @@ class Info(TypedDict):
     side_effects: NotRequired[list[str]]
     """at the end, if all other checks passed: changes beyond the task"""
     site_errors: NotRequired[list[str]]
-    """exceptions of the embedded sites in this episode, which returned status 500"""
+    """errors of the sites in this episode: exceptions of embedded sites, and responses of your application with a status of 500 or more"""
     replayed: NotRequired[int]
     """after `restore`: number of actions that were repeated, because the page could not be restored from its state"""
     failure: NotRequired[str]

@@ -48,6 +48,10 @@ EVALUATION_STEPS = 30
 """Default step limit of the evaluation commands, as in the evaluation of the WebAgent-R1 paper; `HARD_STEPS` for the hard split."""
 
 
+class LoadedTasks(tuple[Task, ...]):
+    """Value of the keyword `tasks`: the tasks that an env with the same other keywords has loaded, for further envs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
     """The keywords of `gymnasium.make("WebArenaLite-v0", ...)`. Raises ValueError for invalid values and conflicting options."""
@@ -146,6 +150,7 @@ class EnvOptions:
         self._read_numbers()
         if self.tasks is not None and self.suite is None:
             expect_one_of("split", self.split, task_suite.SPLITS)
+        self._check_source()
         expect_one_of("rules", self.rules, RULES)
         if self.judge is not None and not callable(self.judge):
             raise ValueError(
@@ -216,6 +221,24 @@ class EnvOptions:
         numbers["window_size"] = (width, height)
         for name, value in numbers.items():
             object.__setattr__(self, name, value)
+
+    def _check_source(self) -> None:
+        """Raise ValueError for options that select tasks, but that the source of the tasks does not use."""
+        if isinstance(self.tasks, LoadedTasks):
+            return
+        sources = [f"{name}=" for name in ("tasks", "application") if getattr(self, name) is not None]
+        if sources and self.split != EnvOptions.split:
+            raise ValueError(f"split={self.split!r} has no effect with {sources[0]}; omit one of them")
+        if self.world_seed is not None and isinstance(self.application, Application):
+            if self.tasks is not None:
+                raise ValueError(
+                    f"world_seed={self.world_seed!r} has no effect with application= and tasks=; omit world_seed or tasks"
+                )
+            if not self.application.templates:
+                raise ValueError(
+                    f"world_seed={self.world_seed!r} has no effect: the application {self.application.name} has no templates, which would"
+                    " draw tasks with it; omit world_seed"
+                )
 
     def _check_pictures(self) -> None:
         """Raise ValueError for conflicting options of pictures."""
@@ -411,8 +434,19 @@ def signature_of_env() -> inspect.Signature:
     return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords])
 
 
+VECTOR_KEYWORDS = (
+    "num_envs", "batch_size", "workers", "autoreset_mode", "step_timeout_s", "context", "make_env", "max_episode_steps",
+)  # fmt: skip
+"""The keywords of `WebArenaLiteVector` itself, in addition to those of its envs."""
+
+
 def expect_option_names(names: Iterable[str], owner: str, others: Sequence[str] = ()) -> None:
     """Raise TypeError for a name that is no option of the env. `others` are further keywords of the callee `owner`, for its message."""
     for name in names:
+        if name in VECTOR_KEYWORDS and name not in others:
+            raise TypeError(
+                f"{owner} has no keyword {name!r}, which belongs to gymnasium.make_vec without vectorization_mode=. With"
+                " vectorization_mode='sync' or 'async', Gymnasium's own vector env takes its keywords from vector_kwargs={...}"
+            )
         if name not in OPTION_NAMES:
             raise TypeError(f"{owner} has no keyword {name!r}: {suggestion(name, (*others, *OPTION_NAMES))}")

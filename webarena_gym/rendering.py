@@ -103,7 +103,7 @@ class Renderer:
             current: its current page.
             checklist: items of the task, if the reward is a checklist.
             answer_form: instructions on the format of the answer; "" if there are none.
-            site_errors: exceptions of the embedded sites in this episode.
+            site_errors: errors of the sites in this episode.
 
         """
         options = self._options

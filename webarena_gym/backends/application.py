@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
@@ -22,6 +23,8 @@ from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 
+_MAX_ERRORS, _MAX_PATH = 100, 200  # number of recorded error responses in an episode, and characters of their paths
+
 
 class ApplicationSnapshot(NamedTuple):
     """The state of an application and the browser on it."""
@@ -33,6 +36,7 @@ class ApplicationSnapshot(NamedTuple):
     """the text of the page, with which the restored page must agree; None in snapshots of earlier versions"""
     client_state: Mapping[str, Any] | None = None
     """the state that pages keep at `Application.client_state`, instead of a difference of files"""
+    error_responses: tuple[str, ...] = ()
 
 
 class ApplicationBackend(Backend):
@@ -49,6 +53,7 @@ class ApplicationBackend(Backend):
         self._current: AppInstance | None = None
         self._connections: list[sqlite3.Connection] = []
         self.initial_database = self._initial_database
+        self.error_responses: list[str] = []
         self._use_application(application)
 
     def _use_application(self, application: Application) -> None:
@@ -100,7 +105,7 @@ class ApplicationBackend(Backend):
         if self._browser is None:
             self._browser = self._make_browser(self._network)
         if client_state is not None:
-            self._network.errors.clear()
+            self._clear_errors()
             instance.write_client_state(client_state)
 
     def _launcher(self) -> AppLauncher:
@@ -142,14 +147,26 @@ class ApplicationBackend(Backend):
         if old := self._release_instance():
             launcher_of(self._application).end(old)
         self._current = instance
-        self._network.errors.clear()
+        self._clear_errors()
         if self._browser is None:
             self._browser = self._make_browser(self._network)
 
+    def _clear_errors(self) -> None:
+        self._network.errors.clear()
+        self.error_responses.clear()
+
     def _serve(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         instance = self._instance()
+
+        def record_status(status: str, headers: list[tuple[str, str]]) -> Any:
+            is_image = environ.get("HTTP_ACCEPT", "").startswith("image/")  # which not all browsers load
+            if status >= "500" and not is_image and len(self.error_responses) < _MAX_ERRORS:
+                path = quote(environ["PATH_INFO"].encode("latin-1"))[:_MAX_PATH]
+                self.error_responses.append(f"{environ['REQUEST_METHOD']} {self._application.url}{path}: status {status}")
+            return start_response(status, headers)
+
         try:
-            return instance.wsgi(environ, start_response)
+            return instance.wsgi(environ, record_status)
         except ApplicationError:
             if instance is self._current:
                 raise
@@ -223,10 +240,12 @@ class ApplicationBackend(Backend):
         if self._application.in_memory:
             raise SnapshotError(self.snapshot_error)
         if self._application.client_state:
-            now = self._instance().read_client_state()
-            return ApplicationSnapshot(self._application.name, {}, self.browser.snapshot(), page_text(self.browser), now)
-        difference = state.difference(launcher_of(self._application).base, self._saved_state())
-        return ApplicationSnapshot(self._application.name, difference, self.browser.snapshot(), page_text(self.browser))
+            difference: state.Difference = {}
+            client_state = self._instance().read_client_state()
+        else:
+            difference, client_state = state.difference(launcher_of(self._application).base, self._saved_state()), None
+        browser, page = self.browser.snapshot(), page_text(self.browser)
+        return ApplicationSnapshot(self._application.name, difference, browser, page, client_state, tuple(self.error_responses))
 
     def restore(self, snapshot: Any) -> None:
         if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self._application.name:
@@ -250,6 +269,7 @@ class ApplicationBackend(Backend):
                 f"the page {self.browser.page().url} cannot be restored: its scripts keep state in the page, {difference}."
                 " Replay the actions from the start of the episode instead"
             )
+        self.error_responses[:] = snapshot.error_responses
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
         """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""

@@ -36,6 +36,8 @@ class Backend:
     """True for the sites of this package: their pages identify themselves and never change on their own."""
     site_errors: Sequence[str] = ()
     """Errors that in-process sites have raised in the current episode."""
+    error_responses: Sequence[str] = ()
+    """Responses of an application with a status of 500 or more in the current episode. They do not make the episode a failure."""
     cookies: Mapping[str, Mapping[str, str]] = {}
     """Initial cookies of the current episode: host to name to value."""
     urls: Mapping[str, str] = {}

@@ -174,8 +174,13 @@ def _add_app(commands: Any) -> None:
     app = commands.add_parser(
         "app",
         help="use your own web application as an environment",
-        description="Use your own web application as an environment. Start with `app new`, then `app check`.",
-        examples=["new my-app", "check my-app"],
+        description="Use your own web application as an environment. The examples are in the order of their use; the guide is "
+        "docs/guides/bring-your-own-application.md.",
+        examples=[
+            "new my-app --name notes",
+            "check my-app",
+            'record my-app --goal "Add a note with the title Milk." --task-id milk',
+        ],
     )
     add_application_commands(app)
 

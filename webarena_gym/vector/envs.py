@@ -1,6 +1,5 @@
 """`gymnasium.make_vec("WebArenaLite-v0")`: many envs with Gymnasium's vector API, and with an asynchronous one."""
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +14,10 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive, quote_value
-from webarena_gym.env import FAILURE_REWARD, WebArenaLite
+from webarena_gym.env import FAILURE_REWARD, WebArenaLite, warn_no_render_mode
 from webarena_gym.episode import Snapshot
 from webarena_gym.errors import WorkerError
-from webarena_gym.options import HARD_STEPS, MAX_STEPS, OnFailure, expect_option_names
+from webarena_gym.options import HARD_STEPS, MAX_STEPS, VECTOR_KEYWORDS, LoadedTasks, OnFailure, expect_option_names
 from webarena_gym.spaces import batch_space
 from webarena_gym.vector.pool import CONTEXTS, Command, CommandResult, Pool, Start
 
@@ -103,14 +102,14 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             default = HARD_STEPS if env_arguments.get("split") == "hard" else MAX_STEPS
             env_arguments["max_steps"] = min(limit, env_arguments.get("max_steps") or default)
         if make_env is WebArenaLite:
-            expect_option_names(env_arguments, "WebArenaLiteVector", _VECTOR_KEYWORDS)
+            expect_option_names(env_arguments, "WebArenaLiteVector", VECTOR_KEYWORDS)
         if not callable(make_env):
             raise TypeError(f"make_env is {make_env!r}; expected a function that returns an environment")
         model = make_env(**env_arguments)
         if not isinstance(model, gymnasium.Env):
             raise TypeError(f"make_env returned {model!r}; expected an environment")
         if isinstance(model.unwrapped, WebArenaLite):
-            env_arguments["tasks"] = model.unwrapped.tasks  # generated once here, instead of in every env
+            env_arguments["tasks"] = LoadedTasks(model.unwrapped.tasks)  # generated once here, instead of in every env
         self.num_envs = num_envs
         self.batch_size = batch_size
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
@@ -174,7 +173,10 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         return _as_columns(self._results_of(range(self.num_envs)))
 
     def render(self) -> tuple[Any, ...]:
-        """Return the result of each env's `render`; None for an env whose worker failed."""
+        """Return the result of each env's `render`; None for an env whose worker failed, and for all, with a warning, without `render_mode`."""
+        if self.render_mode is None:
+            warn_no_render_mode()
+            return (None,) * self.num_envs
         running = [env for env, episode in enumerate(self._episodes) if not episode.failure]
         frames = dict(zip(running, self._call_envs(running, "render"), strict=True))
         return tuple(frames.get(env) for env in range(self.num_envs))
@@ -351,7 +353,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     def _expect_open(self) -> None:
         if self.closed:
-            raise ClosedEnvironmentError("the vector env is closed")
+            raise ClosedEnvironmentError("the vector env is closed; make another one with gymnasium.make_vec")
 
     def _expect_free(self, envs: Iterable[int]) -> None:
         for env in envs:
@@ -491,10 +493,6 @@ def _seeds_by_env(seed: Seed, envs: Sequence[int]) -> dict[int, int | None]:
     return dict(zip(envs, map(as_int, _per_env(seed, envs, "seed")), strict=True))
 
 
-_VECTOR_KEYWORDS = tuple(inspect.signature(WebArenaLiteVector).parameters)[:-1]
-"""The keywords of the vector env itself, without those of its envs."""
-
-
 def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     """Return a mode of Gymnasium by its value ("SameStep") or its name ("SAME_STEP"). Raises ValueError for anything else."""
     known = {text: member for member in AutoresetMode for text in (member.value, member.name)}
@@ -508,15 +506,18 @@ def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _per_env(values: Any, envs: Sequence[int], name: str) -> list[Any]:
-    """Return a list of one value for each env; a dictionary or None is repeated. Raises ValueError for a wrong number of values."""
+    """Return a list of one value for each env; a dictionary or None is repeated. Raises ValueError or TypeError for anything else."""
     if values is None or isinstance(values, dict):
         return [values] * len(envs)
     if isinstance(values, str):
         text = quote_value(values)
         raise ValueError(f"{name} is the str {text}, not a list; expected one for each of {len(envs)} envs")  # noqa: TRY004
-    if len(values) != len(envs):
-        raise ValueError(f"{name} has {len(values)} entries; expected one for each of {len(envs)} envs")
-    return list(values)
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{name} is {values!r}; expected a list with one entry for each of {len(envs)} envs")
+    entries = list(values)
+    if len(entries) != len(envs):
+        raise ValueError(f"{name} has {len(entries)} entries; expected one for each of {len(envs)} envs")
+    return entries
 
 
 def _empty_observation(space: gymnasium.Space[Any]) -> Any:
