@@ -17,7 +17,7 @@ from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import Style, observe
-from webarena_gym.pages import dom
+from webarena_gym.pages import dom, focus
 from webarena_gym.pages.page import Network
 
 HOME = "http://app.test/"
@@ -129,7 +129,7 @@ def test_the_tab_key_takes_linear_time_in_details():
     def work(size):
         links = "<a href=/>x</a>" * size
         root = html.document_fromstring(f"<body><details open><summary>a</summary>{links}<p>b</p></details><a href=/>c</a>")
-        return lambda: dom.next_tab_stop(root, root.find(".//p"), backwards=False)
+        return lambda: focus.next_tab_stop(root, root.find(".//p"), backwards=False)
 
     assert not outgrown(work, 50, 1_600, 0.02)
 
@@ -139,9 +139,9 @@ def test_what_the_tab_key_reaches_can_be_seen_and_used(seed):
     browser = InProcessBrowser(network())
     browser.start([f"{HOME}{seed}"], {})
     root = browser.page().root
-    for stop in dom.tab_stops(root):
+    for stop in focus.tab_stops(root):
         assert dom.is_visible(stop)
-        assert dom.is_focusable(stop)
+        assert focus.is_focusable(stop)
         assert not dom.is_unclickable(stop)
     shown = {node.element for node in observe(browser.page()).nodes.values()}
     for element in root.iter("*"):

@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, referrer_policy
 from webarena_gym.browsers.markup import INVALID_XML as INVALID_XML
 from webarena_gym.browsers.markup import is_plain, parse_plain
-from webarena_gym.pages import dom
+from webarena_gym.pages import dom, focus
 from webarena_gym.pages.input_values import sanitize_value
 from webarena_gym.pages.navigables import base_target
 
@@ -112,7 +112,7 @@ class DocumentTree:
 
         https://html.spec.whatwg.org/multipage/interaction.html#the-autofocus-attribute
         """
-        return next(filter(dom.is_focusable, _AUTOFOCUS(self.root)), None)
+        return next(filter(focus.is_focusable, _AUTOFOCUS(self.root)), None)
 
     @cached_property
     def dismissible_dialogs(self) -> tuple[HtmlElement, ...]:
@@ -318,7 +318,7 @@ class Document:
         self.tree, self._saved = self._read(), None
         self._focused = None if self._focused is None else self.current(self._focused)
         self._tab_start = None if self._tab_start is None else self.current(self._tab_start)
-        if self._focused is not None and not dom.is_focusable(self._focused):
+        if self._focused is not None and not focus.is_focusable(self._focused):
             self._focused, self._tab_start = None, self._focused
 
     def current(self, element: HtmlElement) -> HtmlElement:

@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers.document import INVALID_XML
 from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
-from webarena_gym.pages import dom, form_data
+from webarena_gym.pages import dom, focus, form_data
 from webarena_gym.pages.constraints import LENGTH_TYPES
 from webarena_gym.pages.input_values import convert_string_to_number, parse_color, restored_time
 from webarena_gym.pages.reading import Labels, options, plain_name
@@ -91,7 +91,7 @@ def check_visible(element: HtmlElement) -> None:
     """Raise ActionError if an element is inert, or is hidden and has no visible label that operates it."""
     if dom.is_unclickable(element):
         raise ActionError(f"{describe(element)} is hidden")
-    if dom.is_inert(element):
+    if focus.is_inert(element):
         modal = dom.modal_dialog(element.getroottree().getroot())
         reason = "cannot be used: it is inert" if modal is None else "is behind an open dialog: close that first"
         raise ActionError(f"{describe(element)} {reason}")
@@ -118,7 +118,7 @@ def focusable_ancestor(element: HtmlElement) -> HtmlElement | None:
     inner = element if host is None else host
     # Of an open `details` without a summary, Chromium's own summary takes the focus.
     parts = (inner, *(part for part in inner.iterancestors() if part.tag != "details" or dom.tab_index(part) is not None))
-    return next(filter(dom.is_focusable, parts), None)
+    return next(filter(focus.is_focusable, parts), None)
 
 
 def selection_after(select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> list[HtmlElement]:

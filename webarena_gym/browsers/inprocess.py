@@ -34,7 +34,7 @@ from webarena_gym.browsers.http import (
 )
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
-from webarena_gym.pages import constraints, dom, navigables
+from webarena_gym.pages import constraints, dom, focus, navigables
 from webarena_gym.pages.input_values import sanitize_value
 from webarena_gym.pages.page import Network, Page, Tab, Traffic
 from webarena_gym.pages.reading import is_interactive
@@ -267,7 +267,7 @@ class InProcessBrowser:
 
     def _move_focus(self, *, backwards: bool) -> None:
         document = self._document
-        stop = dom.next_tab_stop(document.root, document.tab_start, backwards=backwards)
+        stop = focus.next_tab_stop(document.root, document.tab_start, backwards=backwards)
         document.focus(stop, selected=True)
         if stop is None:  # the focus has left the page, and comes back at its other end
             document.reset_tab_start()
@@ -411,7 +411,7 @@ class InProcessBrowser:
             problem = constraints.problem_text(
                 invalid[0], constraints.validity(invalid[0], document.value_before_edit(invalid[0]))
             )
-            document.focus(next(filter(dom.is_focusable, invalid), document.focused))
+            document.focus(next(filter(focus.is_focusable, invalid), document.focused))
             raise forms.refusal(invalid[0], problem)
         files = self._client.files if document.tree.notes[1] else {}
         request = forms.form_request(form, button, here, self._resolve, files, document.encoding)
@@ -569,4 +569,4 @@ def _scroll_to_fragment(entry: HistoryEntry) -> None:
         if details is not None and dom.is_closed_details(document.current(details)) and part is not dom.summary_of(details):
             _toggle_details(document, document.current(details))
     target = document.current(target)  # a write replaces the tree
-    document.focus(target if dom.is_focusable(target) else None, tab_start=target)
+    document.focus(target if focus.is_focusable(target) else None, tab_start=target)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from lxml.html import HtmlElement
 
 from webarena_gym.browsers.document import Document
-from webarena_gym.pages import dom
+from webarena_gym.pages import dom, focus
 
 
 def run_command(document: Document, button: HtmlElement) -> bool:
@@ -54,7 +54,7 @@ def show_popover(document: Document, popover: HtmlElement, invoker: HtmlElement)
     popover = document.current(popover)
     if popover.tag == "dialog":
         document.focus(_focus_delegate(popover))
-    elif "autofocus" in popover.attrib and dom.is_focusable(popover):
+    elif "autofocus" in popover.attrib and focus.is_focusable(popover):
         document.focus(popover)
     elif (delegate := _autofocus_delegate(popover)) is not None:
         document.focus(delegate)
@@ -76,7 +76,7 @@ def _close_popover(document: Document, popover: HtmlElement, *, returns_focus: b
     popover = document.current(popover)
     has_focus = document.focused is not None and popover in (document.focused, *document.focused.iterancestors())
     previous = document.remove_from_top_layer(popover)
-    if returns_focus and has_focus and previous is not None and dom.is_focusable(previous):
+    if returns_focus and has_focus and previous is not None and focus.is_focusable(previous):
         document.focus(previous)
 
 
@@ -138,7 +138,7 @@ def close_dialog(document: Document, dialog: HtmlElement) -> None:
         return
     document.write((dialog, "open", None))
     previous = document.remove_from_top_layer(document.current(dialog))
-    if previous is not None and dom.is_focusable(document.current(previous)):
+    if previous is not None and focus.is_focusable(document.current(previous)):
         document.focus(previous)
 
 
@@ -149,13 +149,13 @@ def _focus_delegate(dialog: HtmlElement) -> HtmlElement | None:
     """
     delegate = _autofocus_delegate(dialog)
     if delegate is None:
-        delegate = next(filter(dom.is_focusable, dialog.iterdescendants("*")), None)
-    return dialog if delegate is None and dom.is_focusable(dialog) else delegate
+        delegate = next(filter(focus.is_focusable, dialog.iterdescendants("*")), None)
+    return dialog if delegate is None and focus.is_focusable(dialog) else delegate
 
 
 def _autofocus_delegate(element: HtmlElement) -> HtmlElement | None:
     candidates = (part for part in element.iterdescendants("*") if "autofocus" in part.attrib)
-    return next(filter(dom.is_focusable, candidates), None)
+    return next(filter(focus.is_focusable, candidates), None)
 
 
 def _open_automatic_popovers(document: Document) -> list[HtmlElement]:
