@@ -16,9 +16,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from agents.command_lines import option_value, parse_settings
 from agents.data.demonstrations import training_tasks
 from agents.models.checkpoints import expect_model, open_run, save_checkpoint, usage_record
-from agents.settings import option_value, parse_settings
 from agents.training.metrics import Metrics
 from agents.training.settings import AgentQSettings
 from webarena_gym import console

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agents.command_lines import NewFolder, parse_settings
 from agents.models.checkpoints import agent_record, is_pointer, load_model, save_agent
-from agents.settings import NewFolder, parse_settings
 from webarena_gym import console
 
 _VARIATION = "variation"  # entry of the agent record: the variation of the training worlds

@@ -20,23 +20,14 @@ from shutil import rmtree
 from threading import Event, Thread
 from typing import Any
 
+from agents.command_lines import NewFolder, PresentFolder, Templates, collect_rarely, parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import Result, Sources, newest_groups, summarise_all
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
-from agents.settings import (
-    ENV_FIELDS,
-    EnvSettings,
-    NewFolder,
-    PresentFolder,
-    Templates,
-    TrainingWorlds,
-    collect_rarely,
-    expect_least,
-    parse_settings,
-)
+from agents.settings import ENV_FIELDS, EnvSettings, TrainingWorlds, expect_least
 from agents.training.metrics import read_metrics
 from agents.training.settings import PointerBCSettings
 from webarena_gym import console

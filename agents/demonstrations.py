@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from agents.command_lines import parse_settings
 from agents.data.demonstrations import DemonstrationSettings, episodes, to_record, tool_call_episodes, training_tasks
 from agents.data.prompts import system_prompt
-from agents.settings import parse_settings
 from webarena_gym import console
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agents.command_lines import NewFolder, parse_settings
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
 from agents.models.ensembles import Ensemble, fit_weights, shared_record, uniform_weights
-from agents.settings import NewFolder, TrainingWorlds, parse_settings
+from agents.settings import TrainingWorlds
 from webarena_gym import console
 
 WeightingMethod = Literal["uniform", "fitted", "switched"]

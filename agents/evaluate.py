@@ -8,9 +8,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from agents.command_lines import collect_rarely, option_value, parse_settings
 from agents.data.trajectories import Trajectory
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save, scored_options
-from agents.settings import collect_rarely, option_value, parse_settings
 from webarena_gym import console
 
 

@@ -11,12 +11,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from agents.command_lines import parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.data.expert import envs_with_tasks
 from agents.data.trajectories import read_trajectories
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, save_agent
-from agents.settings import parse_settings
 from agents.training.settings import RememberSettings
 from webarena_gym import console
 from webarena_gym import suite as task_suite

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
+from agents.command_lines import option_value, parse_settings
 from agents.evaluation.settings import SearchSettings, expect_server, policy_defaults, save
-from agents.settings import option_value, parse_settings
 from webarena_gym import console
 
 

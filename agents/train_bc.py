@@ -9,9 +9,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from agents.command_lines import collect_rarely, option_value, parse_settings, trains_adapters
 from agents.data.demonstrations import recorded_agent
 from agents.models.checkpoints import is_pretrained, recorded_settings
-from agents.settings import collect_rarely, option_value, parse_settings, trains_adapters
 from agents.training.settings import (
     LORA_LEARNING_RATE,
     POINTER,

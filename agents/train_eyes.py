@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agents.settings import parse_settings
+from agents.command_lines import parse_settings
 from agents.training.settings import EyesSettings
 from webarena_gym import console
 

@@ -1,6 +1,6 @@
 """Improve a model by multi-turn GRPO. Short for `agents.train_rl --method grpo`. Run `python -m agents.train_grpo --help`."""
 
-from agents.settings import collect_rarely
+from agents.command_lines import collect_rarely
 from agents.train_rl import main
 from webarena_gym import console
 

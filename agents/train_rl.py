@@ -13,6 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from agents.command_lines import collect_rarely, format_default, option_value, parse_settings, trains_adapters
 from agents.models.checkpoints import (
     UNTRAINED_RECORD,
     CheckpointError,
@@ -23,7 +24,7 @@ from agents.models.checkpoints import (
     recorded_settings,
     usage_record,
 )
-from agents.settings import ENV_FIELDS, collect_rarely, format_default, option_value, parse_settings, trains_adapters
+from agents.settings import ENV_FIELDS
 from agents.training.settings import (
     LANGUAGE_MODEL_GROUPS,
     METHODS,

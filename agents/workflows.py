@@ -7,9 +7,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.command_lines import NewFile, PresentFile, parse_settings
 from agents.data.trajectories import read_trajectories
 from agents.data.workflows import WorkflowMemory
-from agents.settings import NewFile, PresentFile, TrainingWorlds, parse_settings
+from agents.settings import TrainingWorlds
 from webarena_gym import console
 from webarena_gym import suite as task_suite
 

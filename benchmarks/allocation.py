@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from agents.command_lines import NewFolder, Templates, parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import agent_record
-from agents.settings import NewFolder, Templates, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning

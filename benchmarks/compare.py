@@ -33,6 +33,7 @@ from random import Random
 from statistics import mean
 from typing import Any, NamedTuple
 
+from agents.command_lines import NewFolder, parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.data.expert import envs_with_tasks, force_mistake
 from agents.data.trajectories import Step, read_trajectories
@@ -42,7 +43,6 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints, save_agent
 from agents.models.pointer.network import load_pointer
 from agents.rollouts.policies import Policy, Reply, Request
-from agents.settings import NewFolder, parse_settings
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import choices
 from benchmarks import playing

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.command_lines import parse_settings
 from agents.data.expert import envs_with_tasks, play_expert
 from agents.models.pointer.decoding import Session, expert_decisions
 from agents.models.pointer.reader import Reader
-from agents.settings import EnvSettings, parse_settings
+from agents.settings import EnvSettings
 from webarena_gym import console
 from webarena_gym import suite as task_suite
 

@@ -18,10 +18,11 @@ from typing import Any, get_type_hints
 
 import torch
 
+from agents.command_lines import NewFolder, PresentFolder, Templates, parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
-from agents.settings import NewFolder, PresentFolder, Templates, fixed_options, parse_settings
+from agents.settings import fixed_options
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from agents.command_lines import NewFolder, PresentFolder, parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import agent_record
 from agents.remember import remember
-from agents.settings import NewFolder, PresentFolder, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc

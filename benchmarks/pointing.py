@@ -20,13 +20,13 @@ from typing import Any
 
 import torch
 
+from agents.command_lines import collect_rarely
 from agents.data.demonstrations import draw_tasks
 from agents.models.pointer.network import load_pointer
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.envs import InProcessEnvs, create_envs
 from agents.rollouts.players import Player, Players
 from agents.rollouts.pointer import PointerPolicy
-from agents.settings import collect_rarely
 from agents.training.metrics import read_metrics
 from benchmarks.machine import cores, log_progress, report, rounded_median, use_cores
 from webarena_gym import console

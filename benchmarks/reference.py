@@ -12,10 +12,10 @@ from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from agents.command_lines import GROUPS, group_description, group_options, setting_descriptions, value_name
 from agents.evaluation.report.curves import metric_definitions
 from agents.evaluation.settings import EvaluationSettings
 from agents.models.checkpoints import UNTRAINED_RECORD
-from agents.settings import GROUPS, group_description, group_options, setting_descriptions, value_name
 from agents.train_rl import language_model_defaults
 from agents.training.settings import (
     METHODS,

@@ -19,6 +19,7 @@ import gymnasium
 import torch
 
 from agents import grpo
+from agents.command_lines import collect_rarely
 from agents.data.demonstrations import draw_tasks
 from agents.data.expert import ExpertStep
 from agents.data.trajectories import Trajectory
@@ -26,7 +27,6 @@ from agents.models.pointer.network import load_pointer
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
 from agents.rollouts.pointer import PointerPolicy
-from agents.settings import collect_rarely
 from agents.train_rl import make_settings
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics

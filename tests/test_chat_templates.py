@@ -6,11 +6,11 @@ import pytest
 
 from agents import evaluate, train_rl
 from agents import grpo as trainer
+from agents.command_lines import parse_settings
 from agents.data.prompts import PromptEncoder
 from agents.evaluation import evaluate as evaluation
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, save_agent
-from agents.settings import parse_settings
 from agents.train_rl import make_settings
 from agents.training import cloning
 from agents.training.settings import METHODS, AgentQSettings, BCSettings

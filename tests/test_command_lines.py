@@ -22,9 +22,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from agents.command_lines import parse_settings
 from agents.demo import DemoSettings
 from agents.evaluation.settings import EvaluationSettings
-from agents.settings import parse_settings
 from agents.training.settings import METHODS, PointerBCSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS

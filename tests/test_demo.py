@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from agents import demo, train_rl
+from agents.command_lines import parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation import evaluate as evaluation
 from agents.evaluation.evaluate import create_policy, evaluate
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
-from agents.settings import parse_settings
 
 CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
 

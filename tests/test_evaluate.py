@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from agents import evaluate as command
+from agents.command_lines import parse_settings
 from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation import evaluate
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults, scored_options
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import RandomReplies, ScriptedPolicy
-from agents.settings import EnvSettings, parse_settings
+from agents.settings import EnvSettings
 from agents.train_rl import make_settings
 from tests import tiny
 from webarena_gym import suite as task_suite

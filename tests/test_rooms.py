@@ -15,17 +15,18 @@ from agents.training.settings import STREAM_OPTIONS, TrainSettings, hidden_from_
 from tests.test_layers import MODULES, ROOT, facts
 
 ROOMS = {
-    "settings": set(),
-    "data": {"settings"},
-    "models": {"settings", "data"},
-    "rollouts": {"settings", "data", "models"},
-    "training": {"settings", "data", "models", "rollouts"},
-    "grpo": {"settings", "data", "models", "rollouts", "training"},
-    "methods": {"settings", "data", "models", "rollouts", "training", "grpo"},
-    "sb3": {"settings", "data", "models", "rollouts", "training"},
-    "cluster": {"settings", "data", "models", "rollouts", "training", "grpo"},
-    "evaluation": {"settings", "data", "models", "rollouts", "training", "methods", "sb3"},
-    "integrations": {"settings", "data", "models", "rollouts"},
+    "command_lines": set(),
+    "settings": {"command_lines"},
+    "data": {"command_lines", "settings"},
+    "models": {"command_lines", "settings", "data"},
+    "rollouts": {"command_lines", "settings", "data", "models"},
+    "training": {"command_lines", "settings", "data", "models", "rollouts"},
+    "grpo": {"command_lines", "settings", "data", "models", "rollouts", "training"},
+    "methods": {"command_lines", "settings", "data", "models", "rollouts", "training", "grpo"},
+    "sb3": {"command_lines", "settings", "data", "models", "rollouts", "training"},
+    "cluster": {"command_lines", "settings", "data", "models", "rollouts", "training", "grpo"},
+    "evaluation": {"command_lines", "settings", "data", "models", "rollouts", "training", "methods", "sb3"},
+    "integrations": {"command_lines", "settings", "data", "models", "rollouts"},
 }
 """What each room may import from; commands, the modules on the top floor, may import from all."""
 
@@ -39,7 +40,7 @@ def graph():
 
 def test_the_top_floor_has_at_most_ten_rooms():
     rooms = {path.name for path in (ROOT / "agents").iterdir() if path.is_dir() and any(path.rglob("*.py"))}
-    assert rooms == set(ROOMS) - {"settings", "sb3", "grpo"}
+    assert rooms == set(ROOMS) - {"command_lines", "settings", "sb3", "grpo"}
     assert len(rooms) <= 10
 
 

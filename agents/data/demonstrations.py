@@ -12,11 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from agents.command_lines import NewFile
 from agents.data.expert import MOST_STEPS, ExpertStep, envs_with_tasks, play_with_mistakes, with_label
 from agents.data.prompts import Style
 from agents.data.readings import ParsedPage, bare, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
-from agents.settings import EnvSettings, NewFile, TaskSettings
+from agents.settings import EnvSettings, TaskSettings
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import reply_of, tools
 from webarena_gym.actions.dialect import TOOL_PROMPT, call_of, plain_tools

@@ -9,21 +9,12 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from agents.command_lines import ChatTemplateKwargs, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import Trajectory, write_trajectories
 from agents.models.checkpoints import ModelKind, is_small, model_kind, usage_record
 from agents.models.packages import BASES
-from agents.settings import (
-    ChatTemplateKwargs,
-    EnvSettings,
-    NewFile,
-    NewFolder,
-    PresentFile,
-    PresentFolder,
-    Processes,
-    Templates,
-    expect_least,
-)
+from agents.settings import EnvSettings, expect_least
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import quote_value, suggestion
 from webarena_gym.clients.chat import ChatModel

@@ -18,9 +18,10 @@ from uuid import uuid4
 
 import gymnasium
 
+from agents.command_lines import NewFile, parse_settings
 from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.trajectories import Ids
-from agents.settings import ENV_ID, EnvSettings, NewFile, parse_settings
+from agents.settings import ENV_ID, EnvSettings
 from webarena_gym import console
 from webarena_gym import suite as task_suite
 from webarena_gym.errors import ServerError

@@ -20,10 +20,11 @@ import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import nn
 
+from agents.command_lines import collect_rarely
 from agents.rollouts.collector import Collector, EpisodeResult, EpisodeSpec, Stage, time_fractions
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import Policy
-from agents.settings import EnvSettings, collect_rarely
+from agents.settings import EnvSettings
 from webarena_gym.errors import WorkerError
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores

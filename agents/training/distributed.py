@@ -20,9 +20,9 @@ import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import Tensor, distributed, nn
 
+from agents.command_lines import collect_rarely
 from agents.models.checkpoints import is_small
 from agents.rollouts.players import PRELOADED, LostProcessError, process_count
-from agents.settings import collect_rarely
 from agents.training.credit import TrainedStep
 from agents.training.settings import TrainSettings
 from webarena_gym.processes import work_for_parent

@@ -3,21 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agents.command_lines import ChatTemplateKwargs, NewFolder, PresentFile, PresentFolder
 from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
-from agents.settings import (
-    ChatTemplateKwargs,
-    MayChange,
-    NewFolder,
-    OptimizerName,
-    PassSettings,
-    PresentFile,
-    PresentFolder,
-    RunSettings,
-    TrainingWorlds,
-    expect_least,
-)
+from agents.settings import MayChange, OptimizerName, PassSettings, RunSettings, TrainingWorlds, expect_least
 from agents.training.settings.models import POINTER, SMALL, template_record
 from webarena_gym.observation import Elements
 from webarena_gym.sites.layout import Variation

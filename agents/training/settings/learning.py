@@ -3,7 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, get_args
 
-from agents.settings import MayChange, Processes, RunSettings, expect_least
+from agents.command_lines import Processes
+from agents.settings import MayChange, RunSettings, expect_least
 from agents.training.settings.models import ModelSettings, OldLogprobs
 from webarena_gym.arguments import expect_one_of
 

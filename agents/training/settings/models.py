@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from agents.command_lines import ChatTemplateKwargs
 from agents.data.prompts import Style
-from agents.settings import ChatTemplateKwargs, EnvSettings, MayChange, PassSettings, RunFolderSettings
+from agents.settings import EnvSettings, MayChange, PassSettings, RunFolderSettings
 
 SMALL = "small"
 POINTER = "pointer"
@@ -64,7 +65,7 @@ SMALL_MODEL_GROUPS: Mapping[str, tuple[str, str]] = {
         "vocabulary width layers heads practice inserted_layers",
     ),
 }
-"""Group of options in the help of behaviour cloning, in the form of `agents.settings.GROUPS`."""
+"""Group of options in the help of behaviour cloning, in the form of `agents.command_lines.GROUPS`."""
 PRETRAINED_RL_LEARNING_RATE = 1e-6
 """Default learning rate of reinforcement learning for all weights of pretrained language models."""
 LORA_LEARNING_RATE = 5e-4
@@ -125,7 +126,7 @@ LANGUAGE_MODEL_GROUPS: Mapping[str, tuple[str, str]] = {
         "lora_rank lora_layers dtype gradient_checkpointing tokens_per_pass num_envs vllm correction sharing distilled",
     ),
 }
-"""Groups of options in the help for any model, in the form of `agents.settings.GROUPS`."""
+"""Groups of options in the help for any model, in the form of `agents.command_lines.GROUPS`."""
 
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
     "group_size": 16, "epochs": 1, "minibatches": 1, "learning_rate": 3e-4, "average": 0.0, "replayed": 0,

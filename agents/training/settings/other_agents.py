@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.settings import MayChange, NewFolder, RunSettings, TrainingWorlds, expect_least
+from agents.command_lines import NewFolder
+from agents.settings import MayChange, RunSettings, TrainingWorlds, expect_least
 
 
 @dataclass(frozen=True, kw_only=True)
