@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -64,6 +65,10 @@ PAGES = {
 def site(request):
     if request.path == "/slow":
         return Response("fetched")
+    if request.path == "/empty":
+        return Response(status=204)
+    if request.path == "/moved":
+        return Response(status=303, headers={"Location": "/empty"})
     if request.path == "/download":
         return Response("x", headers={"Content-Disposition": "attachment; filename=x.txt"})
     if request.path in PAGES:
@@ -110,6 +115,83 @@ def test_dialogs_are_answered_windows_are_tabs_and_downloads_and_choosers_leave_
     assert (browser.page().notices[0], browser.page().url) == ("Downloaded x.txt, 1 bytes: x", HOME + "files")
     press(browser, "File")
     assert "file chooser" in browser.page().notices[0]
+
+
+CONTEXT = "webarena_gym.browsers.chromium.context"
+LONG_S = 60.0  # in place of limits that no action of these tests reaches
+
+
+@pytest.fixture(scope="module")
+def slow_url():
+    """Serve a page that takes longer than the other windows of an action."""
+
+    @Request.application
+    def page(request):
+        time.sleep(0.3)
+        return Response("<!doctype html><title>T</title><p>Slow", content_type="text/html")
+
+    with serving(page) as url:
+        yield f"{url}/"
+
+
+WINDOWS = {
+    "beside a link without content": ("<a href=/empty onclick=\"window.open('SLOW')\">Go</a>", ["SLOW"]),
+    "beside a frame without content": ("<iframe id=f></iframe><a href='javascript:f.src = `/empty`; window.open(`SLOW`); 0'>Go</a>", ["SLOW"]),
+    "after a window without content": ("<a href='javascript:window.open(`/empty`); window.open(`SLOW`); 0'>Go</a>", ["SLOW"]),
+    "before a window without content": ("<a href='javascript:window.open(`SLOW`); window.open(`/moved`); 0'>Go</a>", ["SLOW"]),
+    "two windows": ("<a href='javascript:window.open(`/other`); window.open(`SLOW`); 0'>Go</a>", [HOME + "other", "SLOW"]),
+    "closed at once": ("<a href='javascript:window.open(`/other`).close(); 0'>Go</a>", []),
+    "without content, closed at once": ("<a href='javascript:window.open(`/empty`).close(); 0'>Go</a>", []),
+    "a form without content": ("<form action=/moved?x method=post target=_blank><button>Go</button></form>", []),
+    "an address of other characters": ("<a href='/empty?ü#ü' target=_blank>Go</a>", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "windows"), WINDOWS.values(), ids=WINDOWS)
+def test_an_action_opens_all_windows_that_get_content(opened, slow_url, body, windows, monkeypatch):
+    monkeypatch.setattr(f"{CONTEXT}.POPUP_S", LONG_S)
+    monkeypatch.setitem(PAGES, "/windows", body.replace("SLOW", slow_url))
+    browser = opened(make_browser(hosts=frozenset({slow_url.removeprefix("http://").rstrip("/")})))
+    browser.start([HOME + "windows"], {})
+    begun = time.monotonic()
+    press(browser, "Go")
+    assert [tab.url for tab in browser.page().tabs] == [HOME + "windows", *(url.replace("SLOW", slow_url) for url in windows)]
+    assert time.monotonic() - begun < LONG_S
+
+
+LINK = "const link = (name) => Object.assign(document.createElement('a'), {href: 'data:text/plain,text', download: name});"
+DOWNLOADS = {
+    "of a link": ("<a download=a.txt href='data:text/plain,text' id=d>File</a>", "d.click()", ["a.txt"]),
+    "of a link in no document": ("", "link('a.txt').click()", ["a.txt"]),
+    "of an event": ("", "link('a.txt').dispatchEvent(new MouseEvent('click'))", ["a.txt"]),
+    "of a blob": (
+        "",
+        "Object.assign(link('a.txt'), {href: window.URL.createObjectURL(new Blob(['text']))}).click()",
+        ["a.txt"],
+    ),
+    "later": ("", "setTimeout(() => link('a.txt').click(), 400)", ["a.txt"]),
+    "two": ("", "link('a.txt').click(); link('b.txt').click()", ["a.txt", "b.txt"]),
+    "of a frame": ("<iframe id=f></iframe>", "f.src = '/download'", ["x.txt"]),
+    "of an address": ("", "setTimeout(() => { location = '/download' }, 400)", ["x.txt"]),
+    "of a prevented click": ("", "Object.assign(link('a.txt'), {onclick: () => false}).click()", []),
+}
+
+
+@pytest.mark.parametrize("virtual", [False, True], ids=["real time", "virtual time"])
+@pytest.mark.parametrize(("body", "script", "files"), DOWNLOADS.values(), ids=DOWNLOADS)
+@pytest.mark.sampled(3)
+def test_downloads_that_scripts_start_are_waited_for(opened, body, script, files, virtual, monkeypatch):
+    monkeypatch.setattr(f"{CONTEXT}.QUIET_S", LONG_S)
+    monkeypatch.setitem(PAGES, "/downloads", f'{body}<script>{LINK}</script><button onclick="{script}">Go</button>')
+    network = Network({"app.test": site})
+    network.virtual_time = virtual
+    browser = opened(ChromiumBrowser(network))
+    browser.start([HOME + "downloads"], {})
+    begun = time.monotonic()
+    press(browser, "Go")
+    notices = [notice.split(",")[0] for notice in browser.page().notices if notice.startswith("Download")]
+    assert notices == [f"Downloaded {name}" for name in files]
+    assert time.monotonic() - begun < LONG_S
 
 
 def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(browser, monkeypatch):

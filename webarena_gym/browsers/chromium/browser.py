@@ -217,7 +217,7 @@ class ChromiumBrowser:
     def _expect_download(self, target: HtmlElement | None) -> None:
         """Let the next action wait for a download if it follows a link that downloads."""
         if target is not None and dom.is_link(target) and "download" in target.attrib:
-            self._tab.signals.download_event.clear()
+            self._tab.signals.expected_downloads = 1
 
     def right_click(self, element: HtmlElement) -> None:
         self._check_visible(element)

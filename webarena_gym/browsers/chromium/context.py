@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -11,7 +12,7 @@ from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
@@ -93,8 +94,7 @@ _OPEN_SHADOWS = """{
   Element.prototype.attachShadow = function (options) { return attach.call(this, {...options, mode: "open"}); };
 }"""
 NAVIGATION_S = 1.0  # limit for the start of a navigation that an action has requested
-POPUP_S = 10.0  # limit for a tab that a page has requested
-_EMPTY_S = 0.2  # limit for such a tab after a site has sent no content
+POPUP_S = 10.0  # limit for the windows that an action has requested
 OPENING_S = 20.0  # limit for opening a page
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
@@ -165,9 +165,11 @@ class Context:
         self._context_id = ""  # in CDP; "" if it is not needed
         self._network_process: int | None = None  # process id at the start of the context
         self._popups: list[Any] = []
-        self._popup_event = asyncio.Event()  # set when a tab opens
-        self._empty_event = asyncio.Event()  # set when a site sends no content in place of a document
+        self._popup_event = asyncio.Event()  # set when a tab opens, or a site sends no content in place of a document
+        self._empty_urls: Counter[str] = Counter()  # addresses of such documents since the start of the last action
+        self._redirects: dict[str, str] = {}  # redirects of documents
         self._has_download = False  # whether the last action started a download
+        self._download_order = asyncio.Lock()  # downloads are stored in the order of their starts
         self._spare_tab: Tab | None = None  # a cleared tab of the previous session
         self._documents: dict[str, HttpResponse] = {}
         self._replays: dict[str, HttpResponse] = {}
@@ -362,7 +364,7 @@ class Context:
         except (PlaywrightError, BrowserError, TimeoutError):
             return False
         self._spare_tab, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
-        self._documents, self._replays, self._ran_scripts = {}, {}, False
+        self._documents, self._redirects, self._replays, self._ran_scripts = {}, {}, {}, False
         return True
 
     def _can_clear_scripts(self, storage: Storage) -> bool:
@@ -400,13 +402,14 @@ class Context:
         """Store a downloaded file. If a tab was opened for the download, Chromium reports it for the opener."""
         name, content, self._has_download = download.suggested_filename, None, True
         tab = next((tab for tab in self.tabs if tab.page is download.page), self.tab)
-        tab.signals.download_event.clear()
-        with suppress(PlaywrightError):
-            content = Path(await download.path()).read_bytes()
-            await download.delete()
-        notice = None if content is None else save_download(name, content, self.downloads)
-        tab.signals.notices.append(notice or f"Download not kept: {name}")
-        tab.signals.download_event.set()
+        tab.signals.active_downloads = max(1, tab.signals.active_downloads)
+        async with self._download_order:
+            with suppress(PlaywrightError):
+                content = Path(await download.path()).read_bytes()
+                await download.delete()
+            notice = None if content is None else save_download(name, content, self.downloads)
+            tab.signals.notices.append(notice or f"Download not kept: {name}")
+            tab.signals.end_download()
 
     def _on_failed(self, request: Any) -> None:
         """Record a request that reached no server, such as a script's request to another host."""
@@ -425,7 +428,7 @@ class Context:
         self._pending_work = None
         self._dialog_opened.clear()
         self.tabs, self.active, self._popups, self._spare_tab = [], 0, [], None
-        self._documents, self._replays, self._ran_scripts = {}, {}, False
+        self._documents, self._redirects, self._replays, self._ran_scripts = {}, {}, {}, False
         if context is not None:
             with suppress(PlaywrightError):
                 await context.close()
@@ -436,13 +439,22 @@ class Context:
         replay = self._replays.pop(url, None) if is_document(headers) else None
         response = replay or _as_shown(self._serve(method, url, headers, body), headers)
         self._ran_scripts = self._ran_scripts or _SCRIPT.search(response.body) is not None
-        if is_document(headers) and response.status in {204, 205, 304}:
-            self._empty_event.set()
-        if is_document(headers) and response.status not in range(300, 400):
-            self._documents[url] = response
+        if is_document(headers):
+            self._record_response(url, response)
         if not self._load_images:
             return response._replace(headers=[*response.headers, ("Content-Security-Policy", "img-src 'none'")])
         return response
+
+    def _record_response(self, url: str, response: HttpResponse) -> None:
+        """Record the response to the request for a document."""
+        location = next((value for name, value in response.headers if name.lower() == "location"), None)
+        if response.status in {204, 205, 304}:
+            self._empty_urls[url] += 1
+            self._popup_event.set()
+        elif response.status in range(300, 400) and location is not None:
+            self._redirects[url] = urljoin(url, location).partition("#")[0]
+        if response.status not in range(300, 400):
+            self._documents[url] = response
 
     async def new_tab(self, url: str = BLANK_URL) -> None:
         """Open a tab after the last one, activate it and navigate to a URL."""
@@ -501,62 +513,86 @@ class Context:
         """
         self.tab.signals.notices.clear()
         self.tab.signals.file_chooser = None
+        self.tab.signals.expected_downloads = max(0, self.tab.signals.expected_downloads)
         self._has_download = False
         await self.until_dialog(self._act(self.tab, action, names_window=names_window))
 
     async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool) -> None:
         self._popup_event.clear()
-        self._empty_event.clear()
+        self._empty_urls.clear()
         for other in self.tabs:
             other.signals.navigation_event.clear()
         await tab.act(lambda: action(tab))
-        if names_window and not tab.signals.expects_popup:
+        if names_window and not tab.signals.requested_windows:
             await self._activate_navigated_tab()
-        if tab.signals.expects_popup:
-            await self._wait_for_popup(tab)
-            tab.signals.expects_popup = False
+        if tab.signals.requested_windows:
+            await self._wait_for_windows(tab)
         await tab.record_document(self._documents)
         while self._popups:
             page = self._popups.pop(0)
             if self._has_download and not page.url:  # a tab that was opened for the download
                 await page.close()
                 continue
-            opened = await self._tab_of(page)
-            self.tabs.append(opened)
-            self.active = len(self.tabs) - 1
-            with suppress(PlaywrightError):
-                await opened.page.wait_for_load_state("load")
-            await opened.settle()
-            await opened.record_document(self._documents)
-        if not tab.signals.download_event.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(tab.signals.download_event.wait(), QUIET_S)
-            tab.signals.download_event.set()
+            try:
+                await self._add_tab(page)
+            except (PlaywrightError, BrowserError):
+                if not page.is_closed():
+                    raise
+        tab.signals.requested_windows.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(tab.signals.downloads(), QUIET_S)
+        tab.signals.expected_downloads = tab.signals.active_downloads = 0
         for closed in [tab for tab in self.tabs if tab.page.is_closed()]:
             self.tabs.remove(closed)
             self.active = max(0, min(self.active, len(self.tabs) - 1))
         if not self.tabs:
             await self.new_tab()
 
-    async def _wait_for_popup(self, tab: Tab) -> None:
-        """Wait for the window that a page has requested. One that gets no content never becomes a tab, and is closed."""
-        waits = [asyncio.ensure_future(event.wait()) for event in (self._popup_event, self._empty_event)]
-        try:
-            await asyncio.wait(waits, timeout=POPUP_S, return_when=asyncio.FIRST_COMPLETED)
-            if not self._popup_event.is_set():
-                await asyncio.wait(waits[:1], timeout=_EMPTY_S)
-        finally:
-            for wait in waits:
-                wait.cancel()
-        if self._popup_event.is_set():
+    async def _add_tab(self, page: Any) -> None:
+        """Add and activate the tab of a page that has opened by itself, and wait until it has settled."""
+        opened = await self._tab_of(page)
+        self.tabs.append(opened)
+        self.active = len(self.tabs) - 1
+        with suppress(PlaywrightError):
+            await page.wait_for_load_state("load")
+        await opened.settle()
+        await opened.record_document(self._documents)
+
+    async def _wait_for_windows(self, tab: Tab) -> None:
+        """Wait for the windows that a page has requested. Those that get no content never become tabs, and are closed."""
+        windows = tab.signals.requested_windows
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POPUP_S):
+                count = 0
+                while count < len(windows):
+                    while len(self._popups) + self._count_empty(windows) < len(windows):
+                        self._popup_event.clear()
+                        await self._popup_event.wait()
+                    count = len(windows)
+                    with suppress(PlaywrightError):  # the script may request more windows until this call; the page may close
+                        await tab.evaluate("async () => null")
+        popups = list(self._popups)
+        if len(popups) >= len(windows):
             return
         count = await self._driver.close_empty_windows(tab.session)
         with suppress(TimeoutError):
             async with asyncio.timeout(OPENING_S):
-                while len(self._popups) < count:  # Playwright reports them when they close
+                while len(self._popups) < len(popups) + count:  # Playwright reports them when they close
                     self._popup_event.clear()
                     await self._popup_event.wait()
-        self._popups.clear()
+        self._popups = popups
+
+    def _count_empty(self, windows: Iterable[str]) -> int:
+        """Return the number of windows, given by their requested addresses, for which a site has sent no content."""
+        return sum(min(count, self._empty_urls[url]) for url, count in Counter(map(self._final_url, windows)).items())
+
+    def _final_url(self, url: str) -> str:
+        """Return the address to which the request for a document has been redirected."""
+        url, known = url.partition("#")[0], set()
+        while url in self._redirects and url not in known:
+            known.add(url)
+            url = self._redirects[url]
+        return url
 
     async def _activate_navigated_tab(self) -> None:
         """Wait until the last action navigates a tab or opens one, and activate the former."""

@@ -30,7 +30,7 @@
     time?.rest();
     observer.disconnect();
     stop();
-    done({isReal: !clock || clock.isReal(), elapsed: clock?.elapsed() ?? 0, hasChanged: changes.size > 0});
+    done({isReal: !clock || clock.isReal(), elapsed: clock?.elapsed() ?? 0, hasChanged: changes.size > 0, downloads: time?.takeDownloads() ?? 0});
   };
   const finishRestless = () => {
     for (const [node, {first, newest, count}] of changes)

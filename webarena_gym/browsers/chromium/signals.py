@@ -23,7 +23,7 @@ class Signals:
         self.failed_navigation_url = ""  # address of that navigation
         self.has_failed_request = False  # set when a request fails, which may mean that a process has died
         self.crash_event = asyncio.Event()  # set when the renderer process has died
-        self.expects_popup = False  # the page has requested a tab that is not open yet
+        self.requested_windows: list[str] = []  # addresses of windows that the page has requested since the last action
         self.navigation_event = asyncio.Event()  # set when a navigation of the tab starts
         self.has_new_document = False  # set when another document is shown
         self.history_event = asyncio.Event()  # set when another document or another fragment is shown
@@ -32,8 +32,9 @@ class Signals:
         self.progress_event = asyncio.Event()  # set when a request or loading ends
         self.stop_loading()
         self.file_chooser: Any = None  # the file chooser that the last action opened
-        self.download_event = asyncio.Event()  # cleared while a download is in progress
-        self.download_event.set()
+        self.expected_downloads = 0  # downloads that clicks have requested, minus those that have started
+        self.active_downloads = 0  # downloads in progress
+        self._download_event = asyncio.Event()  # set when a download ends
         self.dialog_event: asyncio.Event | None = None  # set when a dialog opens; None if dialogs are answered automatically
         self.dialog: Any = None  # the open dialog
         self.dialog_text = ""  # value of the text field of a prompt
@@ -93,7 +94,7 @@ class Signals:
         self.notices.clear()
         self.requests.clear()
         self.file_chooser, self.has_failed_request, self.failed_navigation_url = None, False, ""
-        self.expects_popup = False
+        self.requested_windows.clear()
 
     def ignore_pending_requests(self) -> None:
         """Treat all pending GET requests as endless, such as long polling, and stop waiting for them."""
@@ -106,6 +107,17 @@ class Signals:
         while self.requests or not self.load_event.is_set():
             self.progress_event.clear()
             await self.progress_event.wait()
+
+    async def downloads(self) -> None:
+        """Wait until all requested downloads have ended."""
+        while self.expected_downloads > 0 or self.active_downloads > 0:
+            self._download_event.clear()
+            await self._download_event.wait()
+
+    def end_download(self) -> None:
+        """Record the end of a download."""
+        self.active_downloads = max(0, self.active_downloads - 1)
+        self._download_event.set()
 
     def start_loading(self) -> None:
         """Record the start of a navigation."""
@@ -140,11 +152,12 @@ class Signals:
             self.stop_loading()
 
     def _on_download_begin(self, event: dict[str, Any]) -> None:
-        self.download_event.clear()
+        self.expected_downloads -= 1
+        self.active_downloads += 1
         self._on_stopped(event)
 
-    def _on_window_open(self, _: dict[str, Any]) -> None:
-        self.expects_popup = True
+    def _on_window_open(self, event: dict[str, Any]) -> None:
+        self.requested_windows.append(event["url"])
 
     def _on_crash(self, _: Any) -> None:
         self.crash_event.set()

@@ -477,6 +477,7 @@ class Tab:
                 self.used_real_time = self.used_real_time or rest["isReal"]
                 self._has_changed = self._has_changed or rest["hasChanged"]
                 self._elapsed_ms[frame] = rest["elapsed"]
+                self.signals.expected_downloads += rest["downloads"]
 
         tasks = [asyncio.ensure_future(watch(frame)) for frame in self.page.frames]
         condition = asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED

@@ -1,4 +1,4 @@
-// Controls the clock of a page's scripts and tracks their timers; it runs before the first script. The clock is frozen at `start` (ms; null:
+// Controls the clock of a page's scripts and tracks their timers and downloads; it runs before the first script. The clock is frozen at `start` (ms; null:
 // not frozen). Within the callback of a timer, a frozen clock shows the time at which the timer was due. Otherwise code that compares
 // times, such as a debounced field, would never finish.
 (start) => {
@@ -64,6 +64,22 @@
       clear(number);
     };
   }
+  let downloads = 0;  // clicks of scripts on links that download, also outside of the document, since `takeDownloads`
+  const withDownload = (target, click) => {
+    let event = null;
+    const note = (it) => { event = it; };
+    if (!(target instanceof Element && target.closest("a[download][href], area[download][href]"))) return click();
+    target.addEventListener("click", note, {capture: true});
+    try {
+      return click();
+    } finally {
+      target.removeEventListener("click", note, {capture: true});
+      if (event !== null && !event.defaultPrevented) downloads++;
+    }
+  };
+  const {click} = HTMLElement.prototype, {dispatchEvent} = EventTarget.prototype;
+  HTMLElement.prototype.click = function () { return withDownload(this, () => click.call(this)); };
+  EventTarget.prototype.dispatchEvent = function (event) { return withDownload(this, () => dispatchEvent.call(this, event)); };
   const isEnding = ({playState, currentTime, effect}) => {
     const left = Number(effect?.getComputedTiming().endTime) - Number(currentTime);
     return playState === "running" && left > 0 && left < LONG;
@@ -75,6 +91,11 @@
     },
     isDue: () => [...due.values()].some((kind) => !habits.has(kind)) || [...checks.values()].includes(false) || document.getAnimations().some(isEnding),
     rest: () => { isNew = false; },
+    takeDownloads: () => {
+      const count = downloads;
+      downloads = 0;
+      return count;
+    },
     ready: async () => first.size === 0 || new Promise((done) => {
       const since = performance.now(), turns = realSetInterval(() => {
         if (first.size && performance.now() - since < FIRST) return;

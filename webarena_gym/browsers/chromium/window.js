@@ -53,7 +53,7 @@ async (query, argument, isStatic) => {
   return {
     tag: hit && hit !== document.body && hit !== document.documentElement ? hit.localName : null,
     isInteractive: !!control,
-    isLink: control?.localName === "a",
+    link: control?.localName === "a" ? control.href : null,
     isTextField: !!hit?.matches("textarea, input:not([type]), input:is([type=text], [type=search], [type=email], [type=password], [type=tel], [type=url])"),
     isDisabled: !!control?.matches(":disabled"),
     isDownload: control?.localName === "a" && control.hasAttribute("download"),

@@ -105,9 +105,9 @@ async def gesture(tab: Tab, action: Action) -> str:
         if action.kind is Kind.HOVER or point is None:
             return ""
         if hit["isDownload"]:
-            tab.signals.download_event.clear()  # a download is expected
-        if hit["isLink"] and (action.kind is Kind.MIDDLE_CLICK or "Control" in modifiers):
-            tab.signals.expects_popup = True
+            tab.signals.expected_downloads = 1
+        if hit["link"] is not None and (action.kind is Kind.MIDDLE_CLICK or "Control" in modifiers):
+            tab.signals.requested_windows.append(hit["link"])
         await mouse.click(*point, button=_BUTTONS.get(action.kind, "left"), click_count=_TIMES.get(action.kind, 1))
     finally:
         for key in reversed(modifiers):
