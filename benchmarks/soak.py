@@ -2,7 +2,8 @@
 
 Without `--kill`, random replies are played, and the memory (proportional set size), open files and processes are measured over time. With
 it, reference solutions are played while workers are killed at random: every episode outside of a killed worker must earn its reward, and
-every lost one must report it. The last line is one JSON object; the exit status is 1 if something is wrong.
+every lost one must report it. With `--application`, random replies are played on an application. The last line is one JSON object; the exit
+status is 1 if something is wrong.
 """
 
 import json
@@ -22,7 +23,9 @@ from typing import Any, NamedTuple
 from benchmarks.machine import cores, family, report, resources_of
 from benchmarks.recording import record
 from webarena_gym import console
+from webarena_gym.applications.application import read_application
 from webarena_gym.env import WebArenaLite
+from webarena_gym.tools.application_check import exploration_task
 from webarena_gym.vector import WebArenaLiteVector
 
 SETTINGS: dict[str, Any] = {"split": "test", "max_steps": 60}
@@ -63,15 +66,24 @@ def main() -> None:
     add("--workers", type=console.integer(1), default=len(cores()), help="processes (default: one for each core)")
     add("--kill", action="store_true", help="kill workers at random while reference solutions are played")
     add("--episodes", type=console.integer(1), default=1000, help="with --kill: how many episodes (default: 1000)")
+    add(
+        "--application",
+        metavar="FOLDER",
+        help="play on this application, which has a webarena-app.toml (default: the test split)",
+    )
+    add("--browser", choices=("inprocess", "chromium"), default="inprocess", help="browser of the envs (default: inprocess)")
     add("--every", type=console.decimal(0), default=2.0, help="with --kill: seconds between kills, on average (default: 2)")
     add("--seed", type=console.integer(0), default=0, help="of what is random (default: 0)")
     add("--json", action="store_true", help="print one JSON object as the last line (as always)")
     add("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
     options = parser.parse_args()
+    if options.kill and options.application:
+        parser.error("--kill replays solutions of the test split, so it cannot be combined with --application")
     before = family(os.getpid())
     envs = WebArenaLiteVector(
-        options.envs, batch_size=max(1, options.envs // 4), workers=options.workers, autoreset_mode="Disabled", **SETTINGS
-    )
+        options.envs, batch_size=max(1, options.envs // 4), workers=options.workers, autoreset_mode="Disabled",
+        browser=options.browser, **(_settings_of(options.application) if options.application else SETTINGS),
+    )  # fmt: skip
     start = time.monotonic()
     try:
         if options.kill:
@@ -88,16 +100,23 @@ def main() -> None:
     sys.exit(1 if result["wrong"] else 0)
 
 
+def _settings_of(folder: str) -> dict[str, Any]:
+    """Return the settings of envs that look around in an application as its signed-in user."""
+    application = read_application(folder)
+    return {"application": application, "tasks": [exploration_task(application)], "max_steps": SETTINGS["max_steps"]}
+
+
 def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> dict[str, Any]:
-    """Play random replies for some minutes. Return the resources over time, and their growth."""
-    tally, samples, start = Tally(), [], time.monotonic()
+    """Play random replies for some minutes after the first reset. Return the resources over time, and their growth."""
+    tally, samples = Tally(), []
     pause = max(1.0, minutes * 60 / 60)
     envs.async_reset(seed=random.randrange(2**31))
+    batch, start = envs.recv(), time.monotonic()
     while (elapsed := time.monotonic() - start) < minutes * 60:
         if elapsed >= len(samples) * pause and (held := resources_of(os.getpid())):
             samples.append(Sample(round(elapsed / 60, 2), round(held.mb, 1), held.files, held.processes, tally.steps))
             print(samples[-1], flush=True)
-        rows = list(_rows(envs.recv(), tally))
+        rows = list(_rows(batch, tally))
         over = [row["env"] for row in rows if row["over"]]
         on = [row for row in rows if not row["over"]]
         tally.wrong += [f"env {row['env']}: {row['failure']}" for row in rows if row["failure"]]
@@ -105,6 +124,7 @@ def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> 
             envs.async_reset(env_ids=over)
         if on:
             envs.send([random_reply(row["page"], random) for row in on], [row["env"] for row in on])
+        batch = envs.recv()
     growth = _growth(samples, tally)
     return {"mode": "random play", **asdict(tally), **growth, "samples": samples}
 

@@ -182,6 +182,34 @@ def test_a_soak_ends_well_when_nothing_is_wrong(monkeypatch, capsys, mode):
     assert ended.value.code == 0
 
 
+def write_application(folder, page):
+    """Write an application with one page, and return its folder."""
+    (folder / "one.py").write_text(
+        f"def application(environ, start_response):\n    start_response('200 OK', [('Content-Type', 'text/html')])\n    return [{page.encode()!r}]\n"
+    )
+    (folder / "webarena-app.toml").write_text('name = "one"\nwsgi = "one:application"\n')
+    return str(folder)
+
+
+def test_a_soak_plays_on_an_application(tmp_path, monkeypatch, capsys):
+    folder = write_application(tmp_path, "<!doctype html><title>T</title><p>One <a href=/a>first</a> and <a href=/b>second</a>")
+    monkeypatch.setattr(sys, "argv", ["soak", "--envs", "2", "--workers", "1", "--minutes", "0.03", "--application", folder])
+    with pytest.raises(SystemExit) as ended:
+        soak.main()
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (result["lost"], result["wrong"]) == (0, [])
+    assert result["steps"] > 0
+    assert ended.value.code == 0
+
+
+def test_a_soak_kills_no_workers_of_applications(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["soak", "--kill", "--application", "shop"])
+    with pytest.raises(SystemExit) as ended:
+        soak.main()
+    assert ended.value.code == 2
+    assert "--kill" in capsys.readouterr().err
+
+
 def test_an_episode_that_was_lost_without_a_kill_is_wrong_and_so_is_memory_that_keeps_growing():
     tally = soak.Tally()
     row = {"env": 3, "over": True, "reward": float("nan"), "failure": "gone", "page": "", "task": "t"}
@@ -517,11 +545,8 @@ def test_the_recipe_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, ca
 @needs.chromium
 def test_virtual_and_real_time_are_compared_on_an_application(tmp_path, monkeypatch, capsys):
     page = "<!doctype html><title>T</title><input aria-label=Q><button onclick='setTimeout(() => o.textContent++, 300)'>Go</button><p id=o>0"
-    (tmp_path / "one.py").write_text(
-        f"def application(environ, start_response):\n    start_response('200 OK', [('Content-Type', 'text/html')])\n    return [{page.encode()!r}]\n"
-    )
-    (tmp_path / "webarena-app.toml").write_text('name = "one"\nwsgi = "one:application"\n')
-    monkeypatch.setattr(sys, "argv", ["virtual_time", str(tmp_path), "--steps", "3", "--rounds", "1", "--repeats", "2", "--load", "1", "--json"])  # fmt: skip
+    folder = write_application(tmp_path, page)
+    monkeypatch.setattr(sys, "argv", ["virtual_time", folder, "--steps", "3", "--rounds", "1", "--repeats", "2", "--load", "1", "--json"])  # fmt: skip
     virtual_time.main()
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])["one"]
     assert figures["real_pages_as_recorded"] == figures["virtual_pages_as_recorded"] == [3]
