@@ -80,8 +80,14 @@ def habits_of_text(text: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
 
 
 def files() -> list[Path]:
-    """Return the Python files and documents that are checked."""
-    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md")]
+    """Return the Python files and documents that are checked, without the applications that `examples/prepare.py` installs."""
+    installed = [folder / name for folder in (ROOT / "examples").iterdir() for name in (".venv", "site", "state")]
+    paths = [
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".md") and not any(other in path.parents for other in installed)
+    ]
     return sorted([*paths, *(path for document in DOCUMENTS if (path := ROOT / document).exists())])
 
 
