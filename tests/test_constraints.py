@@ -21,22 +21,19 @@ from agents.evaluation.settings import EvaluationSettings, choose_tasks
 from agents.models import batches, small
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model
-from agents.rollouts.constraints import (
+from agents.rollouts.constraints import Constraint, Constraints, TokenVocabulary, create_constraints
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.languages import (
     FIXED,
     Alternatives,
-    Constraint,
-    Constraints,
     SeparatedList,
     Spans,
-    TokenVocabulary,
     action_language,
-    create_constraints,
     one_of,
     parse_page_parts,
     regex,
     word_spans,
 )
-from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.training.language_models import TrainingSample
 from tests import tiny
 from tests.growth import outgrown

@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from agents.models.parameters import add_adapters
-from agents.rollouts.constraints import Constraint, TokenVocabulary, action_language
+from agents.rollouts.constraints import Constraint, TokenVocabulary
 from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
+from agents.rollouts.languages import action_language
 from tests.clocks import tick, until
 from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
 from tests.model_server import serving_model
