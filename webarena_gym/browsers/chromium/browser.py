@@ -14,9 +14,14 @@ from lxml.html import HtmlElement
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
-from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
+from webarena_gym.browsers.chromium import hand
+from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.driver import SHARED
-from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, build_tree
+from webarena_gym.browsers.chromium.frames import NodeLocation, build_tree
+from webarena_gym.browsers.chromium.hand import ACTION_MS
+from webarena_gym.browsers.chromium.sessions import Session
+from webarena_gym.browsers.chromium.signals import dialog_page
+from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
 from webarena_gym.browsers.chromium.window import check_points, gesture
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.http import typed_url
@@ -234,7 +239,7 @@ class ChromiumBrowser:
         if not self._tab.is_scripted:
             raise ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
         source, destination = location_of(element, self._view), location_of(target, self._view)
-        self._act(lambda tab: tab.drag(source, destination))
+        self._act(lambda tab: hand.drag(tab, source, destination))
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_visible(element)
@@ -308,8 +313,8 @@ class ChromiumBrowser:
 
         async def press(tab: Tab) -> None:
             submits = key in ("Enter", " ", "Space") and focused is not None and dom.form_owner(focused) is not None
-            async with tab.watch_validation(tab.page.main_frame) if submits else nullcontext():
-                await (tab.press(key, text, has_scripts=has_scripts) if is_typing else tab.page.keyboard.press(key))
+            async with hand.watch_validation(tab, tab.page.main_frame) if submits else nullcontext():
+                await (hand.press(tab, key, text, has_scripts=has_scripts) if is_typing else tab.page.keyboard.press(key))
 
         if is_typing or text.isascii():
             if key == "Enter":
@@ -470,9 +475,9 @@ class ChromiumBrowser:
         frame, index = location_of(element, self._view)
 
         async def act(tab: Tab) -> None:
-            if not (operation and await tab.act_by_script(frame, index, operation, argument)):
+            if not (operation and await hand.act_by_script(tab, frame, index, operation, argument)):
                 async with tab.drawing():
-                    await action(await tab.element(frame, index))
+                    await action(await hand.element_handle(frame, index))
 
         self._act(act)
 
@@ -489,14 +494,14 @@ class ChromiumBrowser:
         frame, index = location_of(element, self._view)
 
         async def act(tab: Tab) -> None:
-            if not (operation and await tab.act_by_script(frame, index, operation)):
-                async with tab.drawing(), tab.watch_validation(frame) if watches_validation else nullcontext():
-                    if operation == "click" and (point := await tab.click_at_once(frame, index)):
+            if not (operation and await hand.act_by_script(tab, frame, index, operation)):
+                async with tab.drawing(), hand.watch_validation(tab, frame) if watches_validation else nullcontext():
+                    if operation == "click" and (point := await hand.click_at_once(tab, frame, index)):
                         tab.mouse = point if self._for_pictures else tab.mouse
                         return
-                    handle, at = await tab.click_point(frame, index)
+                    handle, at = await hand.click_point(frame, index)
                     if self._for_pictures:
-                        await tab.record_mouse(handle, at)
+                        await hand.record_mouse(tab, handle, at)
                     await action(handle, at)
 
         self._act(act, names_window=names_window)

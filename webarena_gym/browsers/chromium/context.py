@@ -2,89 +2,38 @@
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from html import escape
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
-from webarena_gym.browsers.chromium.gate import HttpResponse, InterceptingProxy, is_document, network_handler
-from webarena_gym.browsers.chromium.signals import Signals
-from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, NodeLocation, Tab
+from webarena_gym.browsers.chromium.frames import NodeLocation
+from webarena_gym.browsers.chromium.gate import (
+    HttpResponse,
+    InterceptingProxy,
+    as_shown,
+    has_script,
+    is_document,
+    network_handler,
+)
+from webarena_gym.browsers.chromium.sessions import FIELD, READ_STATE, RESTORE_STATE
+from webarena_gym.browsers.chromium.sessions import SavedTab as SavedTab  # snapshots of earlier versions look for these here
+from webarena_gym.browsers.chromium.sessions import Session as Session
+from webarena_gym.browsers.chromium.signals import Signals, dialog_page
+from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, Tab
 from webarena_gym.browsers.chromium.virtual_time import VirtualTime
 from webarena_gym.browsers.chromium.window import STYLE, capture
-from webarena_gym.browsers.http import error_page, is_web, save_download
+from webarena_gym.browsers.http import is_web, save_download
 from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.form_data import file_type
 from webarena_gym.pages.page import Network, Traffic
-
-READ_STATE = """() => {
-  const elements = [...document.querySelectorAll("input, textarea, option, details")];
-  const changes = [];
-  elements.forEach((element, index) => {
-    if (element.localName === "option") changes.push([index, element.selected]);
-    else if (element.localName === "details") changes.push([index, element.open]);
-    else if (["checkbox", "radio"].includes(element.type)) changes.push([index, element.checked]);
-    else if (element.type === "file") changes.push([index, [...element.files].map(({name}) => name)]);
-    else if (element.type !== "hidden") changes.push([index, element.value]);
-  });
-  const all = [...document.querySelectorAll("*")];
-  const scrolled = all.flatMap(({scrollLeft, scrollTop}, index) => scrollLeft || scrollTop ? [[index, scrollLeft, scrollTop]] : []);
-  return [changes, all.indexOf(document.activeElement), scrolled];
-}"""
-"""JavaScript function that returns the live state of a document: [changes of fields, index of the focused element, scroll positions]."""
-
-RESTORE_STATE = """([changes, focused, scrolled = []]) => {
-  const elements = [...document.querySelectorAll("input, textarea, option, details")];
-  for (const [index, value] of changes) {
-    const element = elements[index];
-    if (!element || Array.isArray(value)) continue;
-    if (element.localName === "option") element.selected = value;
-    else if (element.localName === "details") element.open = value;
-    else if (["checkbox", "radio"].includes(element.type)) element.checked = value;
-    else element.value = value;
-  }
-  const all = [...document.querySelectorAll("*")];
-  if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.({preventScroll: true});
-  for (const [index, left, top] of scrolled) all[index]?.scrollTo?.({left, top, behavior: "instant"});
-}"""
-"""JavaScript function that restores the live state returned by READ_STATE, except files."""
-_FIELD = '(index) => document.querySelectorAll("input, textarea, option, details")[index]'
-
-
-class SavedTab(NamedTuple):
-    """The picklable state of a tab: its history (see `tab.TabHistory`) and the live state of its current page.
-
-    `documents` are the responses of the history entries, None if unknown. `changes` is the result of READ_STATE.
-    """
-
-    urls: tuple[str, ...]
-    documents: tuple[HttpResponse | None, ...]
-    position: int
-    changes: Any
-    mouse: tuple[int, int] | None = None
-
-
-class Session(NamedTuple):
-    """The picklable state of a ChromiumBrowser."""
-
-    tabs: tuple[SavedTab, ...]
-    active: int
-    cookies: tuple[Mapping[str, Any], ...]
-    geolocation: Mapping[str, float] | None = None
-    downloads: Mapping[str, bytes] = MappingProxyType({})
-    storage: Storage = NO_STORAGE
-    elapsed_ms: float = 0.0  # virtual time since the start
-
 
 T = TypeVar("T")
 
@@ -96,32 +45,6 @@ _OPEN_SHADOWS = """{
 NAVIGATION_S = 1.0  # limit for the start of a navigation that an action has requested
 POPUP_S = 10.0  # limit for the windows that an action has requested
 OPENING_S = 20.0  # limit for opening a page
-_SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
-
-
-def dialog_page(signals: Signals) -> str:
-    """Return the HTML of a page that shows the open dialog."""
-    dialog = signals.dialog
-    field = f'<p><input aria-label="Answer" value="{escape(signals.dialog_text)}"></p>' if dialog.type == "prompt" else ""
-    return f"<dialog open><p>{escape(dialog.message)}</p>{field}<button>OK</button> <button>Cancel</button></dialog>"
-
-
-def _as_shown(response: HttpResponse, request_headers: Mapping[str, str]) -> HttpResponse:
-    """Return a document's response in the form in which every Chromium shows it, also when it is loaded again without its server.
-
-    An error status without a body gets its page, and a feed the type text/plain, as which Chromium loads it over HTTP.
-    """
-    if not is_document(request_headers):
-        return response
-    rest = [(name, value) for name, value in response.headers if name.lower() != "content-type"]
-    if 400 <= response.status < 600 and not response.body:
-        return response._replace(headers=[*rest, ("Content-Type", "text/html")], body=error_page(response.status))
-    media_type, mark, parameters = next(
-        (value for name, value in response.headers if name.lower() == "content-type"), ""
-    ).partition(";")
-    if media_type.strip().lower() in {"application/atom+xml", "application/rss+xml"}:
-        return response._replace(headers=[*rest, ("Content-Type", f"text/plain{mark}{parameters}")])
-    return response
 
 
 class Context:
@@ -437,8 +360,8 @@ class Context:
         """Handle a request to the sites. Documents are recorded, so that a restored session can show them again."""
         assert self._serve is not None
         replay = self._replays.pop(url, None) if is_document(headers) else None
-        response = replay or _as_shown(self._serve(method, url, headers, body), headers)
-        self._ran_scripts = self._ran_scripts or _SCRIPT.search(response.body) is not None
+        response = replay or as_shown(self._serve(method, url, headers, body), headers)
+        self._ran_scripts = self._ran_scripts or has_script(response.body)
         if is_document(headers):
             self._record_response(url, response)
         if not self._load_images:
@@ -706,7 +629,7 @@ class Context:
             await self.tab.page.evaluate(RESTORE_STATE, saved.changes)
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:
-                    field = (await self.tab.page.evaluate_handle(_FIELD, index)).as_element()
+                    field = (await self.tab.page.evaluate_handle(FIELD, index)).as_element()
                     await field.set_input_files(self.payloads(value))
             if saved.mouse is not None:
                 async with self.tab.drawing():

@@ -5,6 +5,7 @@ anything else. The sites are WSGI applications of this process, or real servers 
 """
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 import h11
 
+from webarena_gym.browsers.http import error_page
 from webarena_gym.errors import BrowserError
 from webarena_gym.pages.page import HostUnknownError, Network, Traffic
 
@@ -21,6 +23,7 @@ HOP_BY_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "proxy-a
 _CONDITIONAL_HEADERS = frozenset(("if-none-match", "if-modified-since"))
 _WITHOUT_BODY = frozenset((204, 304))  # a site may send one all the same
 _EVENT_STREAM = "text/event-stream"
+_SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
 
 class HttpResponse(NamedTuple):
@@ -387,3 +390,26 @@ async def _copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
             writer.write(chunk)
             await writer.drain()
     writer.close()
+
+
+def as_shown(response: HttpResponse, request_headers: Mapping[str, str]) -> HttpResponse:
+    """Return a document's response in the form in which every Chromium shows it, also when it is loaded again without its server.
+
+    An error status without a body gets its page, and a feed the type text/plain, as which Chromium loads it over HTTP.
+    """
+    if not is_document(request_headers):
+        return response
+    rest = [(name, value) for name, value in response.headers if name.lower() != "content-type"]
+    if 400 <= response.status < 600 and not response.body:
+        return response._replace(headers=[*rest, ("Content-Type", "text/html")], body=error_page(response.status))
+    media_type, mark, parameters = next(
+        (value for name, value in response.headers if name.lower() == "content-type"), ""
+    ).partition(";")
+    if media_type.strip().lower() in {"application/atom+xml", "application/rss+xml"}:
+        return response._replace(headers=[*rest, ("Content-Type", f"text/plain{mark}{parameters}")])
+    return response
+
+
+def has_script(body: bytes) -> bool:
+    """Return True if a document may contain a script, or another document, which may."""
+    return _SCRIPT.search(body) is not None

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from html import escape
 from typing import Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
@@ -197,3 +198,10 @@ class Signals:
 def _request_key(request: Any) -> str:
     """Return the method and URL without query, which identify repeated requests."""
     return f"{request.method} {request.url.partition('?')[0]}"
+
+
+def dialog_page(signals: Signals) -> str:
+    """Return the HTML of a page that shows the open dialog."""
+    dialog = signals.dialog
+    field = f'<p><input aria-label="Answer" value="{escape(signals.dialog_text)}"></p>' if dialog.type == "prompt" else ""
+    return f"<dialog open><p>{escape(dialog.message)}</p>{field}<button>OK</button> <button>Cancel</button></dialog>"

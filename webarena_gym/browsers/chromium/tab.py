@@ -4,16 +4,16 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
-from lxml import etree
-from lxml.html import HtmlElement, HtmlElementClassLookup
+from lxml.html import HtmlElement
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
+from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.gate import HttpResponse
 from webarena_gym.browsers.chromium.signals import LOADED_TYPES, Signals
 from webarena_gym.browsers.chromium.virtual_time import HAS_ELEMENT, IS_READY, VirtualTime
@@ -33,45 +33,7 @@ SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
    {undrawn: true, scripted}."""
 
 
-_PARSER = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
-_PARSER.set_element_class_lookup(HtmlElementClassLookup())
 T = TypeVar("T")
-NodeLocation = tuple[Any, int]
-"""Location of an element: its frame, and its index among the elements that page.js stores in the frame."""
-
-
-def build_tree(
-    readings: Sequence[dict[str, Any]], frames: Sequence[Any]
-) -> tuple[HtmlElement, dict[HtmlElement, NodeLocation], HtmlElement | None]:
-    """Combine the frames of a page into one tree, in which the body of a frame is inside its `iframe` element.
-
-    Args:
-        readings: result of `page.js` for each frame, the main frame first. Other frames have the position of their `iframe` in
-            `within`: the index of the parent frame, and the index of the element in it.
-        frames: Playwright frames, in the same order.
-
-    Returns:
-        The root, the location of each element, and the focused element or None.
-
-    """
-    locations: dict[HtmlElement, NodeLocation] = {}
-    elements_by_frame: list[list[HtmlElement]] = []
-    for reading, frame in zip(readings, frames, strict=True):
-        elements = list(etree.fromstring(reading["xml"], _PARSER).iter())
-        elements_by_frame.append(elements)
-        locations.update((element, (frame, index)) for index, element in enumerate(elements))
-    for reading, elements in zip(readings[1:], elements_by_frame[1:], strict=True):
-        parent, index = reading["within"]
-        body = elements[0].find("body")
-        if body is not None:
-            elements_by_frame[parent][index].append(body)
-    root = elements_by_frame[0][0]
-    if root.find("body") is None:
-        etree.SubElement(root, "body")
-    focused = elements_by_frame[0][readings[0]["focused"]] if readings[0]["focused"] >= 0 else None
-    return root, locations, focused
-
-
 BLANK_URL = "about:blank"
 CRASHED = "the page's renderer has crashed"
 LOAD_S = 30.0  # limit for loading a page; after that it is read incomplete
@@ -82,21 +44,10 @@ MAX_WAIT_S = 10.0  # limit for a wait of a given duration
 READY_MS = 3_000.0  # virtual time for the first timers of a document
 PATIENCE_S = 1.0  # after that, an action may wait for timers of the page
 MAX_PASSES = 5  # of a page with frames, whose messages to each other may change them
-ACTION_MS = 5_000.0  # limit for Playwright to reach an element
 _FOLDER = Path(__file__).parent
-_HAND, _REST, _SCROLL, _VALIDATION = (
-    (_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "rest.js", "scroll.js", "validation.js")
-)
+_REST, _SCROLL = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("rest.js", "scroll.js"))
 _LISTENERS = 'typeof getEventListeners === "function" ? getEventListeners : null'  # exists only in the console
 _REFUSED = "http://refused.invalid/"  # a host that no proxy serves, followed by the quoted address that cannot be opened
-_ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
-_END_CARET = """async () => {
-  const field = document.activeElement;
-  if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
-    field.setSelectionRange(field.value.length, field.value.length);
-  else if (field?.matches("input[type=email i], input[type=number i]") && getSelection().toString() === "")
-    getSelection().modify("move", "forward", "documentboundary");  // their `selectionStart` is null
-}"""
 _IMAGES = """async (waits) => {
   const absent = [...document.images].filter((image) => {
     const box = image.getBoundingClientRect();
@@ -172,7 +123,7 @@ class Tab:
         # Result of page.js for the main frame; None if anything may have changed the page since.
         self.reading: dict[str, Any] | None = None
         self.invalid_field: InvalidField | None = None
-        """The field that prevented the last click or key press of `watch_validation` or `act_by_script` from sending a form."""
+        """The field that prevented the last click or key press of `hand.watch_validation` or `hand.act_by_script` from sending a form."""
         self._title = ""
 
     @classmethod
@@ -488,7 +439,7 @@ class Tab:
                 task.cancel()
 
     async def read(self) -> tuple[list[dict[str, Any]], list[Any]]:
-        """Return the results of `page.js` for all frames, and the frames; see `build_tree`."""
+        """Return the results of `page.js` for all frames, and the frames; see `frames.build_tree`."""
         self.check()  # a dead renderer never replies
         for _ in range(5):
             try:
@@ -537,92 +488,6 @@ class Tab:
             [entry["id"] for entry in entries],
             reply["currentIndex"] - first,
         )
-
-    async def act_by_script(self, frame: Any, index: int, operation: str, argument: Any = None) -> bool:
-        """Perform an operation of `hand.js` on an element. It is faster than mouse and keyboard.
-
-        Return False, with nothing done, on a scripted page, whose scripts could notice the difference, or in a subframe.
-        """
-        if self.is_scripted or frame is not self.page.main_frame:
-            return False
-        script = f"(...given) => ({_HAND})(...given, {_VALIDATION})"
-        result: bool | dict[str, Any] = await self.evaluate(script, index, operation, argument)
-        self._record_invalid(frame, result if isinstance(result, dict) else None)
-        return bool(result)
-
-    @asynccontextmanager
-    async def watch_validation(self, frame: Any) -> AsyncIterator[None]:
-        """Record in `invalid_field` the field because of which an action within the context does not send a form of a frame."""
-        await frame.evaluate(_VALIDATION, "watch")
-        yield
-        with suppress(PlaywrightError):  # the page may navigate
-            self._record_invalid(frame, await frame.evaluate(_VALIDATION, "read"))
-
-    def _record_invalid(self, frame: Any, field: dict[str, Any] | None) -> None:
-        self.invalid_field = None if field is None else InvalidField((frame, field["index"]), field["flag"], field["message"])
-
-    async def press(self, key: str, text: str, *, has_scripts: bool) -> None:
-        """Press a key that types `text`. On a page without scripts, first move the caret to the end unless text is selected."""
-        keyboard = self.page.keyboard
-        if not has_scripts:
-            await self.evaluate(_END_CARET)
-        if text.isascii():
-            await keyboard.press(text if text and not has_scripts else key)
-        else:
-            await keyboard.insert_text(text)  # no key of a US keyboard types it
-
-    async def element(self, frame: Any, index: int) -> Any:
-        """Return the Playwright handle of an element."""
-        handle = (await frame.evaluate_handle(_ELEMENT, index)).as_element()
-        if handle is None:
-            raise ActionError("the element is no longer on the page")
-        return handle
-
-    async def click_point(self, frame: Any, index: int) -> tuple[Any, dict[str, float] | None]:
-        """Return the element to click for an element, and the position in it: itself, or its label if it is hidden or covered."""
-        handle = await self.element(frame, index)
-        point = await frame.evaluate(f"(index) => ({_HAND})(index, 'clickPoint')", index)
-        if point is None:
-            return handle, None
-        label = await handle.evaluate_handle("(element, index) => element.labels[index]", point["label"])
-        return label.as_element(), {"x": point["x"], "y": point["y"]}
-
-    async def click_at_once(self, frame: Any, index: int) -> tuple[int, int] | None:
-        """Click an element with the mouse, faster than by its handle. Return the point; None, with nothing done, if that is impossible.
-
-        It is possible if nothing moves the element, since virtual time has stopped, and it is in the window and not covered.
-        """
-        if self.time is None or not self.is_scripted or frame is not self.page.main_frame:
-            return None
-        point = await self.evaluate(_HAND, index, "mousePoint")
-        if point is not None:
-            await self.page.mouse.click(point["x"], point["y"])
-        return point and (round(point["x"]), round(point["y"]))
-
-    async def record_mouse(self, handle: Any, position: Mapping[str, float] | None) -> None:
-        """Record the mouse position of the next action: a position in an element, or its centre."""
-        with suppress(PlaywrightError):  # the action itself will report the reason
-            await handle.scroll_into_view_if_needed(timeout=ACTION_MS)
-            if box := await handle.bounding_box():
-                x, y = (position["x"], position["y"]) if position else (box["width"] / 2, box["height"] / 2)
-                self.mouse = round(box["x"] + x), round(box["y"] + y)
-
-    async def drag(self, source: tuple[Any, int], target: tuple[Any, int]) -> None:
-        """Drag an element with the mouse and drop it in the centre of another."""
-        source_handle, position = await self.click_point(*source)
-        target_handle, _ = await self.click_point(*target)
-        mouse = self.page.mouse
-        await source_handle.hover(position=position, timeout=ACTION_MS)
-        x, y = await _centre(source_handle)
-        await mouse.down()
-        try:
-            await mouse.move(x + 4, y + 4, steps=2)  # start the drag before anything scrolls
-            await target_handle.scroll_into_view_if_needed(timeout=ACTION_MS)
-            x, y = await _centre(target_handle)
-            await mouse.move(x, y, steps=10)
-            await mouse.move(x, y)  # a page receives `dragover` only for a move over the target
-        finally:
-            await mouse.up()
 
     async def traverse(self, distance: int) -> bool:
         """Go back or forward in the tab's history. Return False if there is no such entry.
@@ -706,13 +571,6 @@ class Tab:
             raise BrowserError(CRASHED)
         if self.page.is_closed():
             raise BrowserError("the page was closed")
-
-
-async def _centre(handle: Any) -> tuple[float, float]:
-    box = await handle.bounding_box()
-    if box is None:
-        raise ActionError("the element is not shown")
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def _original_url(url: str) -> str:

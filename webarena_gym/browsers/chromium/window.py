@@ -8,7 +8,8 @@ from typing import Any
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.chromium.driver import PlaywrightError
-from webarena_gym.browsers.chromium.tab import NodeLocation, Tab
+from webarena_gym.browsers.chromium.frames import NodeLocation
+from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.errors import ActionError
 from webarena_gym.observation.pictures import QUALITY, Box, Capture, PictureFormat
 

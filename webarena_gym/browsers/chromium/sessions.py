@@ -1,0 +1,66 @@
+"""The picklable state of a browser's session, and the JavaScript that reads and restores that of a document."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from webarena_gym.browsers.base import NO_STORAGE, Storage
+from webarena_gym.browsers.chromium.gate import HttpResponse
+
+READ_STATE = """() => {
+  const elements = [...document.querySelectorAll("input, textarea, option, details")];
+  const changes = [];
+  elements.forEach((element, index) => {
+    if (element.localName === "option") changes.push([index, element.selected]);
+    else if (element.localName === "details") changes.push([index, element.open]);
+    else if (["checkbox", "radio"].includes(element.type)) changes.push([index, element.checked]);
+    else if (element.type === "file") changes.push([index, [...element.files].map(({name}) => name)]);
+    else if (element.type !== "hidden") changes.push([index, element.value]);
+  });
+  const all = [...document.querySelectorAll("*")];
+  const scrolled = all.flatMap(({scrollLeft, scrollTop}, index) => scrollLeft || scrollTop ? [[index, scrollLeft, scrollTop]] : []);
+  return [changes, all.indexOf(document.activeElement), scrolled];
+}"""
+"""JavaScript function that returns the live state of a document: [changes of fields, index of the focused element, scroll positions]."""
+
+RESTORE_STATE = """([changes, focused, scrolled = []]) => {
+  const elements = [...document.querySelectorAll("input, textarea, option, details")];
+  for (const [index, value] of changes) {
+    const element = elements[index];
+    if (!element || Array.isArray(value)) continue;
+    if (element.localName === "option") element.selected = value;
+    else if (element.localName === "details") element.open = value;
+    else if (["checkbox", "radio"].includes(element.type)) element.checked = value;
+    else element.value = value;
+  }
+  const all = [...document.querySelectorAll("*")];
+  if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.({preventScroll: true});
+  for (const [index, left, top] of scrolled) all[index]?.scrollTo?.({left, top, behavior: "instant"});
+}"""
+"""JavaScript function that restores the live state returned by READ_STATE, except files."""
+FIELD = '(index) => document.querySelectorAll("input, textarea, option, details")[index]'
+
+
+class SavedTab(NamedTuple):
+    """The picklable state of a tab: its history (see `tab.TabHistory`) and the live state of its current page.
+
+    `documents` are the responses of the history entries, None if unknown. `changes` is the result of READ_STATE.
+    """
+
+    urls: tuple[str, ...]
+    documents: tuple[HttpResponse | None, ...]
+    position: int
+    changes: Any
+    mouse: tuple[int, int] | None = None
+
+
+class Session(NamedTuple):
+    """The picklable state of a ChromiumBrowser."""
+
+    tabs: tuple[SavedTab, ...]
+    active: int
+    cookies: tuple[Mapping[str, Any], ...]
+    geolocation: Mapping[str, float] | None = None
+    downloads: Mapping[str, bytes] = MappingProxyType({})
+    storage: Storage = NO_STORAGE
+    elapsed_ms: float = 0.0  # virtual time since the start
