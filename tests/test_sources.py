@@ -1,5 +1,6 @@
 """A changed file rebuilds the worlds of the sites whose generator reads it, and no others; a changed comment rebuilds none."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ PACKAGE = Path(webarena_gym.__file__).parent
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A copy of the sites that can be changed; a file is parsed again if its content has changed."""
+    monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path / "cache"))
     uncached = world.read_source.__wrapped__
     cached = cache(lambda file, package, _: uncached(file, package))
     monkeypatch.setattr(world, "read_source", lambda file, package: cached(file, package, file.read_bytes()))
@@ -103,6 +105,58 @@ def test_comments_docstrings_and_empty_lines_do_not_count(tmp_path):
     )  # fmt: skip
     for old, new in changes:
         assert content(PLAIN.replace(old, new)) != content(PLAIN), old
+
+
+def test_parsed_modules_are_read_from_the_cache_unless_module_or_parser_has_changed(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path / "cache"))
+    module, parsed = tmp_path / "module.py", []
+    module.write_text("import json\nNAME = 'data.json'\n")
+    (tmp_path / "data.json").write_text("{}")
+    parse = world.parse_module
+
+    def read():
+        world.read_source.cache_clear()
+        parsed.clear()
+        monkeypatch.setattr(world, "parse_module", lambda content: parsed.append(content) or parse(content))
+        return world.read_source(module, tmp_path)
+
+    world._parser_digest()
+    first = read()
+    assert (len(parsed), first.references) == (1, {tmp_path / "data.json"})
+    assert (read(), len(parsed)) == (first, 0)
+    (tmp_path / "data.json").unlink()  # the cache contains no state of other files
+    assert (read().references, len(parsed)) == (frozenset(), 0)
+    module.write_text("import json\nNAME = 'data.txt'\n")
+    assert (read().content == first.content, len(parsed)) == (False, 1)
+    (entry, other) = (tmp_path / "cache").rglob("[0-9a-f]*")
+    for damage in (b"", b"{}", entry.read_bytes()[:-1], other.read_bytes().replace(b"data", b"date")):
+        entry.write_bytes(damage)
+        other.write_bytes(damage)
+        assert (b"data.txt" in read().content, len(parsed)) == (True, 1)
+    monkeypatch.setattr(world, "_parser_digest", lambda: "other")
+    assert (read().content == first.content, len(parsed)) == (False, 1)
+    monkeypatch.setenv("WEBARENA_GYM_CACHE", str(module))  # no folder
+    assert [(b"data.txt" in read().content, len(parsed)) for _ in range(2)] == [(True, 1)] * 2
+
+
+def test_the_key_of_the_cache_depends_on_the_code_of_the_parser(monkeypatch):
+    digest = world._parser_digest.__wrapped__
+    before = digest()
+    assert digest() == before
+
+    def other(source, docstrings):
+        return b"\n".join(line for line in source.splitlines() if line)
+
+    monkeypatch.setattr(world, "_without_wording", other)
+    assert digest() != before
+    one_process, another = (
+        subprocess.run(
+            [sys.executable, "-c", "from webarena_gym.sites import world; print(world._parser_digest())"],
+            capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    )  # fmt: skip
+    assert one_process.strip() == another.strip() == before
 
 
 PAGES = [

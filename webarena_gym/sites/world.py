@@ -8,6 +8,7 @@ by the code and data of the generators (`digest`), so a changed generator never 
 import ast
 import hashlib
 import io
+import json
 import os
 import re
 import sqlite3
@@ -255,7 +256,6 @@ def cache_folder() -> Path:
 
 
 _PACKAGE = Path(__file__).parent.parent
-_FILE_NAME = re.compile(r"[\w-]+\.\w+")
 
 
 def digest(database: str, package: Path = _PACKAGE) -> str:
@@ -298,30 +298,79 @@ class Source(NamedTuple):
     """Files of the package that a module imports or names."""
 
 
+class ParsedModule(NamedTuple):
+    """The part of a Python module that does not depend on other files."""
+
+    code: str
+    """The module without comments, docstrings and empty lines, decoded as Latin-1."""
+    imports: list[list[str]]
+    """Imported names of modules. Each is a list of names, of which the first that exists is imported."""
+    strings: list[str]
+    """String constants that may be names of files or folders."""
+
+
 @cache
 def read_source(file: Path, package: Path) -> Source:
     """Read a module or data file of a generator. The result is the same with every version of Python."""
     content = file.read_bytes()
     if file.suffix != ".py":
         return Source(content, frozenset())
+    module = _parse_cached(content)
     files: set[Path] = set()
+    for names in module.imports:
+        files.update(next(filter(None, (_module(name, package) for name in names)), ()))
+    data = {path.name: path for path in file.parent.iterdir()}
+    for path in (data[name] for name in module.strings if name in data):
+        files.update([path] if path.is_file() else path.glob("*.txt"))
+    return Source(module.code.encode("latin-1"), frozenset(files))
+
+
+def _parse_cached(content: bytes) -> ParsedModule:
+    """Return a parsed module from the cache, if it can be written. Entries are keyed by the module's content and the parser's code."""
+    path = cache_folder() / f"sources-{_parser_digest()}" / hashlib.sha256(content).hexdigest()
+    try:
+        seal, entry = path.read_bytes().split(b"\n", 1)
+        if hashlib.sha256(entry).hexdigest().encode() == seal:
+            return ParsedModule(*json.loads(entry))
+    except (OSError, ValueError):
+        pass  # parse it
+    module = parse_module(content)
+    entry = json.dumps(module).encode()
+    with suppress(WorldError):
+        _store(path, hashlib.sha256(entry).hexdigest().encode() + b"\n" + entry)
+    return module
+
+
+@cache
+def _parser_digest() -> str:
+    """Return a hash of the parser: of its bytecode in this process, since the file may have changed, and of the version of Python."""
+    digested = hashlib.sha256(sys.version.encode())
+    codes: list[Any] = [parse_module.__code__, _without_wording.__code__, ParsedModule._fields]
+    for code in codes:
+        constants = getattr(code, "co_consts", ())
+        codes += [constant for constant in constants if hasattr(constant, "co_code")]
+        parts = [repr(constant) for constant in constants if not hasattr(constant, "co_code")]
+        digested.update(repr((parts, getattr(code, "co_code", b""), getattr(code, "co_names", code))).encode())
+    return digested.hexdigest()[:16]
+
+
+def parse_module(content: bytes) -> ParsedModule:
+    """Parse a Python module."""
+    imports: list[list[str]] = []
+    strings: list[str] = []
     docstrings: list[ast.Constant] = []
     for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                files.update(_module(f"{node.module}.{alias.name}", package) or _module(node.module, package))
+            imports.extend([f"{node.module}.{alias.name}", node.module] for alias in node.names)
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                files.update(_module(alias.name, package))
+            imports.extend([alias.name] for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            data = file.parent / node.value
-            if _FILE_NAME.fullmatch(node.value) and data.is_file():
-                files.add(data)
-            elif node.value.isidentifier():
-                files.update(data.glob("*.txt"))
+            if node.value.isidentifier() or re.fullmatch(r"[\w-]+\.\w+", node.value):
+                strings.append(node.value)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             docstrings.append(node.value)
-    return Source(_without_wording(content, docstrings), frozenset(files))
+    code = _without_wording(content, docstrings).decode("latin-1")
+    return ParsedModule(code, imports, sorted(set(strings)))
 
 
 def _without_wording(source: bytes, docstrings: Iterable[ast.Constant]) -> bytes:
