@@ -36,7 +36,8 @@ from webarena_gym import WebArenaLite
 from webarena_gym.addresses import Account
 from webarena_gym.applications import processes, state
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.processes import _clock, close_all, launcher_of
+from webarena_gym.applications.instances import _clock
+from webarena_gym.applications.processes import close_all, launcher_of
 from webarena_gym.arena.app import run_server
 from webarena_gym.arena.episodes import EpisodeStore
 from webarena_gym.arena.mcp_tools import McpTools

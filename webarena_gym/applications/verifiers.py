@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.applications.application import Application
-from webarena_gym.applications.processes import AppInstance, launcher_of
+from webarena_gym.applications.instances import AppInstance
+from webarena_gym.applications.processes import launcher_of
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifier_host import bridge
 from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError

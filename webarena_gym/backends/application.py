@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
-from webarena_gym.applications.processes import AppInstance, AppLauncher, launcher_of
+from webarena_gym.applications.instances import AppInstance
+from webarena_gym.applications.processes import AppLauncher, launcher_of
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifiers import Verifiers
 from webarena_gym.backends.base import Backend, page_text, replay_solution, start_page_errors, start_urls

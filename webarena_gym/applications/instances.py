@@ -1,0 +1,457 @@
+"""The processes of an application: its host process, and the instances that it starts, each with its own state."""
+
+import http.client
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from webarena_gym.applications import state
+from webarena_gym.applications.application import Application
+from webarena_gym.applications.groups import remove_group
+from webarena_gym.arguments import reason_of
+from webarena_gym.errors import ApplicationError
+
+_HOST = Path(__file__).with_name("host.py")
+_MAX_LOG = 1500  # characters of a log in an error message
+_MAX_READ = 1 << 16  # bytes that are read for them
+_MIN_SECRET = 4  # characters; shorter values would hide parts of words
+BASE = "base/state"
+"""Path of the base state in the folder of a launcher, which is hidden from instances."""
+_RELATIVE_STATE = "/proc/self/cwd/state"
+"""Path of the state for applications that are loaded once and then forked: the working directory of each fork leads to its own state."""
+_ENTITY_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
+_HOP_HEADERS = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
+_SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
+"""Functions that return the spelling of a path in pages, in URLs, and in JSON."""
+_TEXTS = ("text/", "application/json", "application/javascript", "application/xml", "application/xhtml+xml", "image/svg+xml")
+_VARIABLES = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY",
+    "LC_NUMERIC", "LC_TIME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "JAVA_HOME", "NODE_PATH", "GEM_HOME",
+    "GEM_PATH", "RUBYLIB", "PERL5LIB", "PHPRC", "PHP_INI_SCAN_DIR", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS",
+)  # fmt: skip
+"""Environment variables that every application sees."""
+_SECRETS = (
+    "~/.ssh", "~/.gnupg", "~/.aws", "~/.azure", "~/.kube", "~/.docker", "~/.config/gcloud", "~/.config/gh", "~/.netrc", "~/.git-credentials",
+    "~/.pgpass", "~/.my.cnf", "~/.pypirc", "~/.npmrc", "~/.cache/huggingface/token", "~/.bash_history", "~/.zsh_history", "/etc/shadow", "/etc/gshadow",
+)  # fmt: skip
+"""Files and folders that no application may read, as far as the system supports mount namespaces."""
+_SOCKETS = "/run"  # of services, for example of a container engine, which an application without network must not reach
+
+
+class AppHost:
+    """The host process of an application (see `host.py`), which starts its instances. Thread-safe.
+
+    The host process and all instances end when this process ends.
+
+    Args:
+        application: the application.
+        folder: folder of the host process.
+        group: control group of its instances, if `limits` has `processes`.
+
+    Raises:
+        ApplicationError: if the application cannot be loaded.
+
+    """
+
+    def __init__(self, application: Application, folder: Path, group: Path | None = None) -> None:
+        self._application, self._lock, self.folder, self.group = application, threading.Lock(), folder, group
+        self._log = folder / "host.log"
+        (folder / "state").mkdir(exist_ok=True)
+        if application.state:
+            state.copy_folder(application.state_folder, folder / "state")
+        python = application.python if not application.command else sys.executable
+        app_folder = Path(application.folder).absolute()
+        settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network")}
+        settings |= {
+            "limits": application.limit_numbers,
+            "folder": str(app_folder), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
+            "base": str(folder.parent / BASE),
+            "secret": [
+                *(str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()),
+                *(str(app_folder / path) for path in application.hidden),
+                *_secret_paths(application, [app_folder, folder, Path(python).absolute(), *map(Path, (sys.prefix, sys.base_prefix))]),
+            ],
+            "writable": [str(app_folder / path) for path in application.shared],
+        }  # fmt: skip
+        state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
+        clock = _clock(application, folder)
+        variables = {**_fill_placeholders(application.environment, {"state": state_path, "env": "0"}), **clock}
+        inherited = {name: os.environ[name] for name in (*_VARIABLES, *application.inherits) if name in os.environ}
+        environment = {**inherited, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **clock}  # so that logs are complete
+        environment["WEBARENA_GYM_VARIABLES"] = json.dumps(variables)
+        descriptors = [os.open(group, os.O_PATH)] if group else []
+        settings["group"] = descriptors[0] if descriptors else None
+        try:
+            with open(self._log, "wb") as log:
+                self._process = subprocess.Popen(  # noqa: S603 - the user's own
+                    [python, str(_HOST), json.dumps(settings)],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env=environment,
+                    start_new_session=True, pass_fds=descriptors,
+                )  # fmt: skip
+        except OSError as error:
+            raise ApplicationError(
+                f"the interpreter {python!r} of {application.name} cannot be run: {reason_of(error)}"
+            ) from error
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        try:
+            response = self._read("it could not be loaded")
+            self.has_network_namespace: bool = response["apart"]
+            self.is_isolated: bool = response["enclosed"]
+        except ApplicationError:
+            self.close()
+            raise
+
+    def request(self, **order: Any) -> dict[str, Any]:
+        """Send a request to the host process (see `host.py`), and return its response. Raises ApplicationError."""
+        with self._lock:
+            try:
+                assert self._process.stdin is not None
+                print(json.dumps(order), file=self._process.stdin, flush=True)
+            except (OSError, ValueError) as error:  # ValueError: its pipe was closed
+                self.close()
+                raise ApplicationError(
+                    f"the host process of {self._application.name} has died: {_log_tail(self._log, self._application) or 'its log is empty'}"
+                ) from error
+            return self._read("it could not be started")
+
+    def _read(self, problem: str) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+        response: dict[str, Any] = (
+            json.loads(line)
+            if line
+            else {"error": f"its host process has died: {_log_tail(self._log, self._application) or 'its log is empty'}"}
+        )
+        if "error" in response:
+            log = _log_tail(self._log, self._application) if line else ""
+            suffix = f"\nIts log:\n{log}" if log else ""
+            raise ApplicationError(f"{self._application.name}: {problem}: {response['error']}{suffix}")
+        return response
+
+    @property
+    def is_alive(self) -> bool:
+        """True while the process runs."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process and all processes that it started."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(OSError, ValueError):  # the process has died, or was closed before
+            print('{"end": true}', file=self._process.stdin, flush=True)
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                stream.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class AppInstance:
+    """A running instance of an application, with its own state in its own folder.
+
+    The path of the folder differs between instances, so in requests and responses it is replaced by /webarena-gym/NAME.
+
+    Args:
+        application: the application.
+        host: its host process.
+        folder: folder of the instance, with the state in "state".
+        number: a number that no other running instance of this process has.
+
+    Raises:
+        ApplicationError: if the application cannot be started.
+
+    """
+
+    is_closed = False
+    _descriptor: int | None = None
+
+    def __init__(self, application: Application, host: AppHost, folder: Path, number: int) -> None:
+        self._application, self._host, self._log = application, host, folder / "log"
+        self.folder, self.state, self.number = folder, folder / "state", number
+        self._path_pairs = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
+        self._port = 0
+        if "{port}" in application.command:
+            with socket.socket() as listening:
+                listening.bind(("127.0.0.1", 0))
+                self._port = listening.getsockname()[1]
+        self._socket = "" if self._port else str(folder / "socket")
+        values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
+        variables = application.environment if application.command or application.loads == "each time" else {}
+        self._values = values
+        self._run("load")
+        if self._port and host.has_network_namespace:
+            self._port, self._socket = 0, str(folder / "socket")
+        self._pid = self._start(application.command, variables, self._log, int(values["port"]) if self._socket else 0)
+        state.clamp_times(self.state, application.clock)
+        if application.command:
+            self._wait()
+
+    def _start(self, command: str, variables: Mapping[str, str], log: Path, port: int = 0) -> int:
+        """Start the application, or a command in its place, and return the id of the process. Raises ApplicationError."""
+        pid: int = self._host.request(
+            serve=str(self.folder),
+            address=self._socket,
+            port=port,
+            command=[part.format(**self._values) for part in shlex.split(command)],
+            environment={**_fill_placeholders(variables, self._values), **_clock(self._application, self.folder)},
+            log=str(log),
+        )["pid"]
+        return pid
+
+    def _run(self, key: Literal["load", "save", "drop"]) -> None:
+        """Run a command of the application in the same isolation, and wait for its end. Raises ApplicationError if it fails."""
+        application = self._application
+        command: str = getattr(application, key)
+        if not command:
+            return
+        log = self.folder / f"{key}.log"
+        log.unlink(missing_ok=True)
+        pid = self._start(command, application.environment, log)
+        deadline, due = time.monotonic() + application.start_s, threading.Event()
+        while (response := self._host.request(alive=pid))["alive"]:
+            if time.monotonic() > deadline:
+                self._host.request(stop=pid)
+                raise ApplicationError(
+                    f"the command {command!r} of {application.name} did not end within {application.start_s:g} s: {self.tail(log)}"
+                )
+            due.wait(0.005)
+        if response["status"]:
+            raise ApplicationError(
+                f"the command {command!r} of {application.name} has failed with status {response['status']}: {self.tail(log)}"
+            )
+
+    def _wait(self) -> None:
+        """Wait until the application responds. Raises ApplicationError if it exits or the time limit passes."""
+        deadline, due = time.monotonic() + self._application.start_s, threading.Event()
+        while time.monotonic() < deadline:
+            try:
+                if self._send("GET", self._application.ready, {"Host": self._application.host}, b"")[0].status < 500:
+                    return
+            except (OSError, http.client.HTTPException):
+                pass
+            response = self._host.request(alive=self._pid)
+            if not response["alive"]:
+                raise ApplicationError(
+                    f"{self._application.name} exited with status {response['status']} before it was ready: {self.tail()}"
+                )
+            due.wait(0.02)
+        raise ApplicationError(
+            f"{self._application.name} did not respond to {self._application.ready} within {self._application.start_s:g} s: {self.tail()}"
+        )
+
+    @property
+    def own_name(self) -> str:
+        """The value of {env}."""
+        return self._values["env"]
+
+    def log_tail(self, log: Path | None = None) -> str:
+        """Return the end of the log of the application, or of one of its commands; empty if nothing is logged."""
+        return _log_tail(log or self._log, self._application)
+
+    def tail(self, log: Path | None = None) -> str:
+        """Return the end of a log for an error message."""
+        return self.log_tail(log) or "its log is empty"
+
+    def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Forward a request to the application, and return its response. Raises ApplicationError if there is no response."""
+        headers = {name[5:].replace("_", "-").title(): value for name, value in environ.items() if name.startswith("HTTP_")}
+        headers |= {name.replace("_", "-").title(): environ[name] for name in _ENTITY_HEADERS if environ.get(name)}
+        headers |= {"Accept-Encoding": "identity", "Connection": "close"}
+        target = quote(environ["PATH_INFO"].encode("latin-1"), safe="/~!$&'()*+,;=:@")
+        target += f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
+        body = environ["wsgi.input"].read()
+        for real, public in self._path_pairs:
+            target, body = target.replace(public, real), body.replace(public.encode(), real.encode())
+        headers |= {"Content-Length": str(len(body))} if body else {}
+        try:
+            response, content = self._send(environ["REQUEST_METHOD"], target, headers, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
+        response_headers = [(name, value) for name, value in response.getheaders() if name.lower() not in _HOP_HEADERS]
+        is_text = response.getheader("Content-Type", "").startswith(_TEXTS)
+        for real, public in self._path_pairs:
+            content = content.replace(real.encode(), public.encode()) if is_text else content
+            response_headers = [(name, value.replace(real, public)) for name, value in response_headers]
+        state.clamp_times(self.state, self._application.clock)
+        start_response(f"{response.status} {response.reason}", response_headers)
+        return [content]
+
+    def _send(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        with closing(http.client.HTTPConnection("127.0.0.1")) as connection:
+            connection.sock = self.connect()
+            connection.request(method, target, body, dict(headers))
+            response = connection.getresponse()
+            return response, response.read()
+
+    def connect(self) -> socket.socket:
+        """Return a connection to the application, with its time limit for responses. Raises OSError."""
+        address = self.address
+        if isinstance(address, int):
+            return socket.create_connection(("127.0.0.1", address), self._application.answer_s)
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.settimeout(self._application.answer_s)
+            connection.connect(address)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def address(self) -> int | str:
+        """The port of the application, or a path to its socket. Raises OSError.
+
+        The path is that of a descriptor of the original socket, since the application could replace the file by a link.
+        """
+        if self._port or sys.platform != "linux":
+            return self._port or self._socket
+        if self._descriptor is None:
+            self._descriptor = os.open(self._socket, os.O_PATH | os.O_NOFOLLOW)
+        return f"/proc/self/fd/{self._descriptor}"
+
+    @property
+    def is_alive(self) -> bool:
+        """True while its process runs."""
+        with suppress(ApplicationError):
+            return self._host.is_alive and bool(self._host.request(alive=self._pid)["alive"])
+        return False
+
+    def read_client_state(self) -> dict[str, Any]:
+        """Return the state that pages keep at `client_state`. Raises ApplicationError if it is not a JSON object."""
+        status, content = self._request_client_state("GET", b"")
+        try:
+            state = json.loads(content)
+        except ValueError:
+            state = None
+        if status != 200 or not isinstance(state, dict):
+            raise ApplicationError(
+                f"{self._application.name} returned {content[:200]!r} with status {status} for {self._application.client_state};"
+                " expected the state of its pages, a JSON object"
+            )
+        return state
+
+    def write_client_state(self, state: Mapping[str, Any]) -> None:
+        """Replace the state at `client_state`. Raises ApplicationError if the application rejects it."""
+        status, content = self._request_client_state("PUT", json.dumps(state).encode())
+        if status >= 300:
+            raise ApplicationError(
+                f"{self._application.name} rejects a PUT of {self._application.client_state} with status {status}: {content[:200]!r}"
+            )
+
+    def _request_client_state(self, method: str, body: bytes) -> tuple[int, bytes]:
+        headers = {"Host": self._application.host, "Connection": "close"} | (
+            {"Content-Type": "application/json"} if body else {}
+        )
+        try:
+            response, content = self._send(method, self._application.client_state, headers, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
+        return response.status, content
+
+    def save(self) -> None:
+        """Run the command `save`, which writes state outside of the folder into it."""
+        self._run("save")
+
+    def stop(self) -> None:
+        """Kill the process, without removing the folder."""
+        with suppress(ApplicationError):  # the host process has died, and this process with it
+            self._host.request(stop=self._pid)
+
+    def close(self) -> None:
+        """Kill the process, and remove the folder and the state outside of it that `load` created. A second call has no effect."""
+        if self.is_closed:
+            return
+        self.stop()
+        with suppress(ApplicationError):  # the next instance with this number replaces that state
+            self._run("drop")
+        if self._host.group:
+            remove_group(self._host.group / self.folder.name)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self.is_closed = True
+
+
+def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]:
+    """Return the existing paths that an application must not read, without those above a path that it needs."""
+    paths = [Path(path).expanduser() for path in (*_SECRETS, *(() if application.network else (_SOCKETS,)))]
+    inside = [*(path.resolve() for path in needed), *((application.state_folder.resolve(),) if application.state else ())]
+    return [
+        str(path)
+        for path in paths
+        if os.path.exists(path) and not any(other.is_relative_to(path.resolve()) for other in inside)
+    ]
+
+
+def _log_tail(log: Path, application: Application) -> str:
+    """Return the end of a log, with the names of the variables of `inherits` in place of their values, which may be secrets.
+
+    An application may replace its log, so links to other files are not followed.
+    """
+    try:
+        with open(log, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_READ))
+            text = file.read(_MAX_READ).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    secrets = {name: os.environ.get(name, "") for name in application.inherits}
+    for name, value in sorted(
+        secrets.items(), key=lambda secret: -len(secret[1])
+    ):  # the longest first: one may contain another
+        if len(value) >= _MIN_SECRET:
+            text = text.replace(value, f"${name}")
+    return text[-_MAX_LOG:].strip()
+
+
+def _fill_placeholders(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    placeholders = {"port": "", "socket": "", **values}
+    return {name: text.format(**placeholders) for name, text in variables.items()}
+
+
+def _clock(application: Application, folder: Path) -> dict[str, str]:
+    """Return environment variables that give an application a constant time, and copy libfaketime to the folder.
+
+    Raises ApplicationError if libfaketime is not installed.
+    """
+    if not application.clock:
+        return {}
+    library = folder / "libfaketime.so"
+    library.write_bytes(_faketime())
+    # With libfaketime's fix of monotonic time, threads that wait for Python's global lock spin.
+    monotonic = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
+    return {"LD_PRELOAD": str(library), "FAKETIME": application.clock, "TZ": "UTC", **monotonic}
+
+
+@cache
+def _faketime() -> bytes:
+    """Return the bytes of libfaketime without its `clock_nanosleep`. Raises ApplicationError if it is not installed.
+
+    That function subtracts the fake time from the real monotonic time until which Python's `sleep` waits, and no variable prevents it.
+    Under another name it does not replace the function of the system. The result is cached, because the search takes longer than a reset.
+    """
+    for folder in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
+        for path in sorted(Path(folder).glob("**/faketime/libfaketime.so.1")):
+            return path.read_bytes().replace(b"\0clock_nanosleep\0", b"\0-lock_nanosleep\0")
+    raise ApplicationError("an application with a clock needs libfaketime: apt-get install libfaketime")
