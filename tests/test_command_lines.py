@@ -244,10 +244,18 @@ def test_tests_run_for_any_user_with_chromium_or_without(tmp_path, user, install
         check=False, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert ("apt-get update" in done.stderr, "are skipped, each by name" in done.stdout) == (is_tried, is_told)
+    assert ("apt-get update" in done.stderr, "will be skipped and listed" in done.stdout) == (is_tried, is_told)
     assert "make test\n" in (ROOT / ".ci" / "run").read_text()
     assert "apt-get" not in (ROOT / ".ci" / "run").read_text()
     assert "\nmake test " in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
+def test_make_help_lists_every_command_of_the_makefile():
+    done = subprocess.run([shutil.which("make"), "help"], capture_output=True, text=True, check=True, cwd=ROOT)
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1].split()
+    assert sorted(line.split()[1] for line in done.stdout.splitlines()) == sorted(phony)
+    assert all(len(line.split(maxsplit=2)) == 3 for line in done.stdout.splitlines())
 
 
 @pytest.mark.parametrize("name", PARSERS)
@@ -387,8 +395,11 @@ def test_options_of_one_meaning_are_spelled_alike():
     (["evaluate", "--agent", f"{__file__[:-4]}.py:f"], f"did you mean {__file__!r}"),
     (["evaluate", "--agent", "nope:f"], "the agent is 'nope:f', whose module is not installed; expected module:callable"),
     (["evaluate", "--agent", "command:/nowhere/player"], "/nowhere/player"),
-    (["evaluate", "--agent", "random", "--application", "nope.toml"], "nope.toml cannot be read: No such file"),
-    (["serve", "--application", "nope.toml"], "nope.toml cannot be read: No such file"),
+    (["evaluate", "--agent", "random", "--application", "nope.toml"], "the application nope.toml does not exist"),
+    (["serve", "--application", "nope.toml"], "the application nope.toml does not exist"),
+    (["app", "check"], "there is no webarena-app.toml in the folder"),
+    (["app", "check", "nowhere"], "the application nowhere does not exist"),
+    (["app", "new", "b", "--name", "My Notes"], "--name is 'My Notes'; expected lower-case letters"),
     (["play", "--session", "nope.json", "observe"], "cannot read the session nope.json: No such file"),
     (["evaluate", "--agent", "random", "--limit", "six"], "--limit is 'six'; expected a whole number of 1 or more"),
     (["evaluate", "--agent", "random", "--timeout", "six"], "--timeout is 'six'; expected a number above 0"),

@@ -591,7 +591,15 @@ def test_a_file_describes_it(folder):
 
 def test_what_cannot_start_says_why(notes):
     for more, message in (
-        ({"wsgi": "notes_app:nothing"}, "has no attribute 'nothing'"),
+        (
+            {"wsgi": "notes_app:nothing"},
+            r"notes_app:nothing \(wsgi\) could not be loaded in the folder .*: AttributeError.* 'nothing'$",
+        ),
+        ({"wsgi": "nowhere:app"}, r"nowhere:app \(wsgi\) could not be loaded in the folder .*: ModuleNotFoundError: No module"),
+        (
+            {"wsgi": "", "command": "no-program {port}"},
+            "the program 'no-program' of the key command cannot be run: No such file",
+        ),
         ({"python": "/nowhere/python"}, "the interpreter '/nowhere/python' of notes cannot be run"),
     ):
         with pytest.raises(ApplicationError, match=message):
@@ -600,7 +608,9 @@ def test_what_cannot_start_says_why(notes):
     with pytest.raises(ApplicationError) as caught:
         WebArenaLite(application=notes(**broken)).reset()
     told, raised = str(caught.value), r"""    raise KeyError\("SECRET_KEY"\)\nKeyError: 'SECRET_KEY'"""
-    assert re.search(rf'could not be loaded: Traceback.*\n  File ".*notes_app.py".*\n{raised}', told, re.DOTALL)
+    assert re.search(
+        rf'could not be loaded in the folder .*: Traceback.*\n  File ".*notes_app.py".*\n{raised}', told, re.DOTALL
+    )
     assert "host.py" not in told
     assert told.endswith("Its log:\nthe settings are read")
     kept = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_KEEPS": "1"}}

@@ -490,6 +490,15 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     assert [settings.is_streamed for settings in seen] == [False, False, True]
 
 
+def test_the_command_reads_the_record_of_the_model_once(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(train_rl, "train", lambda settings: settings)
+    monkeypatch.setattr(train_rl, "usage_record", lambda model: read.append(model) or {"max_steps": 7})
+    train_rl.main(["--model", "owner/model", "--out", str(tmp_path)])
+    assert read == ["owner/model"]
+    assert make_settings(model="owner/model", out=tmp_path).max_steps == 7
+
+
 @pytest.mark.parametrize(("options", "message"), [
     (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
     (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),

@@ -13,6 +13,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
+import numpy
+
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import NAMES, Computer, Coordinates, Vendor
@@ -150,6 +152,7 @@ class EnvOptions:
         self._read_numbers()
         if self.tasks is not None and self.suite is None:
             expect_one_of("split", self.split, task_suite.SPLITS)
+        self._check_types()
         self._check_source()
         expect_one_of("rules", self.rules, RULES)
         if self.judge is not None and not callable(self.judge):
@@ -221,6 +224,16 @@ class EnvOptions:
         numbers["window_size"] = (width, height)
         for name, value in numbers.items():
             object.__setattr__(self, name, value)
+
+    def _check_types(self) -> None:
+        """Raise ValueError for values of another type than the documented ones, which would fail later or be ignored."""
+        for name in _FLAGS:
+            value = getattr(self, name)
+            if not isinstance(value, bool | numpy.bool_):
+                raise ValueError(f"{name} is {value!r}; expected True or False")  # noqa: TRY004 - as for other arguments
+            object.__setattr__(self, name, bool(value))
+        if self.tasks is not None and not isinstance(self.tasks, str | Path | Iterable):
+            raise ValueError(f"tasks is {self.tasks!r}; expected task ids, Task objects, or the path of a task file")
 
     def _check_source(self) -> None:
         """Raise ValueError for options that select tasks, but that the source of the tasks does not use."""
@@ -347,6 +360,7 @@ _SIDE = (64, 4096)  # minimum and maximum of the width and height of a window, i
 _DIALECTS: tuple[Dialect, ...] = (*DIALECTS.values(), Computer())
 _ACTION_NAMES = {form.name for dialect in _DIALECTS for form in dialect.forms} | {*NAMES, "do", "reset", "observe", "submit"}
 """The names of the actions of all dialects, and of the tools of the MCP server."""
+_FLAGS = tuple(option.name for option in fields(EnvOptions) if option.type is bool)
 _ENUMERATED = (
     "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "vendor", "coordinates", "browser",
     "side_effects", "reward", "render_mode",

@@ -158,9 +158,7 @@ class Application:
 
     def _check_state(self) -> None:
         if self.state and not self.state_folder.is_dir():
-            raise self._invalid(
-                "state", f"a folder that holds the databases as each episode shall find them; create {self.state_folder}"
-            )
+            raise self._invalid("state", f"a folder with the files from which each episode starts; create {self.state_folder}")
         if self.uploads and not Path(self.folder, self.uploads).is_dir():
             raise self._invalid("uploads", "a folder")
         for path in self.shared:
@@ -171,7 +169,10 @@ class Application:
                 raise ApplicationError(f"hidden contains {path!r}; expected existing files and folders")
         for name, path in self.databases.items():
             if not (self.state and (self.state_folder / path).is_file()):
-                raise ApplicationError(f"the database {name} is {path!r}; expected a file in {self.state_folder}")
+                raise ApplicationError(
+                    f"the database {name} is {path!r}; expected a file in {self.state_folder}. Write the application's database there, or"
+                    " delete the line from [databases]"
+                )
         if self.clock:
             try:
                 datetime.fromisoformat(self.clock)
@@ -226,6 +227,10 @@ def read_application(path: str | Path | Application) -> Application:
     """
     if isinstance(path, Application):
         return path
+    if not isinstance(path, str | Path):
+        raise ApplicationError(
+            f"application is {path!r}; expected the path of a {FILE}, of its folder or of an archive, or an Application"
+        )
     path = Path(path)
     if path.name.endswith(SUFFIX):
         folder = cached_folder(path, cache_folder())
@@ -235,6 +240,15 @@ def read_application(path: str | Path | Application) -> Application:
     path = path / FILE if path.is_dir() else path
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        if path.name != FILE or not path.parent.is_dir():
+            raise ApplicationError(
+                f"the application {path} does not exist; expected a {FILE}, its folder, or an archive"
+            ) from error
+        raise ApplicationError(
+            f"there is no {FILE} in the folder {path.parent.resolve()}; name the folder of the application, or write the file with"
+            f" `webarena-gym app new {path.parent}`"
+        ) from error
     except (OSError, ValueError) as error:
         raise ApplicationError(f"the application {path} cannot be read: {reason_of(error)}") from error
     return parse_application(record, path.resolve().parent, str(path))

@@ -122,9 +122,12 @@ def warm(application: Any, path: str, **headers: str) -> None:
 
 
 def application_traceback() -> str:
-    """Return the end of the traceback of the current exception, without the frames of this file and of Python's import system."""
+    """Return the end of the traceback of the current exception, without the frames of this file and of Python's import system.
+
+    If there are no other frames, return the exception only.
+    """
     kind, error, frame = sys.exc_info()
-    while frame and frame.tb_next and frame.tb_frame.f_code.co_filename.startswith((__file__, importlib.__file__, "<frozen ")):
+    while frame and frame.tb_frame.f_code.co_filename.startswith((__file__, importlib.__file__, "<frozen ")):
         frame = frame.tb_next
     return "".join(traceback.format_exception(kind, error, frame))[-2000:].strip()
 
@@ -477,7 +480,13 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
             if order["port"]:
                 relay(order["address"], order["port"])
             os.chdir(settings["folder"])
-            os.execvp(order["command"][0], order["command"])  # noqa: S606 - a command of the user's own
+            try:
+                os.execvp(order["command"][0], order["command"])  # noqa: S606 - a command of the user's own
+            except OSError as error:
+                os.write(
+                    2, f"the program {order['command'][0]!r} of the key command cannot be run: {error.strerror}\n".encode()
+                )
+                os._exit(1)
         os.chdir(order["serve"])
         random.seed(0)
         run(kind, application or load(settings[kind]), listening)

@@ -102,13 +102,18 @@ class AppHost:
                 )  # fmt: skip
         except OSError as error:
             raise ApplicationError(
-                f"the interpreter {python!r} of {application.name} cannot be run: {reason_of(error)}"
+                f"the interpreter {python!r} of {application.name} cannot be run: {reason_of(error)}. Create it, for example with"
+                " `python -m venv .venv`, or change the key python"
             ) from error
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         try:
-            response = self._read("it could not be loaded")
+            kind = "wsgi" if application.wsgi else "asgi"
+            entry = getattr(application, kind)
+            response = self._read(
+                f"{entry} ({kind}) could not be loaded in the folder {app_folder}" if entry else "it could not be loaded"
+            )
             self.has_network_namespace: bool = response["apart"]
             self.is_isolated: bool = response["enclosed"]
         except ApplicationError:

@@ -144,7 +144,7 @@ def find_option(select: HtmlElement, text: str) -> HtmlElement:
 
     """
     if select.tag != "select":
-        raise ActionError(f"cannot select in {describe(select)}: it is no select")
+        raise ActionError(f"cannot select an option in {describe(select)}: it is not a drop-down list")
     check_enabled(select)
     text = plain_name(text)
     choices = options(select)

@@ -357,7 +357,12 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise TaskError(f"cannot read the task file {path}: {reason_of(error)}") from error
+        hint = (
+            ""
+            if Path(path).suffix == ".json"
+            else "; expected the path of a JSON file, or task ids such as shopping.product_price/1000/0"
+        )
+        raise TaskError(f"cannot read the task file {path}: {reason_of(error)}{hint}") from error
     except ValueError as error:
         raise TaskError(f"the task file {path} is no JSON: {error}") from error
     except RecursionError as error:

@@ -12,6 +12,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError
 from webarena_gym.evaluation.command import add_jobs, add_walks, world_seed
 from webarena_gym.options import add_options
+from webarena_gym.sites.catalogue import SITE_NAME
 from webarena_gym.suite import load
 from webarena_gym.tools.application_archive import (
     add_archive_options,
@@ -171,6 +172,10 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
 
 
 def _new(options: argparse.Namespace) -> int:
+    if not SITE_NAME.fullmatch(options.name):
+        raise ApplicationError(
+            f"--name is {options.name!r}; expected lower-case letters, digits and underscores, such as notes"
+        )
     lines = {"name_line": f'name = "{options.name}"', "wsgi_line": f'wsgi = "{options.name}:app"'}
     values = {"name": options.name, "upper": options.name.upper(), **{key: f"{line} ".ljust(39) for key, line in lines.items()}}
     for name, content in ((FILE, _TOML), ("tasks.json", "[]\n")):

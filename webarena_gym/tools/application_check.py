@@ -36,6 +36,7 @@ _MOST_FILES = 50  # scripts and style sheets that are requested
 _MOST_NAMED = 3  # addresses in a message
 _MANY_FILES = 20  # changed files in the folders of a folder, that a pattern replaces
 _NO_CONTROLS = "no page has a control that an action can name"
+_NO_SOLUTION = "it has no solution to replay: add the key solution, or record the task with `webarena-gym app record`"
 SOLVED = "solved, and no cheaper attempt earns it"  # result of a sound task
 _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 
@@ -297,7 +298,7 @@ def check_tasks(application: Application, tasks: Sequence[Task], browser: str, r
     env = WebArenaLite(application=application, browser=browser, max_steps=100, tasks=tasks)
     for task in env.tasks:
         try:
-            failure = replay(env, task) if task.solution else "it has no solution"
+            failure = replay(env, task) if task.solution else _NO_SOLUTION
         except WebArenaGymError as error:  # raised by its checks
             failure = str(error)
         if failure:
