@@ -1,5 +1,6 @@
 """Settings of the commands: dataclasses of the env, of tasks and of runs, which command lines fill."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
@@ -51,8 +52,43 @@ class EnvSettings:
         """Return these settings without the fields of subclasses."""
         return EnvSettings(**{name: getattr(self, name) for name in (*ENV_FIELDS, "keywords")})
 
+    def env_record(self) -> dict[str, Any]:
+        """Return the env arguments for an agent record, with those that are not fields of `EnvSettings` as `keywords`."""
+        arguments = self.env_arguments()
+        record = {name: arguments.pop(name) for name in ENV_FIELDS}
+        keywords = [f"{name}={json.dumps(value)}" for name, value in arguments.items()]
+        return record | ({"keywords": keywords} if keywords else {})
+
 
 ENV_FIELDS = tuple(item.name for item in fields(EnvSettings) if item.name != "keywords")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSettings(EnvSettings):
+    """Tools that replies may call."""
+
+    tools: tuple[Literal["lookup", "table_sql"], ...] = ()
+    """tools that replies may call"""
+    tool_budget: int = 4
+    """maximum number of calls of tools in an episode"""
+
+    def __post_init__(self) -> None:
+        expect_least(self, tool_budget=1)
+
+    def env_arguments(self) -> dict[str, Any]:
+        tools = {"tools": list(self.tools), "tool_budget": self.tool_budget} if self.tools else {}
+        return super().env_arguments() | tools
+
+
+def recorded_tools(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `ToolSettings` in an agent record; empty without tools.
+
+    >>> recorded_tools({"window": 600, "keywords": ['tools=["lookup"]', "tool_budget=4"]})
+    {'tools': ('lookup',), 'tool_budget': 4}
+    """
+    keywords = read_pairs(record.get("keywords", ()), "keywords")
+    values = {name: keywords[name] for name in ("tools", "tool_budget") if name in keywords}
+    return values | ({"tools": tuple(values["tools"])} if "tools" in values else {})
 
 
 @dataclass(frozen=True, kw_only=True)

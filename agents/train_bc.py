@@ -12,6 +12,7 @@ from typing import Any
 from agents.command_lines import collect_rarely, option_value, parse_settings, trains_adapters
 from agents.data.demonstrations import recorded_agent
 from agents.models.checkpoints import is_pretrained, recorded_settings
+from agents.settings import recorded_tools
 from agents.training.settings import (
     LORA_LEARNING_RATE,
     POINTER,
@@ -40,7 +41,8 @@ def main(arguments: Sequence[str]) -> None:
         print(train_pointer(settings))
         return
     file = option_value(arguments, "--demonstrations")
-    defaults = model_defaults(model, arguments) | (recorded_agent(Path(file)) if file else {})
+    recorded = recorded_agent(Path(file)) if file else {}
+    defaults = model_defaults(model, arguments) | recorded | recorded_tools(recorded)
     has_small_options = model is None or not _is_pretrained(model)
     small_names = SMALL_MODEL_GROUPS["small model"][1].split()
     bc_settings = parse_settings(

@@ -24,7 +24,7 @@ from agents.models.checkpoints import (
     recorded_settings,
     usage_record,
 )
-from agents.settings import ENV_FIELDS
+from agents.settings import ENV_FIELDS, recorded_tools
 from agents.training.settings import (
     LANGUAGE_MODEL_GROUPS,
     METHODS,
@@ -79,7 +79,7 @@ def _defaults(
     if model is None:
         return {}
     names = {item.name for item in fields(METHODS[method])}
-    stored = {name: value for name, value in record.items() if name in names}
+    stored = {name: value for name, value in {**record, **recorded_tools(record)}.items() if name in names}
     if is_pointer(model):
         return stored
     defaults = dict(language_model_defaults(method))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -87,6 +87,10 @@ class MethodsSettings(TrainingSettings):
     """seeds of the held-out worlds for evaluation"""
     per_test_template: int = 4
     """tasks of each template in each of these worlds"""
+    tools: tuple[Literal["lookup", "table_sql"], ...] = ()
+    """tools that the BC agents trained here call; other agents have those of their own training"""
+    window: int = BCSettings.window
+    """characters of a page in the prompts of the BC agents trained here"""
     training_steps: int | None = None
     """maximum of steps of an episode in training; by default that of the BC agent"""
     cloning_minutes: float = 3.0
@@ -162,6 +166,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         **{key: getattr(settings, key) for key in _CLAIMED},
         **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of earlier versions have none
         **({"memory": recipe.memory} if recipe.memory is not None else {}),
+        **(_cloned_env(settings) if recipe.cloning is not None or not settings.cloned else {}),
     )
     episodes = common / "episodes"
     if recipe.cloning is not None:
@@ -256,9 +261,20 @@ def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
     return settings.out / (f"clone_{number}" if number else "clone"), settings.cloned[number]
 
 
+def _cloned_env(settings: MethodsSettings) -> dict[str, Any]:
+    """Return the env options of the BC agents that differ from their defaults."""
+    values = {"tools": settings.tools, "window": settings.window}
+    return {name: value for name, value in values.items() if value != getattr(MethodsSettings, name)}
+
+
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
     shared = {name: getattr(settings, name) for name in (*_TASKS, "threads")}
-    return BCSettings(**{"model": SMALL, "out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
+    return BCSettings(
+        **{"model": SMALL, "out": out, "seed": seed, "minutes": settings.cloning_minutes}
+        | shared
+        | _cloned_env(settings)
+        | options
+    )
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:

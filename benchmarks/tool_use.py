@@ -21,7 +21,7 @@ import torch
 from agents import grpo
 from agents.command_lines import collect_rarely
 from agents.data.demonstrations import draw_tasks
-from agents.data.expert import ExpertStep
+from agents.data.expert import ExpertStep, title_of
 from agents.data.trajectories import Trajectory
 from agents.models.pointer.network import load_pointer
 from agents.rollouts.collector import Collector, EpisodeSpec
@@ -88,8 +88,7 @@ def lookup_episodes(tasks: Sequence[Task], *, max_steps: int = 8, **_: object) -
             _, info = env.reset(seed=0, options={"task": task})
             steps = []
             for opened in task.solution[:-1]:
-                title = opened.action.argument if opened.action.kind is Kind.SEARCH else opened.action.element
-                action = Action(Kind.SEARCH, ELEMENT, (title or "").partition(" [")[0])
+                action = Action(Kind.SEARCH, ELEMENT, title_of(opened.action))
                 steps.append(ExpertStep(info["page"], action, bool(info["action_error"])))
                 info = env.step(DIALECTS["webrl"].format(action))[-1]
             answer = task.solution[-1].action

@@ -24,6 +24,7 @@ from agents.settings import ENV_ID, EnvSettings
 from agents.train_bc import main
 from agents.train_rl import train
 from agents.training import cloning as train_bc
+from agents.training import pointer_cloning
 from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, line_fraction, measure
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import collect, train_pointer
@@ -314,6 +315,12 @@ def test_a_language_model_s_conversation_is_that_of_the_piece():
         assert all(step.messages[0]["content"].startswith("Task Instruction") for step in split)
         assert len(find_episodes(split)) == len(parts)
     assert len(whole) < len(demonstrate(task_suite.draw(["gitlab.folder_new"], world_seed=12, count=1), split=SPLIT))
+
+
+def test_an_episode_without_steps_does_not_count_as_reproduced(monkeypatch):
+    tasks = task_suite.draw(["gitlab.folder_new"], world_seed=12, count=1)
+    monkeypatch.setattr(pointer_cloning, "episodes", lambda tasks, **_: ((task, "goal", []) for task in tasks))
+    assert collect(tasks, Reader(), wrong_kept=50, seed=0) == ([], 1, 0)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 from functools import partial
+from itertools import pairwise
 from math import sqrt
 from random import Random
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import gymnasium
 import pytest
 import torch
 
-from agents.data.demonstrations import draw_tasks
+from agents.data.demonstrations import DemonstrationSettings, draw_tasks, episodes
 from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.trajectories import EpisodeSample, Step, Trajectory, episode_sample, read_trajectories, write_trajectories
 from agents.evaluation.search import create_agent_encoder
@@ -33,6 +34,7 @@ from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import create_envs
 from agents.rollouts.policies import ScriptedPolicy
+from agents.settings import recorded_tools
 from agents.train_rl import make_settings, train
 from agents.training.cloning import _create_encoder
 from agents.training.language_models import LanguageModel
@@ -152,13 +154,82 @@ def test_settings_without_sense_are_rejected(tmp_path):
         ({**TURNS, "failed_call_cost": 0.5}, "failed_call_cost is 0.5; expected 0.0 with credit 'turn'"),
         ({**TURNS, "advantages": "gigpo"}, "advantages is 'gigpo'; expected 'trajectory' with credit 'turn'"),
         ({"standardized": False, "advantages": "state"}, "advantages is 'state'"),
-        *(({"system": style}, f"system is '{style}'; expected 'env'") for style in get_args(Style) if style != "env"),
+        *(
+            ({"system": style}, f"system is '{style}'; expected 'env'")
+            for style in get_args(Style)
+            if style not in ("env", "none")
+        ),
         ({"constrained": True}, "constrained is True"),
         ({"tool_budget": 0}, "tool_budget is 0"),
         ({"failed_call_cost": -1}, "failed_call_cost is -1"),
     ):
         with pytest.raises(ValueError, match=message):
             settings(**options)
+
+
+SUM = next(task for task in load("tools") if task.template == "tools.pages_of_genre")
+BROWSED = [WEBRL.format(step.action) for step in TASK.solution]
+
+
+@pytest.mark.parametrize(("task", "tools", "calls"), [
+    (TASK, [], 0), (TASK, ["table_sql"], 0), (TASK, ["lookup"], {1, 2, 3}), (SUM, ["lookup"], 0), (SUM, ["table_sql"], 0), (SUM, ["lookup", "table_sql"], 2),
+])  # fmt: skip
+def test_demonstrations_call_the_tools_that_serve_the_task_and_their_results_support_each_step(task, tools, calls):
+    keywords = {"tools": tools, "tool_budget": 4} if tools else {}
+    counts = set()
+    for seed in range(8 if task is TASK else 1):
+        (steps,) = episodes([task], seed=seed, elements="label", window=600, max_steps=8, thoughts=False, **keywords)
+        replies = [step.reply for step in steps]
+        called = [reply for reply in replies if reply.startswith(("lookup(", "table_sql("))]
+        counts.add(len(called))
+        if not called:
+            assert task is SUM or replies == BROWSED
+        for before, reply in pairwise(replies):
+            assert not (before in called and reply.startswith("do(") and task is TASK)  # a call leaves the page as it is
+        with closing(WebArenaLite(tasks=[task], elements="label", window=600, max_steps=8, **keywords)) as env:
+            env.reset(seed=0)
+            results = [env.step(reply) for reply in replies]
+        assert (results[-1][1], results[-1][2]) == (1.0, True)
+        assert results[-1][-1].get("tools", {"failed": 0})["failed"] == 0
+    assert counts == (calls if isinstance(calls, set) else {calls})
+
+
+def test_thoughts_before_calls_name_what_is_looked_up():
+    (steps,) = episodes([TASK], expert_thoughts="short", tools=["lookup"], elements="label", window=600, seed=1)
+    for step in steps:
+        if "<answer>lookup(query=" in step.reply:
+            title = step.reply.partition('query="')[2].partition('"')[0]
+            assert f'I look up "{title}".</think>' in step.reply
+
+
+def test_a_clone_sees_its_tools_in_its_prompt_and_training_and_evaluation_keep_them(tmp_path):
+    settings = BCSettings(model="small", out=tmp_path, system="env", tools=("lookup",), tool_budget=2, window=600)
+    assert "lookup(" in _create_encoder(settings, None, SimpleNamespace()).system
+    tiny.save_clone(tmp_path / "clone", **settings.agent())
+    folder = str(tmp_path / "clone")
+    trained = make_settings("tool_use", model=folder, out=tmp_path / "run")
+    played = EvaluationSettings(policy=folder, **policy_defaults(folder))
+    plain = make_settings("grpo", model=folder, out=tmp_path / "run")
+    for made in (trained, played, plain):
+        assert {**made.env_arguments(), "variation": "content"}.items() >= {
+            "tools": ["lookup"],
+            "tool_budget": 2,
+            "window": 600,
+        }.items()
+        assert made.system == "env"
+    assert trained.agent()["keywords"] == plain.agent()["keywords"] == settings.agent()["keywords"]
+    assert make_settings("tool_use", model=folder, out=tmp_path / "run", tools=("table_sql",)).env_arguments()["tools"] == [
+        "table_sql"
+    ]
+
+
+def test_a_file_of_demonstrations_with_calls_gives_the_clone_their_tools(tmp_path):
+    written = DemonstrationSettings(out=tmp_path / "demos.jsonl", tools=("lookup",), tool_budget=3)
+    assert recorded_tools(written.agent()) == {"tools": ("lookup",), "tool_budget": 3}
+    with pytest.raises(ValueError, match="expected no mistakes with tools"):
+        DemonstrationSettings(out=tmp_path / "demos.jsonl", tools=("lookup",), mistakes=0.1)
+    with pytest.raises(ValueError, match="expected no mistakes with tools"):
+        BCSettings(model="small", out=tmp_path, tools=("lookup",), mistakes=0.1)
 
 
 REPLIES = [

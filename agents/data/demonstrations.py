@@ -13,11 +13,19 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agents.command_lines import NewFile
-from agents.data.expert import MOST_STEPS, ExpertStep, envs_with_tasks, play_with_mistakes, with_label
+from agents.data.expert import (
+    MOST_STEPS,
+    ExpertStep,
+    envs_with_tasks,
+    is_supported,
+    play_with_mistakes,
+    with_calls,
+    with_label,
+)
 from agents.data.prompts import Style
 from agents.data.readings import ParsedPage, bare, parse_page
 from agents.data.thoughts import ThoughtContext, Thoughts, write_reflection, write_thought
-from agents.settings import EnvSettings, TaskSettings
+from agents.settings import EnvSettings, TaskSettings, ToolSettings
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import reply_of, tools
 from webarena_gym.actions.dialect import TOOL_PROMPT, call_of, plain_tools
@@ -93,7 +101,7 @@ class Demonstration(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemonstrationSettings(TaskSettings):
+class DemonstrationSettings(ToolSettings, TaskSettings):
     """Write the reference solutions of tasks as chats for fine-tuning: JSON lines with the field "messages".
 
     With --tool-calls, a line is a whole episode with the actions as tool calls and the field "tools". It is TRL's format for SFTTrainer with
@@ -121,7 +129,10 @@ class DemonstrationSettings(TaskSettings):
     """random seed of the wording of thoughts and of the mistakes"""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        ToolSettings.__post_init__(self)
+        TaskSettings.__post_init__(self)
+        if self.mistakes and self.tools:
+            raise ValueError(f"mistakes is {self.mistakes} and tools {self.tools}; expected no mistakes with tools")
         unused = {
             "expert_thoughts": "none",
             "system": "none",
@@ -129,6 +140,7 @@ class DemonstrationSettings(TaskSettings):
             "history": EnvSettings.history,
             "thoughts": False,
             "seed": 0,
+            "tools": (),
         }
         for name, default in unused.items():
             if self.tool_calls and getattr(self, name) != default:
@@ -138,7 +150,7 @@ class DemonstrationSettings(TaskSettings):
 
     def agent(self) -> dict[str, Any]:
         """Return the agent record of a model trained on the file. Every line contains it under "agent"."""
-        return {**self.env_arguments(), "system": self.system}
+        return {**self.env_record(), "system": self.system}
 
 
 def draw_tasks(
@@ -195,6 +207,8 @@ def episodes(
 ) -> Iterator[list[Demonstration]]:  # fmt: skip
     """Yield the expert steps of each task; an empty list if the expert did not earn the reward.
 
+    With tools, the expert calls them if that solves the task, and otherwise uses the pages only.
+
     Args:
         tasks: tasks to play
         expert_thoughts: style of the thought before each action, in the <think>/<answer> format
@@ -213,9 +227,12 @@ def episodes(
         if mistakes:
             plans.append(play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
         demonstrations: list[Demonstration] = []
+        calling = with_calls(task, env_arguments.get("tools", ()), Random(f"{seed}/{task.task_id}/calls"))
         for plan in plans:
             start = {"task": task, "max_steps": max_steps * (MOST_STEPS if plan else 1)}
-            episode = _play(env, start, plan, expert_thoughts, seed)
+            solvers = [item for item in (calling, task) if item is not None]
+            played = (_play(env, start, plan, expert_thoughts, seed, solver) for solver in solvers)
+            episode = next((item for item in played if item is not None), None)
             steps: list[Demonstration] = []
             goal, turns = episode or ("", [])
             for number, turn in enumerate(turns):
@@ -235,15 +252,15 @@ def episodes(
 
 
 def _play(
-    env: WebArenaLite, start: dict[str, Any], plan: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int
+    env: WebArenaLite, start: dict[str, Any], plan: Sequence[ExpertStep], expert_thoughts: Thoughts, seed: int, task: Task
 ) -> tuple[str, list[Turn]] | None:
     """Return the goal and the turns of an episode of the expert, or None if it did not earn the reward.
 
-    `start` are the options of the env's reset. The steps of `plan` that are not the solution's are taken between those that are.
+    `start` are the options of the env's reset, and `task` has the solution to play. The steps of `plan` that are not the solution's are taken
+    between those that are. If the solution calls tools, None is also returned if a page lacks the title to look up or the answer.
     """
     _, info = env.reset(seed=0, options=start)
-    task = start["task"]
-    goal, expert = info["goal"], Expert(task, env.dialect)
+    goal, expert, is_calling = info["goal"], Expert(task, env.dialect), task is not start["task"]
     pages: list[str] = []
     parsed_pages: list[ParsedPage] = []
     choices: list[Choice] = []
@@ -257,6 +274,8 @@ def _play(
             choices.append(expert.choose(env.page, env.observation))
         else:
             choices.append(Choice(step.action, with_label(env, step.action), "", ()))
+        if is_calling and not is_supported(choices[-1].action, goal, info["page"]):
+            return None
         _, step_reward, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
         reward, is_over = float(step_reward), terminated or truncated
     if reward != 1.0:

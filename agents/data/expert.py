@@ -6,7 +6,7 @@ verbalizes the search of another agent. Here the env is forked, and a fork is us
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.actions.calls import call_action, called_tool
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation import observe, visible_text
 from webarena_gym.pages.dom import selected_options
 from webarena_gym.tasks import Expert, Task
+from webarena_gym.tasks.task import Step
 
 MOST_STEPS = 4
 """maximum length of an episode with mistakes, as a multiple of the length without them"""
@@ -33,6 +35,12 @@ _MOST_DEEP = 2  # wrong steps in a row
 _DRAWS = 6  # wrong actions drawn per branch; one of the expert action's kind is preferred
 _WORD = re.compile(r"[^\W_]{6,}")  # words typed by mistake; shorter words of a goal are rarely search terms
 _TRIES = 12  # attempts to force a mistake on an episode
+_SUMS = {
+    "tools.people_of_state": "SELECT sum(population) FROM t1 WHERE state = '{state}' AND founded < {year}",
+    "tools.employees_of_state": "SELECT sum(employees) FROM t1 WHERE state = '{state}'",
+    "tools.pages_of_genre": "SELECT sum(pages) FROM t1 WHERE genre = '{genre}'",
+}
+"""Queries that compute the answers of tasks over the table of the page that their solution opens, by template."""
 
 
 class ExpertStep(NamedTuple):
@@ -62,6 +70,50 @@ class ExpertStep(NamedTuple):
 def play_expert(env: WebArenaLite, task: Task) -> tuple[str, list[ExpertStep]]:
     """Play the reference solution of a task. Returns the goal and the steps."""
     return play_with_mistakes(env, task, 0.0, Random(0))
+
+
+def title_of(action: Action) -> str:
+    """Return the title of the article that a step of a reference solution opens, from its search term or its link.
+
+    >>> title_of(Action(Kind.SEARCH, "Search Lexandria", "Ana Weber")), title_of(Action(Kind.CLICK, "Ana Weber [2]"))
+    ('Ana Weber', 'Ana Weber')
+    """
+    return ((action.argument if action.kind is Kind.SEARCH else action.element) or "").partition(" [")[0]
+
+
+def with_calls(task: Task, tools: Collection[str], rng: Random) -> Task | None:
+    """Return the task with a reference solution that calls tools, or None if no tool serves its solution.
+
+    With `table_sql`, a query computes the answer of a task over the table of a page, whose title is looked up if `lookup` is allowed too. With
+    `lookup`, the last steps that open articles become lookups of their titles; `rng` draws the number of these steps, from one to all. The
+    results may lack what the next step needs, so the solution must be replayed (see `is_supported`).
+    """
+    *opened, end = task.solution
+    if (query := _SUMS.get(task.template)) and "table_sql" in tools:
+        lookups = [_lookup(title_of(opened[0].action).partition(" in ")[0])] if "lookup" in tools else []
+        computed = Step(call_action("table_sql", {"query": query.format(**task.instantiation_dict)}))
+        total = Action(Kind.EXIT, argument=(end.action.argument or "").replace(",", ""))
+        return replace(task, solution=(*lookups, *opened, computed, replace(end, action=total)))
+    opens_articles = all(step.action.kind in (Kind.SEARCH, Kind.CLICK) for step in opened)
+    if "lookup" not in tools or tuple(task.sites) != ("wikipedia",) or not opened or not opens_articles:
+        return None
+    first = rng.randrange(len(opened))
+    lookups = [_lookup(title_of(step.action), step.thought) for step in opened[first:]]
+    return replace(task, solution=(*opened[:first], *lookups, end))
+
+
+def _lookup(title: str, thought: str = "") -> Step:
+    return Step(call_action("lookup", {"query": title, "k": 1}), thought)
+
+
+def is_supported(action: Action, goal: str, page: str) -> bool:
+    """Return True if a page or the goal contains the text that an action needs: the search term, the title to look up, or the answer."""
+    text = action.argument or ""
+    if action.kind is Kind.CALL:
+        name, arguments = called_tool(action)
+        text = arguments["query"] if name == "lookup" else ""
+        return text.startswith("List of ") or text in goal or text in page
+    return action.kind not in (Kind.SEARCH, Kind.EXIT) or text in goal or text in page
 
 
 def envs_with_tasks(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[WebArenaLite, Task]]:

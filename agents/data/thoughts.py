@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from agents.data.derivations import NOT_AVAILABLE, derive_answer
 from agents.data.readings import ParsedPage, bare, nearest_lines, pieces, plain, quote, quote_all, words
 from webarena_gym.actions import Action, Kind
+from webarena_gym.actions.calls import called_tool
 
 Thoughts = Literal["none", "short", "long"]
 Wordings = str | tuple[str, str]
@@ -31,7 +32,7 @@ _PAST_TENSE: Mapping[Kind, str] = {
     Kind.HOVER: "moved over {element}", Kind.DRAG: "dragged {element} to {argument}", Kind.TYPE: "filled in {element}",
     Kind.SEARCH: "searched for {argument}", Kind.SELECT: "chose {argument} in {element}",
     Kind.SCROLL_DOWN: "scrolled down", Kind.SCROLL_UP: "scrolled up", Kind.PRESS: "pressed {argument}",
-    Kind.SWITCH_TAB: "changed the tab", Kind.GO_BACKWARD: "went back",
+    Kind.SWITCH_TAB: "changed the tab", Kind.GO_BACKWARD: "went back", Kind.CALL: "called a tool",
 }  # fmt: skip
 
 
@@ -194,6 +195,13 @@ def _reasons_to_scroll(context: ThoughtContext) -> list[Wordings]:
     return [(reason, f"There are {below} more lines below, and what is needed is not in view.")]
 
 
+def _reasons_to_call(context: ThoughtContext) -> list[Wordings]:
+    name, arguments = called_tool(context.action)
+    if name == "lookup":
+        return [f"I look up {quote(arguments['query'])}."]
+    return ["A query computes it from the table of this page."]
+
+
 def offers(page: ParsedPage, action: Action) -> bool:
     """Return True if the page contains the label of the action's element."""
     return bool(action.element) and page.contains(bare(action.element or ""))
@@ -315,5 +323,5 @@ def _quoted_name(text: str | None) -> str:
 _RULES: Mapping[Kind, Callable[[ThoughtContext], list[Wordings]]] = {
     Kind.CLICK: _reasons_to_click, Kind.TYPE: _reasons_to_type, Kind.SEARCH: _reasons_to_type,
     Kind.SELECT: _reasons_to_choose, Kind.GO_BACKWARD: _reasons_to_go_back, Kind.SWITCH_TAB: _reasons_to_change_tab,
-    Kind.SCROLL_DOWN: _reasons_to_scroll, Kind.SCROLL_UP: _reasons_to_scroll,
+    Kind.SCROLL_DOWN: _reasons_to_scroll, Kind.SCROLL_UP: _reasons_to_scroll, Kind.CALL: _reasons_to_call,
 }  # fmt: skip

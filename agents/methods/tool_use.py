@@ -3,9 +3,9 @@
 The methods differ in the reward of an episode (`--tool-reward`), and in options of M-GRPO. Results of tools are in the prompts of later steps, so
 they are never trained on. Each method is a recipe of `benchmarks.methods`; the sources of its numbers:
 
-- `search_r1` (Jin et al., arXiv 2503.09516, and with rewards of the form arXiv 2505.15117): `search_r1_reward`. Its KL weight 0.001, 5 rollouts, 4
-  calls and 3 passages are those of the released `scripts/nq_hotpotqa/v0.3/train_grpo_format.sh`.
-- `torl` (Li et al., arXiv 2503.23383): 1 call, 16 rollouts and no KL term, as in the released `scripts/torl_1.5b.sh`. Its rewards are 1 and -1
+- `search_r1` (Jin et al., arXiv 2503.09516, and with rewards of the form arXiv 2505.15117): `search_r1_reward`. Its KL weight 0.001 and 5
+  rollouts are those of the released `scripts/nq_hotpotqa/v0.3/train_grpo_format.sh`.
+- `torl` (Li et al., arXiv 2503.23383): 16 rollouts and no KL term, as in the released `scripts/torl_1.5b.sh`. Its rewards are 1 and -1
   (`verl/utils/reward_score/math_verifier.py`), whose advantages are those of 1 and 0. Its penalty of 0.5 for code that fails
   (`verl/workers/reward_manager/naive.py`, off by default) is `--failed-call-cost 0.25` on that scale. An error of a tool is one line in the env.
 - `artist` (Singh et al., arXiv 2505.01441): `artist_reward`. Its code is not public, and its hyperparameters are not set here.
@@ -18,7 +18,8 @@ they are never trained on. Each method is a recipe of `benchmarks.methods`; the 
 - `webdancer` (Wu et al., arXiv 2505.22648): cloning of ReAct episodes, and then DAPO with `webdancer_reward`. Its dynamic sampling plays
   at most three times as many groups here.
 
-The learning rates of these papers are for models of 1.5 to 32 billion parameters, and are not set here either.
+The learning rates of these papers are for models of 1.5 to 32 billion parameters, and are not set here either. All recipes have the tools and the
+call budget of the BC agent, so that they differ in what is rewarded. The papers allow 4 calls with 3 passages (Search-R1) and 1 call (ToRL): `--tool-budget`.
 """
 
 import re

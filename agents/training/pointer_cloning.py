@@ -121,14 +121,14 @@ def collect(
         **options: Options of `episodes`.
 
     Returns:
-        The training examples, the number of episodes, and the number of episodes that decisions reproduce completely.
+        The training examples, the number of episodes, and the number of episodes with steps that decisions reproduce completely.
 
     """
     rng = numpy.random.default_rng(seed)
     items: list[Imitation] = []
     episode_count = complete_count = 0
     for task, goal, steps in episodes(tasks, seed=seed, **options):
-        world, is_complete = task.task_id.partition("/")[2].partition("/")[0], True
+        world, is_complete = task.task_id.partition("/")[2].partition("/")[0], bool(steps)
         if label_worlds is not None:
             for step in steps:
                 record_labels(label_worlds, step.page, options.get("variation", "content"), world)

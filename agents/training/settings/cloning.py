@@ -7,7 +7,15 @@ from agents.command_lines import ChatTemplateKwargs, NewFolder, PresentFile, Pre
 from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
-from agents.settings import MayChange, OptimizerName, PassSettings, RunSettings, TrainingWorlds, expect_least
+from agents.settings import (
+    MayChange,
+    OptimizerName,
+    PassSettings,
+    RunSettings,
+    ToolSettings,
+    TrainingWorlds,
+    expect_least,
+)
 from agents.training.settings.models import POINTER, SMALL, template_record
 from webarena_gym.observation import Elements
 from webarena_gym.sites.layout import Variation
@@ -33,7 +41,18 @@ class CloningSettings(SplitSettings, RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCSettings(PassSettings, CloningSettings):
+class ToolCloningSettings(ToolSettings, CloningSettings):
+    """Settings of behaviour cloning from demonstrations that may call tools."""
+
+    def __post_init__(self) -> None:
+        ToolSettings.__post_init__(self)
+        CloningSettings.__post_init__(self)
+        if self.mistakes and self.tools:
+            raise ValueError(f"mistakes is {self.mistakes} and tools {self.tools}; expected no mistakes with tools")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCSettings(PassSettings, ToolCloningSettings):
     """Train a language model by behaviour cloning of the expert. The same command resumes an interrupted run from its newest checkpoint."""
 
     model: str
@@ -104,7 +123,7 @@ class BCSettings(PassSettings, CloningSettings):
 
     def agent(self) -> dict[str, Any]:
         """Return the agent record: the options with which the trained model must be used."""
-        return {**self.env_arguments(), "system": self.system, **template_record(self.chat_template_kwargs)}
+        return {**self.env_record(), "system": self.system, **template_record(self.chat_template_kwargs)}
 
 
 @dataclass(frozen=True, kw_only=True)

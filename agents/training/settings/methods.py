@@ -1,11 +1,10 @@
 """Settings of the methods that M-GRPO is compared with, and of Agent Q."""
 
-import json
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from agents.data.prompts import Style
-from agents.settings import MayChange, expect_least
+from agents.settings import MayChange, ToolSettings, expect_least
 from agents.training.settings.learning import Advantages, ClippedSettings, GRPOSettings, TrainSettings
 from agents.training.settings.models import ModelSettings, OldLogprobs
 
@@ -141,16 +140,14 @@ ToolReward = Literal["outcome", "search_r1", "artist", "webdancer", "checklist",
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolUseSettings(GRPOSettings):
+class ToolUseSettings(ToolSettings, GRPOSettings):
     """Agents that call tools: M-GRPO with the rewards of Search-R1, ToRL, ARTIST, CM2, ASTRA and WebDancer."""
 
     trainer: ClassVar = "agents.methods.tool_use:ToolUse"
     system: Style = "env"
-    """the system prompt: env, that of the env, the only one that describes the tools"""
+    """the system prompt: env, that of the env, the only one that describes the tools, or none for a model that learned the calls by cloning"""
     tools: tuple[Literal["lookup", "table_sql"], ...] = ("lookup", "table_sql")
-    """tools that replies may call"""
-    tool_budget: int = 4
-    """maximum number of calls of tools in an episode"""
+    """tools that replies may call; by default those that the model was trained with, if any"""
     tool_reward: ToolReward = "outcome"
     """reward of an episode: success (outcome), success and form (search_r1, webdancer), success, form and executed calls (artist), items of the
     checklist, or the F1 value of completion and economy of steps (f1)"""
@@ -166,10 +163,13 @@ class ToolUseSettings(GRPOSettings):
     """successful episodes replayed per batch, more often of templates that rarely succeed (self-imitation); 0: none"""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        expect_least(self, tool_budget=1, failed_call_cost=0)
-        if self.system != "env":
-            raise ValueError(f"system is {self.system!r}; expected 'env', since other system prompts do not describe the tools")
+        ToolSettings.__post_init__(self)
+        GRPOSettings.__post_init__(self)
+        expect_least(self, failed_call_cost=0)
+        if self.system not in ("env", "none"):
+            raise ValueError(
+                f"system is {self.system!r}; expected 'env', the only system prompt that describes the tools, or 'none' for a model that learned the calls by cloning"
+            )
         if self.constrained:
             raise ValueError("constrained is True; expected False with tools, since constrained replies are only actions")
         if self.advantages == "forks":
@@ -189,12 +189,12 @@ class ToolUseSettings(GRPOSettings):
 
     def env_arguments(self) -> dict[str, Any]:
         rewards = {"reward": self.tool_reward} if self.tool_reward in ("checklist", "f1") else {}
-        return {**super().env_arguments(), "tools": list(self.tools), "tool_budget": self.tool_budget, **rewards}
+        return super().env_arguments() | rewards
 
     def agent(self) -> dict[str, Any]:
-        """Return the agent record, with the tools as keywords of the env."""
-        record = {name: value for name, value in super().agent().items() if name not in ("tools", "tool_budget", "reward")}
-        return {**record, "keywords": [f"tools={json.dumps(self.tools)}", f"tool_budget={self.tool_budget}"]}
+        """Return the agent record, without the reward."""
+        record = super().agent()
+        return record | {"keywords": [item for item in record["keywords"] if not item.startswith("reward=")]}
 
 
 METHODS: dict[str, type[TrainSettings]] = {

@@ -44,7 +44,7 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     def agent(self) -> dict[str, Any]:
         """Return the agent record: the options with which the trained model must be used."""
         return {
-            **self.env_arguments(),
+            **self.env_record(),
             "system": self.system,
             "max_new_tokens": self.max_new_tokens,
             "constrained": self.constrained,
