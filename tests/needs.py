@@ -1,6 +1,9 @@
 """What some tests need and not every machine has."""
 
 import importlib.util
+import json
+import subprocess
+import sys
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,6 +26,16 @@ def has_chromium():
 
 
 chromium = pytest.mark.skipif(not has_chromium(), reason="no Chromium here: apt-get install chromium")
+
+
+@cache
+def has_namespaces():
+    host = importlib.util.find_spec("webarena_gym.applications.host").origin
+    command = [sys.executable, host, json.dumps({"run": ["true"], "hidden": []})]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+namespaces = pytest.mark.skipif(not has_namespaces(), reason="this system does not let processes create namespaces")
 
 
 @contextmanager

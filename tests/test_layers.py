@@ -39,16 +39,16 @@ pages: errors texts
 actions: errors texts
 observation: actions errors pages texts
 browsers: actions errors observation pages
-sites: changes errors pages progress
+sites: arguments changes errors pages progress
 addresses: errors sites
 clients: errors
 logins: addresses browsers errors observation pages sites
 applications: arguments changes errors sites
-evaluators: addresses answers changes clients errors observation pages texts
+evaluators: addresses answers arguments changes clients errors observation pages texts
 tasks: actions answers arguments errors evaluators observation pages sites
-templates: actions answers evaluators pages sites tasks
+templates: actions answers arguments evaluators pages sites tasks
 suite: applications arguments errors evaluators sites tasks templates
-backends: actions addresses applications browsers changes errors evaluators logins observation pages sites tasks texts
+backends: actions addresses applications arguments browsers changes errors evaluators logins observation pages sites tasks texts
 spaces: actions observation texts
 toolbox: actions errors pages sites texts
 options: actions addresses applications arguments errors evaluators logins observation sites suite tasks texts toolbox

@@ -36,8 +36,8 @@ from webarena_gym import WebArenaLite
 from webarena_gym.addresses import Account
 from webarena_gym.applications import processes, state
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.instances import _clock
 from webarena_gym.applications.processes import close_all, launcher_of
+from webarena_gym.applications.variables import clock_variables
 from webarena_gym.arena.app import run_server
 from webarena_gym.arena.episodes import EpisodeStore
 from webarena_gym.arena.mcp_tools import McpTools
@@ -464,7 +464,7 @@ def cpu(threads):
 alone = sum(cpu([threading.Thread(target=work)]) for _ in range(3))
 print(cpu([threading.Thread(target=work) for _ in range(3)]) / alone)
 """
-    environment = {**os.environ, **_clock(notes(clock="2001-03-05 09:00:00"), tmp_path)}
+    environment = {**os.environ, **clock_variables(notes(clock="2001-03-05 09:00:00"), tmp_path)}
     assert float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout) < 2
 
 
@@ -552,7 +552,7 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     ("loads", "twice", "loads is 'twice'; expected 'once' or 'each time'"),
     ("login", None, "account and login must be set together"),
     ("incidental", ("a b c",), "incidental: 'a b c' is not a declaration; expected a table, table.column, +table or +table WHERE condition, or files as in /cache/*"),
-    ("environment", {"A": "{stat}"}, "'{stat}' cannot be parsed"),
+    ("environment", {"A": "{stat}"}, "environment: A is '{stat}', with the unknown placeholder {stat}"),
     ("environment", {"A": "{env}"}, 'differs between episodes; expected loads = "each time"'),
 ])  # fmt: skip
 def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
@@ -572,15 +572,15 @@ def test_a_file_describes_it(folder):
         ("nmae = 1", "unknown key 'nmae': did you mean 'name'?"),
         ("start_s = 'x'", "start_s is 'x'; expected a number"),
         ("name = [", "cannot be read"),
-        ("databases = {a = 1}", "databases is {'a': 1}; expected a table of strings"),
-        ("login = {path = 1}", "login is {'path': 1}; expected a table of strings"),
+        ("databases = {a = 1}", "'a' of databases is 1; expected a string"),
+        ("login = {path = 1}", "'path' of login is 1; expected a string"),
         *((f"{key} = [1]", f"{key} is [1]; expected a list of strings") for key in LISTS),
         *(
             (f"wsgi = 'a:b'\nexclude = ['/a', {text!r}]", f"exclude contains {text!r}; expected a pattern such as '/runs'")
             for text in ("runs", "", "/runs/", "./a")
         ),
-        ('account = {user = "a"}', "account is {'user': 'a'}; expected user, password"),
-        ('login = {path = "/"}', "login is {'path': '/'}; expected path, user, password, proof, word (optional)"),
+        ('account = {user = "a"}', "account has the keys user; expected user, password"),
+        ('login = {path = "/"}', "login has the keys path; expected path, user, password, proof, word (optional)"),
     ):
         named = "" if "name" in wrong else "name = 'notes'"
         (folder / "webarena-app.toml").write_text(f"{wrong}\n{named}")
@@ -593,13 +593,10 @@ def test_what_cannot_start_says_why(notes):
     for more, message in (
         (
             {"wsgi": "notes_app:nothing"},
-            r"notes_app:nothing \(wsgi\) could not be loaded in the folder .*: AttributeError.* 'nothing'$",
+            r"notes_app:nothing \(wsgi\) could not be loaded in the folder .*: there is no 'nothing'; expected one of .*'application'",
         ),
-        ({"wsgi": "nowhere:app"}, r"nowhere:app \(wsgi\) could not be loaded in the folder .*: ModuleNotFoundError: No module"),
-        (
-            {"wsgi": "", "command": "no-program {port}"},
-            "the program 'no-program' of the key command cannot be run: No such file",
-        ),
+        ({"wsgi": "nowhere:app"}, r"nowhere:app \(wsgi\) could not be loaded in the folder .*: there is no module 'nowhere'"),
+        ({"wsgi": "", "command": "no-program {port}"}, "the program 'no-program' cannot be run: No such file"),
         ({"python": "/nowhere/python"}, "the interpreter '/nowhere/python' of notes cannot be run"),
     ):
         with pytest.raises(ApplicationError, match=message):
@@ -612,7 +609,7 @@ def test_what_cannot_start_says_why(notes):
         rf'could not be loaded in the folder .*: Traceback.*\n  File ".*notes_app.py".*\n{raised}', told, re.DOTALL
     )
     assert "host.py" not in told
-    assert told.endswith("Its log:\nthe settings are read")
+    assert "Its log:\nthe settings are read" in told
     kept = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_KEEPS": "1"}}
     with pytest.raises(ApplicationError, match=r"it keeps notes.db.* open, which all episodes would share"):
         WebArenaLite(application=notes(**kept)).reset()
@@ -622,7 +619,7 @@ def test_what_cannot_start_says_why(notes):
     failing = f"{sys.executable} -c 'raise SystemExit(7)' {{port}}"
     with pytest.raises(ApplicationError, match="notes exited with status 7 before it was ready"):
         WebArenaLite(application=notes("command", command=failing)).reset()
-    with pytest.raises(TaskError, match="'shopping' is not the application notes"):
+    with pytest.raises(TaskError, match="has the site 'shopping'; expected 'notes'"):
         WebArenaLite(application=notes(), tasks=["add"]).reset(options={"task": load("test")[0]})
     with pytest.raises(ValueError, match="omit them with application="):
         WebArenaLite(application=notes(), scale="large")
@@ -664,8 +661,12 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
         (folder / "templates.toml").unlink(missing_ok=True)
         described = (folder / "webarena-app.toml").read_text().replace('templates = "templates.toml"\n', "")
         (folder / "webarena-app.toml").write_text(described)
-        assert main(["app", "check", str(folder), "--resets", "2"]) == (2 if told == "[{" else 0), "before there are any tasks"
-    assert "is not valid JSON" in capsys.readouterr().err
+        assert main(["app", "check", str(folder), "--resets", "2"]) == {"[]": 0, None: 1, "[{": 2}[told], (
+            "before there are any tasks"
+        )
+    printed = capsys.readouterr()
+    assert "tasks.json'; expected an existing file" in printed.out
+    assert "is not valid JSON" in printed.err
     (folder / "tasks.json").write_text('{"tasks": []}')
     assert main(["app", "record", str(folder), "--goal", "Add Ink.", "--task-id", "ink"]) == 2
     assert "expected a JSON list" in capsys.readouterr().err
@@ -688,7 +689,7 @@ def test_templates_draw_tasks_from_its_database(folder):
     assert {task.task_id.split("/")[1] for task in WebArenaLite(application=folder, world_seed=4).tasks} == {"4"}
     env.close()
     for wrong, message in (
-        ("[write]\nintent = 'Do.'", "templates.toml: write has no `way`, and no module of its site has a function write"),
+        ("[write]\nintent = 'Do.'", "templates.toml: write lacks `way`; expected both `intent` and `way`"),
         ("[write]\nintent = 'Do.'\nquery = 'SELECT x'\ntype = 'code'\nway = []\nanswer = '1'", "the template notes.write cannot be drawn in world 0.*no such column"),
         ("[write\n", "templates.toml cannot be read: .* line 1"),
     ):  # fmt: skip

@@ -69,7 +69,7 @@ def test_a_task_of_webarena_s_schema_is_read():
     (OFFICIAL | {"intent": 5}, "intent is 5; expected text"),
     (OFFICIAL | {"eval": {}}, "expected an object with a list eval_types"),
     (OFFICIAL | {"eval": {"eval_types": ["guess"]}}, "unknown eval type 'guess'"),
-    (OFFICIAL | {"eval": {"eval_types": ["url_match"]}}, "url_match but no reference_url"),
+    (OFFICIAL | {"eval": {"eval_types": ["url_match"]}}, "eval has no reference_url"),
     (OFFICIAL | {"eval": OFFICIAL["eval"] | {"bonus": 1}}, "unknown key 'bonus' in eval"),
     (OFFICIAL | {"solution": [{"action": "fly()"}]}, "of the solution cannot be read"),
     (
@@ -106,8 +106,8 @@ def test_a_malformed_task_is_refused_with_its_place(record, said):
 
 @pytest.mark.parametrize(("content", "said"), [
     ("{", "is no JSON"), ("[1", "is no JSON"), ("", "is no JSON"), ("\ud800", "task"), ("[" * 100_000, "too deep"),
-    ('{"tasks": ' * 50_000, "too deep"), ("[" + "9" * 10_000 + "]", "task"), ("null", "must hold a list"),
-    ("{}", "must hold a list"), ('{"tasks": {}}', "must hold a list"), ("[]", "must hold a list"),
+    ('{"tasks": ' * 50_000, "too deep"), ("[" + "9" * 10_000 + "]", "task"), ("null", "expected a list with at least one task"),
+    ("{}", "expected a list with at least one task"), ('{"tasks": {}}', "expected a list with at least one task"), ("[]", "expected a list with at least one task"),
     (json.dumps([OFFICIAL, OFFICIAL]), "occurs twice"),
 ])  # fmt: skip
 def test_a_malformed_file_is_refused(tmp_path, content, said):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cssselect import SelectorError
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
@@ -69,6 +70,7 @@ def log_in(browser: Browser, login: Login, base_url: str, account: Account, stat
         raise ServerError(
             f"{account.user} could not sign in at {address}. The form led to {after.url}: {visible_text(after.root)[:_EXCERPT]!r}. "
             f"The proof page led to {proof.url}{f' (status {status})' if status else ''}: {visible_text(proof.root)[:_EXCERPT]!r}.{missing}"
+            " Expected an account that the form accepts, and a proof page for signed-in users only"
         )
 
 
@@ -97,14 +99,26 @@ def _field(page: Page, selector: str, name: str, address: str) -> HtmlElement:
     field = _find(page, selector)
     if field is None:
         raise ServerError(
-            f"no {name} field ({selector}) at {address}, which led to {page.url}: {visible_text(page.root)[:_EXCERPT]!r}"
+            f"no {name} field ({selector}) at {address}, which led to {page.url}: {visible_text(page.root)[:_EXCERPT]!r}; "
+            f"expected a CSS selector of one of its fields: {', '.join(map(_describe, page.root.iter('input'))) or 'it has none'}"
         )
     return field
 
 
 def _find(page: Page, selector: str) -> HtmlElement | None:
-    elements: list[HtmlElement] = CSSSelector(selector, translator="html")(page.root)
+    try:
+        elements: list[HtmlElement] = CSSSelector(selector, translator="html")(page.root)
+    except SelectorError as error:
+        raise ServerError(
+            f"the login field {selector!r} is not a CSS selector: {error}; expected one such as [name=user]"
+        ) from error
     return elements[0] if elements else None
+
+
+def _describe(field: HtmlElement) -> str:
+    """Return a CSS selector of a field, by the attributes that identify it."""
+    values = {name: field.get(name) for name in ("id", "name", "type") if field.get(name)}
+    return f"input{''.join(f'[{name}={json.dumps(value)}]' for name, value in values.items())}"
 
 
 def login_sites(sites: tuple[str, ...], storage_state: str | None, *, require_login: bool) -> tuple[str, ...]:

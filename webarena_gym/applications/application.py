@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from webarena_gym.applications.archive import FILE, SUFFIX, cached_folder
 from webarena_gym.applications.trust import expect_trusted_archive
-from webarena_gym.arguments import reason_of, suggestion
+from webarena_gym.arguments import quote_value, reason_of, suggestion
 from webarena_gym.errors import ApplicationError
 from webarena_gym.sites.catalogue import SITE_NAME, Account, Login
 from webarena_gym.sites.changes import incidental
@@ -21,6 +21,8 @@ from webarena_gym.sites.world import cache_folder
 Loads = Literal["once", "each time"]
 _LIMITS = {"memory": 'a text such as "512M" or "2G"', "cpu": "a number of cores above 0", "processes": "a number above 0"}
 _MEMORY = re.compile("[1-9][0-9]{0,5}[MG]")
+_SHELL_WORDS = frozenset(("&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"))
+_SQLITE = b"SQLite format 3\0"  # start of a file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,9 +131,12 @@ class Application:
         for key in ("wsgi", "asgi"):
             module, _, name = getattr(self, key).partition(":")
             if getattr(self, key) and not (module and name):
-                raise self._invalid(key, '"module:name"')
+                raise self._invalid(key, f'"module:name", such as "{module.removesuffix(".py") or "app"}:app"')
         if self.command and not ("{port}" in self.command or "{socket}" in self.command):
             raise self._invalid("command", "a command that contains {port} or {socket}, the address at which it must listen")
+        for key, least in (("start_s", 0.001), ("answer_s", 0.001), ("draws", 1)):
+            if not getattr(self, key) >= least:
+                raise self._invalid(key, "a number above 0")
         if self.loads not in get_args(Loads):
             raise self._invalid("loads", " or ".join(map(repr, get_args(Loads))))
         if not self.command and self.loads == "once" and any("{env}" in text for text in self.environment.values()):
@@ -168,11 +173,7 @@ class Application:
             if not Path(self.folder, path).exists():
                 raise ApplicationError(f"hidden contains {path!r}; expected existing files and folders")
         for name, path in self.databases.items():
-            if not (self.state and (self.state_folder / path).is_file()):
-                raise ApplicationError(
-                    f"the database {name} is {path!r}; expected a file in {self.state_folder}. Write the application's database there, or"
-                    " delete the line from [databases]"
-                )
+            self._check_database(name, path)
         if self.clock:
             try:
                 datetime.fromisoformat(self.clock)
@@ -182,14 +183,49 @@ class Application:
             incidental(tuple(line for line in self.incidental if "/" not in line))
         except ValueError as error:
             raise ApplicationError(f"incidental: {error}, or files as in /cache/*") from error
-        try:
-            for text in (self.command, self.save, self.load, self.drop, *self.environment.values()):
-                shlex.split(text)
-                text.format(state="", port="", socket="", env="")
-        except (ValueError, KeyError, IndexError, AttributeError) as error:
+        for key in ("command", "save", "load", "drop"):
+            self._check_placeholders(key, getattr(self, key))
+            self._check_command(key, getattr(self, key))
+        for name, text in self.environment.items():
+            self._check_placeholders(f"environment: {name}", text)
+
+    def _check_database(self, name: str, path: str) -> None:
+        file = self.state_folder / path
+        if not (self.state and file.is_file()):
+            folder = self.state_folder if self.state else "the folder state"
+            expected = f"a file in {folder}"
+            if "://" in path:
+                expected = f"a dump in {folder}, which the commands save and load write and restore"
+            elif self.state and (near := sorted(other.name for other in self.state_folder.glob(f"**/{Path(path).name}"))):
+                expected += f", such as {near[0]!r}"
+            hint = "Write the application's database there, or delete the line from [databases]"
+            raise ApplicationError(f"the database {name} is {path!r}; expected {expected}. {hint}")
+        with file.open("rb") as opened:
+            start = opened.read(len(_SQLITE))
+        if file.suffix != ".sql" and start not in (b"", _SQLITE):
             raise ApplicationError(
-                f"{text!r} cannot be parsed ({error}); its placeholders may be {{state}}, {{port}}, {{socket}} and {{env}}"
+                f"the database {name} is {path!r}, which begins with {start!r}; expected a SQLite file or a dump (.sql)"
+            )
+
+    def _check_placeholders(self, key: str, text: str) -> None:
+        try:
+            text.format(state="", port="", socket="", env="")
+        except (ValueError, KeyError, IndexError, AttributeError) as error:
+            reason = f"the unknown placeholder {{{error.args[0]}}}" if isinstance(error, KeyError) else f"an error: {error}"
+            raise ApplicationError(
+                f"{key} is {text!r}, with {reason}; expected {{state}}, {{port}}, {{socket}} or {{env}}, and {{{{ or }}}} for a brace"
             ) from error
+
+    def _check_command(self, key: str, text: str) -> None:
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise self._invalid(key, f"a command whose quotes are closed ({error})") from error
+        if shell := [word for word in words if word in _SHELL_WORDS or (word is words[0] and "=" in word)]:
+            raise self._invalid(
+                key,
+                f"a program and its arguments. Only a shell knows {shell[0]!r}: write \"sh -c '...'\", and variables in [environment]",
+            )
 
     def _invalid(self, key: str, expected: str) -> ApplicationError:
         return ApplicationError(f"{key} is {getattr(self, key)!r}; expected {expected}")
@@ -250,7 +286,11 @@ def read_application(path: str | Path | Application) -> Application:
             f" `webarena-gym app new {path.parent}`"
         ) from error
     except (OSError, ValueError) as error:
-        raise ApplicationError(f"the application {path} cannot be read: {reason_of(error)}") from error
+        hint = ""
+        if match := re.search(r"at line (\d+)", str(error)):
+            line = path.read_text(encoding="utf-8").splitlines()[int(match[1]) - 1]
+            hint = f": {quote_value(line)}; expected TOML, in which strings have quotes"
+        raise ApplicationError(f"the application {path} cannot be read: {reason_of(error)}{hint}") from error
     return parse_application(record, path.resolve().parent, str(path))
 
 
@@ -270,12 +310,15 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
     for key, value in record.items():
         if key not in keys:
             raise ApplicationError(f"{where} has an unknown key {key!r}: {suggestion(key, keys)}")
-        if not isinstance(value, expected := _JSON_TYPES.get(key, str)):
+        expected = _JSON_TYPES.get(key, str)
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
             raise ApplicationError(f"{where}: {key} is {value!r}; expected {_TYPE_NAMES[expected]}")
         items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         if key != "limits" and not all(isinstance(item, str) for item in items):  # `limits` also has numbers
-            collection = "table" if isinstance(value, dict) else "list"
-            raise ApplicationError(f"{where}: {key} is {value!r}; expected a {collection} of strings")
+            if isinstance(value, dict):
+                name = next(name for name, item in value.items() if not isinstance(item, str))
+                raise ApplicationError(f"{where}: {name!r} of {key} is {value[name]!r}; expected a string")
+            raise ApplicationError(f"{where}: {key} is {value!r}; expected a list of strings")
     values = dict(record)
     for key, kind in (("account", Account), ("login", Login)):
         if key in values:
@@ -283,7 +326,9 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
                 values[key] = kind(**values[key])
             except TypeError:
                 names = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
-                raise ApplicationError(f"{where}: {key} is {values[key]!r}; expected {', '.join(names)}") from None
+                raise ApplicationError(
+                    f"{where}: {key} has the keys {', '.join(values[key])}; expected {', '.join(names)}"
+                ) from None
     values["folder"] = str(base / values.get("folder", "."))
     lists = [key for key, kind in _JSON_TYPES.items() if kind is list]
     values |= {key: tuple(values[key]) for key in lists if key in values}

@@ -1,7 +1,7 @@
 """The host process of an application: a script that starts an instance of the application for each episode.
 
 It loads a Python application once and forks it, or runs a command. The application's interpreter runs this script, so it uses only the
-standard library, and uvicorn for ASGI. Its argument is a JSON object with these keys:
+standard library, `isolation.py`, and uvicorn for ASGI. Its argument is a JSON object with these keys:
 
 - `folder`: folder of the application, in which commands run
 - `wsgi` or `asgi`: import path of the application, "module:name"
@@ -23,6 +23,7 @@ isolated (see `isolate_instance`). Then it reads requests and writes responses, 
 - {"serve": folder, "address": path of a socket, "port": port of a command, to which the socket is forwarded, "command": list,
   "environment": object, "log": path} starts an instance, or a command for one; the response is {"pid": n}
 - {"alive": pid}: {"alive": bool, "status": n}
+- {"listening": pid}: {"addresses": list} has the TCP addresses, such as "127.0.0.1:80", at which programs in the network of this process listen
 - {"stop": pid}: {}
 - {"cookies": header, "host": name} requests the `warm` paths again: {}
 - {"end": true} ends the script
@@ -35,8 +36,8 @@ With the argument {"run": command, "hidden": paths} it instead runs the command 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
+import inspect
 import io
 import json
 import os
@@ -45,16 +46,21 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.util import setup_testing_defaults
+
+if TYPE_CHECKING or __name__ != "__main__":
+    from webarena_gym.applications import isolation
+else:  # a script, next to which Python finds the module
+    import isolation
+
+    del sys.modules["isolation"]  # the application may have a module of this name
 
 
 class Server(WSGIServer):
@@ -89,13 +95,57 @@ class Handler(WSGIRequestHandler):
         """Suppress the log of requests."""
 
 
-def load(path: str) -> Any:
-    """Return the object of an import path "module:name". The name may have dots; with "()" at the end, the object is called."""
+class LoadError(Exception):
+    """An import path or an application that cannot be used; the message needs no traceback."""
+
+
+def load(kind: str, path: str) -> Any:
+    """Return the application of an import path "module:name". The name may have dots; with "()" at the end, the object is called.
+
+    Raises:
+        LoadError: if there is no such object, or it is no application of this kind.
+
+    """
     module, _, name = path.partition(":")
-    target: Any = importlib.import_module(module)
+    try:
+        target: Any = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise
+        raise LoadError(f"there is no module {module!r} in the folder or in the packages of {sys.executable}") from None
     for part in name.removesuffix("()").split("."):
+        if not hasattr(target, part):
+            known = [key for key, value in getattr(target, "__dict__", {}).items() if callable(value) and key[0] != "_"]
+            raise LoadError(f"there is no {part!r}; expected one of {', '.join(map(repr, known[:12]))}")
         target = getattr(target, part)
-    return target() if name.endswith("()") else target
+    target = target() if name.endswith("()") else target
+    expect_application(kind, path, target)
+    return target
+
+
+def expect_application(kind: str, path: str, target: Any) -> None:
+    """Raise LoadError for an object that cannot be an application of this kind, as far as its signature shows."""
+    if not callable(target):
+        raise LoadError(f"it is {target!r}; expected a {kind.upper()} application")
+    call = target if inspect.isroutine(target) or inspect.isclass(target) else type(target).__call__
+    is_async = inspect.iscoroutinefunction(call)
+    if kind == "wsgi" and is_async and takes(target, 3):
+        raise LoadError(f'it is an ASGI application; expected asgi = "{path}"')
+    if kind == "asgi" and not is_async and takes(target, 2) and not takes(target, 1):
+        raise LoadError(f'it is a WSGI application; expected wsgi = "{path}"')
+    if takes(target, 0) and not takes(target, 1):
+        raise LoadError(f'it takes no arguments; expected "{path}()" if it returns the application')
+
+
+def takes(function: Any, count: int) -> bool:
+    """Return True if a function can be called with so many positional arguments, as far as its signature is known."""
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        return True
+    return True
 
 
 def run(kind: str, application: Any, listening: Any) -> None:
@@ -127,265 +177,23 @@ def application_traceback() -> str:
     If there are no other frames, return the exception only.
     """
     kind, error, frame = sys.exc_info()
+    if isinstance(error, LoadError):
+        return str(error)
     while frame and frame.tb_frame.f_code.co_filename.startswith((__file__, importlib.__file__, "<frozen ")):
         frame = frame.tb_next
     return "".join(traceback.format_exception(kind, error, frame))[-2000:].strip()
 
 
 def expect_no_open_state() -> None:
-    """Raise RuntimeError if this process has an open file of the state, which all forks would share. Detected on Linux only."""
+    """Raise LoadError if this process has an open file of the state, which all forks would share. Detected on Linux only."""
     prefix = os.path.realpath("state") + os.sep
     for descriptor in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
         with contextlib.suppress(OSError):
             path = os.readlink(f"/proc/self/fd/{descriptor}")
             if path.startswith(prefix):
-                raise RuntimeError(
+                raise LoadError(
                     f'it keeps {path[len(prefix) :]} open, which all episodes would share: close it once it is loaded, or set loads = "each time"'
                 )
-
-
-# Namespaces of mounts, users, processes and networks.
-_NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
-_BIND, _PRIVATE, _RECURSIVE = 0x1000, 0x40000, 0x8000
-_READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
-_MOUNT_SETATTR = 442  # number of the system call (Linux 5.12), which has no function in the C library
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_CAPABILITIES = (
-    0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot; not mount or mknod
-)
-_ISOLATION_CAPABILITIES = 1 << 8 | 1 << 12 | 1 << 21  # capabilities for the isolation of a fork: setpcap, net_admin, sys_admin
-_ORPHAN, _NOT_ISOLATED = 3, 4  # exit statuses: the parent has ended; the system does not support the isolation
-
-
-def call(function: str, *values: Any) -> None:
-    """Call a function of the C library. Raises OSError if it fails."""
-    library = ctypes.CDLL(None, use_errno=True)
-    if getattr(library, function)(*values) < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{function}: {os.strerror(number)}")
-
-
-def die_with_parent() -> None:
-    """Make the system kill this process when its parent ends (Linux)."""
-    if sys.platform == "linux":
-        call("prctl", 1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
-    """Mount a file system, or with _BIND a file or a folder."""
-    call("mount", *(text and text.encode() for text in (source, target, kind)), flags, options and options.encode())
-
-
-def set_mount_attributes(path: str, on: int, off: int, how: int = 0, propagation: int = 0) -> None:
-    """Set and clear attributes of a mount."""
-    attributes = struct.pack("QQQQ", on, off, propagation, 0)
-    call("syscall", _MOUNT_SETATTR, -100, path.encode(), how, attributes, len(attributes))
-
-
-def hide(paths: list[str]) -> None:
-    """Mount an empty folder or file over each of the paths."""
-    for path in paths:
-        if os.path.isdir(path):
-            mount("hidden", path, "tmpfs", _READ_ONLY)
-        else:
-            mount("/dev/null", path, None, _BIND)
-
-
-def mount_single(folder: str, above: str) -> None:
-    """Make a folder writable, and hide all other folders in the folder `above` it."""
-    descriptor = os.open(folder, os.O_PATH)
-    mount("hidden", above, "tmpfs")
-    os.makedirs(folder, exist_ok=True)
-    mount(f"/proc/self/fd/{descriptor}", folder, None, _BIND)
-    os.close(descriptor)
-    set_mount_attributes(above, _READ_ONLY, 0)
-    set_mount_attributes(folder, 0, _READ_ONLY)
-
-
-def mount_namespace_devices() -> None:
-    """Mount /proc, shared memory and terminals of this process's namespaces."""
-    mount("proc", "/proc", "proc", _READ_ONLY)
-    mount("shm", "/dev/shm", "tmpfs")  # noqa: S108 - a mount, not a file
-    mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
-    mount("/dev/pts/ptmx", "/dev/ptmx", None, _BIND)
-
-
-def drop_capabilities(capabilities: int) -> None:
-    """Drop all capabilities except these, for this process and its children."""
-    for capability in range(64):
-        if not capabilities >> capability & 1:
-            with contextlib.suppress(OSError):  # the system has fewer capabilities
-                call("prctl", 24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
-    call("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-    call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", capabilities, capabilities, 0, 0, 0, 0))
-
-
-def unshare_as_user(kinds: int, before: Callable[[], None] = lambda: None) -> None:
-    """Move this process into new namespaces, including a user namespace, with the same user and group ids. Raises OSError.
-
-    `before` is called in the old user namespace, after the fork of the process that writes the id maps to /proc.
-    """
-    user, group, parent, (reader, writer) = os.getuid(), os.getgid(), os.readlink("/proc/self"), os.pipe()
-    pid = os.fork()
-    if not pid:  # a process in the old namespace may write the id maps of the new one; root may map all ids
-        os.close(writer)
-        os.read(reader, 1)
-        with contextlib.suppress(OSError):
-            for name, number in (("uid_map", user), ("gid_map", group)):
-                with open(f"/proc/self/{name}") as file:
-                    lines = [f"{first} {first} {count}" for first, _, count in map(str.split, file)]
-                if user:
-                    lines = [f"{number} {number} 1"]
-                    with open(f"/proc/{parent}/setgroups", "w") as file:
-                        file.write("deny")
-                with open(f"/proc/{parent}/{name}", "w") as file:
-                    file.write("\n".join(lines))
-            os._exit(0)
-        os._exit(1)
-    try:
-        before()
-        call("unshare", kinds | _NEWUSER)
-    finally:
-        os.close(reader)
-        os.close(writer)
-        status = os.waitpid(pid, 0)[1]
-    if status:
-        raise OSError("the id maps of the user namespace could not be written")
-
-
-def unshare_network() -> None:
-    """Move this process into a new network namespace with only a loopback interface. Raises OSError."""
-    from fcntl import ioctl  # noqa: PLC0415 - not on all systems
-
-    try:
-        call("unshare", _NEWNET)
-    except PermissionError:
-        unshare_as_user(_NEWNET)
-    with socket.socket() as any_socket:
-        ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
-
-
-def restrict_mounts(settings: Any) -> None:
-    """Mount the file systems of the host process (see `isolate_host`)."""
-    call("unshare", _NEWNS)
-    set_mount_attributes("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
-    mount("proc", "/proc", "proc", _READ_ONLY)
-    for name in _DEVICES:
-        mount(f"/dev/{name}", f"/dev/{name}", None, _BIND)
-        set_mount_attributes(f"/dev/{name}", 0, _NO_DEVICES)
-    hide(settings["secret"])
-    for path in settings["writable"]:
-        mount(path, path, None, _BIND)
-        set_mount_attributes(path, 0, _READ_ONLY)
-    mount_single(settings["launcher"], settings["hidden"])
-    mount("base", os.path.dirname(settings["base"]), "tmpfs", _READ_ONLY)
-
-
-def continue_in_fork() -> None:
-    """Continue in a forked child. The parent waits, and exits with the child's status."""
-    pid = os.fork()
-    if pid:
-        os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
-    die_with_parent()
-
-
-def isolate_host(folder: str, settings: Any) -> None:
-    """Isolate this process, which then loads the application, and continue in a fork of it.
-
-    The process can write to the folder of the launcher, except the base state, and to the folders of `writable`. All other files are
-    read-only, and the files and folders of `secret` are empty. It sees only its own child processes. The mounts belong to an outer user namespace, so
-    the process cannot undo them. It has an inner user namespace, in which it can isolate its forks.
-
-    Raises:
-        OSError: if the system does not support this.
-
-    """
-    if os.getuid():
-        unshare_as_user(0)
-    call("unshare", _NEWPID)
-    continue_in_fork()
-    unshare_as_user(_NEWNS | _NEWPID, lambda: restrict_mounts(settings))
-    continue_in_fork()
-    mount_namespace_devices()
-    drop_capabilities(_CAPABILITIES | _ISOLATION_CAPABILITIES)
-    os.chdir(folder)
-
-
-def fork_into_namespace() -> int:
-    """Fork a child in a new PID namespace, in which it can see and signal only its own children."""
-    namespace = os.open("/proc/self/ns/pid", os.O_RDONLY)
-    try:
-        call("unshare", _NEWPID)
-        pid = os.fork()
-        if pid:
-            call("setns", namespace, _NEWPID)
-    finally:
-        os.close(namespace)
-    return pid
-
-
-def isolate_instance(folder: str, settings: Any) -> None:
-    """Isolate this process, an instance that `fork_into_namespace` created after `isolate_host`.
-
-    It can see and write only its own folder, and has a separate network namespace if the system supports it. It drops the capabilities that
-    could undo this, for itself and its children.
-
-    Raises:
-        OSError: if the system does not support this.
-
-    """
-    if settings["apart"]:
-        unshare_network()
-    call("unshare", _NEWNS)
-    mount_namespace_devices()
-    mount_single(folder, settings["hidden"])
-    drop_capabilities(_CAPABILITIES)
-
-
-def can_isolate_instance(folder: str, settings: Any) -> bool:
-    """Return True if the system supports the isolation of an instance, which a temporary process tries."""
-    pid = os.fork()
-    if pid:
-        return os.waitpid(pid, 0)[1] == 0
-    with contextlib.suppress(BaseException):
-        child = fork_into_namespace()
-        if not child:
-            isolate_instance(folder, settings)
-        os._exit(os.waitpid(child, 0)[1] != 0 if child else 0)
-    os._exit(1)
-
-
-def hide_paths(paths: list[str]) -> None:
-    """Mount /proc of the current PID namespace, and an empty folder or file over each of the paths."""
-    call("unshare", _NEWNS)
-    set_mount_attributes("/", 0, 0, _RECURSIVE, _PRIVATE)
-    mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
-    hide(paths)
-
-
-def run_program(command: list[str], hidden: list[str]) -> int:
-    """Run a command in isolation, and return its exit status. All its child processes end with it.
-
-    The command sees only its own processes, and nothing at the hidden paths. The mounts belong to an outer user namespace, so the command
-    cannot undo them, not even as root. Raises OSError if the system does not support this.
-    """
-    die_with_parent()
-    if os.getuid():
-        unshare_as_user(0)
-    call("unshare", _NEWPID)
-    continue_in_fork()
-    unshare_as_user(_NEWNS, lambda: hide_paths(hidden))
-    pid = os.fork()
-    if not pid:
-        try:
-            os.execvp(command[0], command)  # noqa: S606 - without a shell
-        except OSError as error:
-            os.write(2, f"the program {command[0]!r} cannot be run: {error.strerror}\n".encode())
-        os._exit(127)
-    child = status = 0
-    while child != pid:  # the first process of a namespace also inherits orphans
-        child, status = os.wait()
-    return os.waitstatus_to_exitcode(status)
 
 
 def keep_temporary_files(folder: str) -> None:
@@ -394,31 +202,27 @@ def keep_temporary_files(folder: str) -> None:
     os.makedirs(tempfile.tempdir, exist_ok=True)
 
 
-def limit_resources(limits: Any, number: int) -> None:
-    """Limit this process and its children.
+def listening_addresses(pid: int) -> list[str]:
+    """Return the TCP addresses at which programs in the network of a process listen; [] if the system does not show them."""
+    addresses = []
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/net/{name}") as file:
+            for line in file.readlines()[1:]:
+                _, local, _, state, *_ = line.split()
+                host, port = local.split(":")
+                words = [bytes.fromhex(host[start : start + 8]) for start in range(0, len(host), 8)]
+                if state == "0A":
+                    text = socket.inet_ntop(family, b"".join(word[:: -1 if sys.byteorder == "little" else 1] for word in words))
+                    addresses.append(f"[{text}]:{int(port, 16)}" if ":" in text else f"{text}:{int(port, 16)}")
+    return addresses
 
-    `memory` is the limit in bytes of the private data of each process. `cpu` is the number of cores, which a program may undo; `number`
-    chooses them.
-    """
-    import resource  # noqa: PLC0415 - not on all systems
 
-    if "memory" in limits:
-        resource.setrlimit(resource.RLIMIT_DATA, (limits["memory"], limits["memory"]))
-    if "cpu" in limits and sys.platform == "linux":
-        cores = sorted(os.sched_getaffinity(0))
-        first = number * limits["cpu"] % len(cores)
-        os.sched_setaffinity(0, (cores[first:] + cores[:first])[: limits["cpu"]])
-
-
-def limit_processes(group: int, name: str, maximum: int) -> None:
-    """Limit the number of processes and threads of this process and its children, by a new control group in `group`, and close `group`."""
-    with contextlib.suppress(FileExistsError):  # of the instance, for which a command runs
-        os.mkdir(name, dir_fd=group)
-    for file, text in (("pids.max", maximum), ("cgroup.procs", 0)):  # 0 is the process that writes it
-        descriptor = os.open(f"{name}/{file}", os.O_WRONLY, dir_fd=group)
-        os.write(descriptor, str(text).encode())
-        os.close(descriptor)
-    os.close(group)
+def connect(port: int) -> socket.socket:
+    """Return a connection to a local port: of IPv4, or of IPv6, where some servers listen if they are started on "localhost"."""
+    try:
+        return socket.create_connection(("127.0.0.1", port))
+    except ConnectionRefusedError:
+        return socket.create_connection(("::1", port))
 
 
 def relay(path: str, port: int) -> None:
@@ -429,7 +233,7 @@ def relay(path: str, port: int) -> None:
     if os.fork():
         listening.close()
         return
-    die_with_parent()
+    isolation.die_with_parent()
 
     def pump(source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -440,7 +244,7 @@ def relay(path: str, port: int) -> None:
     while True:
         near, _ = listening.accept()
         try:
-            far = socket.create_connection(("127.0.0.1", port))
+            far = connect(port)
         except OSError:  # the application does not listen yet
             near.close()
             continue
@@ -456,7 +260,7 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(order["address"])
         listening.listen(64)
-    pid = fork_into_namespace() if settings["enclosed"] else os.fork()
+    pid = isolation.fork_into_namespace() if settings["enclosed"] else os.fork()
     if pid:
         if listening:
             listening.close()
@@ -464,32 +268,26 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
     try:
         answers.close()
         os.setsid()
-        die_with_parent()
+        isolation.die_with_parent()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         for stream, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2)):
             os.dup2(stream, target)
         os.environ.update(order["environment"])
         if settings["group"] is not None:
-            limit_processes(settings["group"], os.path.basename(order["serve"]), settings["limits"]["processes"])
+            isolation.limit_processes(settings["group"], os.path.basename(order["serve"]), settings["limits"]["processes"])
         if settings["enclosed"]:
-            isolate_instance(order["serve"], settings)
+            isolation.isolate_instance(order["serve"], settings)
             keep_temporary_files(order["serve"])
-        limit_resources(settings["limits"], int(os.path.basename(order["serve"])))
+        isolation.limit_resources(settings["limits"], int(os.path.basename(order["serve"])))
         if not kind:
             if order["port"]:
                 relay(order["address"], order["port"])
             os.chdir(settings["folder"])
-            try:
-                os.execvp(order["command"][0], order["command"])  # noqa: S606 - a command of the user's own
-            except OSError as error:
-                os.write(
-                    2, f"the program {order['command'][0]!r} of the key command cannot be run: {error.strerror}\n".encode()
-                )
-                os._exit(1)
+            isolation.execute(order["command"])
         os.chdir(order["serve"])
         random.seed(0)
-        run(kind, application or load(settings[kind]), listening)
+        run(kind, application or load(kind, settings[kind]), listening)
     except BaseException:  # noqa: BLE001 - the fork must not return to the caller's code
         traceback.print_exc()
     finally:
@@ -521,6 +319,8 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
         expect_no_open_state()
         return {}
     pid = order.get("alive", order.get("stop"))
+    if "listening" in order:
+        return {"addresses": listening_addresses(order["listening"])}
     if "alive" in order:
         return {"alive": pid in running and running[pid] is None, "status": running.get(pid)}
     if running.pop(pid, 0) is None:
@@ -534,16 +334,16 @@ def serve(settings: Any, is_enclosed: bool) -> int:
     folder, is_apart = os.getcwd(), False
     with contextlib.suppress(OSError, AttributeError, ImportError):  # not Linux
         if not settings["network"]:
-            unshare_network()
+            isolation.unshare_network()
             is_apart = True
     settings["apart"] = is_apart
     if is_enclosed:
         try:
-            isolate_host(folder, settings)
+            isolation.isolate_host(folder, settings)
         except (OSError, AttributeError):
-            return _NOT_ISOLATED
-        if not can_isolate_instance(folder, settings):
-            return _NOT_ISOLATED
+            return isolation.NOT_ISOLATED
+        if not isolation.can_isolate_instance(folder, settings):
+            return isolation.NOT_ISOLATED
     orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")  # separate from stdout, which the application may print to
     os.dup2(2, 1)
     variables = json.loads(os.environ.pop("WEBARENA_GYM_VARIABLES"))
@@ -559,7 +359,7 @@ def serve(settings: Any, is_enclosed: bool) -> int:
         if kind and settings["loads"] == "once":
             if is_enclosed:
                 keep_temporary_files(folder)
-            application = load(settings[kind])
+            application = load(kind, settings[kind])
             for path in settings["warm"]:
                 warm(application, path)
             expect_no_open_state()
@@ -568,7 +368,7 @@ def serve(settings: Any, is_enclosed: bool) -> int:
     except BaseException:  # noqa: BLE001 - loading an application may raise anything
         response = {"error": application_traceback()}
     print(json.dumps(response), file=answers, flush=True)
-    status = _ORPHAN
+    status = isolation.ORPHAN
     for line in orders:
         order = json.loads(line)
         if "end" in order:
@@ -589,16 +389,16 @@ def main() -> None:
     """Serve in a fork, isolated if the system supports it. If the parent process has ended, remove the folder of the launcher."""
     settings = json.loads(sys.argv[1])
     if "run" in settings:
-        sys.exit(run_program(settings["run"], settings["hidden"]) & 0xFF)
-    status = _NOT_ISOLATED
+        sys.exit(isolation.run_program(settings["run"], settings["hidden"]) & 0xFF)
+    status = isolation.NOT_ISOLATED
     for is_enclosed in (True, False):
-        if status == _NOT_ISOLATED:
+        if status == isolation.NOT_ISOLATED:
             pid = os.fork()
             if not pid:
-                die_with_parent()
+                isolation.die_with_parent()
                 sys.exit(serve(settings, is_enclosed))
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if status == _ORPHAN and select.select([0], [], [], 0)[0] and not os.read(0, 1):
+    if status == isolation.ORPHAN and select.select([0], [], [], 0)[0] and not os.read(0, 1):
         shutil.rmtree(settings["launcher"], ignore_errors=True)
     sys.exit(status & 0xFF)
 

@@ -12,21 +12,21 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.diagnosis import advice, log_tail
 from webarena_gym.applications.groups import remove_group
+from webarena_gym.applications.variables import clock_variables, fill_placeholders, inherited_variables
 from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
-_MAX_LOG = 1500  # characters of a log in an error message
-_MAX_READ = 1 << 16  # bytes that are read for them
-_MIN_SECRET = 4  # characters; shorter values would hide parts of words
+_MAX_PAGE = 200  # characters of a page in an error message
 BASE = "base/state"
 """Path of the base state in the folder of a launcher, which is hidden from instances."""
 _RELATIVE_STATE = "/proc/self/cwd/state"
@@ -36,12 +36,6 @@ _HOP_HEADERS = frozenset(("connection", "keep-alive", "transfer-encoding", "cont
 _SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
 """Functions that return the spelling of a path in pages, in URLs, and in JSON."""
 _TEXTS = ("text/", "application/json", "application/javascript", "application/xml", "application/xhtml+xml", "image/svg+xml")
-_VARIABLES = (
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY",
-    "LC_NUMERIC", "LC_TIME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "JAVA_HOME", "NODE_PATH", "GEM_HOME",
-    "GEM_PATH", "RUBYLIB", "PERL5LIB", "PHPRC", "PHP_INI_SCAN_DIR", "PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS",
-)  # fmt: skip
-"""Environment variables that every application sees."""
 _SECRETS = (
     "~/.ssh", "~/.gnupg", "~/.aws", "~/.azure", "~/.kube", "~/.docker", "~/.config/gcloud", "~/.config/gh", "~/.netrc", "~/.git-credentials",
     "~/.pgpass", "~/.my.cnf", "~/.pypirc", "~/.npmrc", "~/.cache/huggingface/token", "~/.bash_history", "~/.zsh_history", "/etc/shadow", "/etc/gshadow",
@@ -86,10 +80,14 @@ class AppHost:
             "writable": [str(app_folder / path) for path in application.shared],
         }  # fmt: skip
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
-        clock = _clock(application, folder)
-        variables = {**_fill_placeholders(application.environment, {"state": state_path, "env": "0"}), **clock}
-        inherited = {name: os.environ[name] for name in (*_VARIABLES, *application.inherits) if name in os.environ}
-        environment = {**inherited, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", **clock}  # so that logs are complete
+        clock = clock_variables(application, folder)
+        variables = {**fill_placeholders(application.environment, {"state": state_path, "env": "0"}), **clock}
+        environment = {
+            **inherited_variables(application),
+            "PYTHONHASHSEED": "0",
+            "PYTHONUNBUFFERED": "1",
+            **clock,
+        }  # so that logs are complete
         environment["WEBARENA_GYM_VARIABLES"] = json.dumps(variables)
         descriptors = [os.open(group, os.O_PATH)] if group else []
         settings["group"] = descriptors[0] if descriptors else None
@@ -129,7 +127,7 @@ class AppHost:
             except (OSError, ValueError) as error:  # ValueError: its pipe was closed
                 self.close()
                 raise ApplicationError(
-                    f"the host process of {self._application.name} has died: {_log_tail(self._log, self._application) or 'its log is empty'}"
+                    f"the host process of {self._application.name} has died: {log_tail(self._log, self._application) or 'its log is empty'}"
                 ) from error
             return self._read("it could not be started")
 
@@ -141,12 +139,13 @@ class AppHost:
         response: dict[str, Any] = (
             json.loads(line)
             if line
-            else {"error": f"its host process has died: {_log_tail(self._log, self._application) or 'its log is empty'}"}
+            else {"error": f"its host process has died: {log_tail(self._log, self._application) or 'its log is empty'}"}
         )
         if "error" in response:
-            log = _log_tail(self._log, self._application) if line else ""
+            log = log_tail(self._log, self._application) if line else ""
             suffix = f"\nIts log:\n{log}" if log else ""
-            raise ApplicationError(f"{self._application.name}: {problem}: {response['error']}{suffix}")
+            text = f"{response['error']}{suffix}"
+            raise ApplicationError(f"{self._application.name}: {problem}: {text}{advice(self._application, text)}")
         return response
 
     @property
@@ -173,7 +172,8 @@ class AppHost:
 class AppInstance:
     """A running instance of an application, with its own state in its own folder.
 
-    The path of the folder differs between instances, so in requests and responses it is replaced by /webarena-gym/NAME.
+    The path of the folder differs between instances, so in requests and responses it is replaced by /webarena-gym/NAME. So does the port;
+    in responses, the address with the port is replaced by the application's public URL.
 
     Args:
         application: the application.
@@ -199,6 +199,7 @@ class AppInstance:
                 listening.bind(("127.0.0.1", 0))
                 self._port = listening.getsockname()[1]
         self._socket = "" if self._port else str(folder / "socket")
+        self._addresses = [f"http://{host}:{self._port}" for host in ("127.0.0.1", "localhost", "[::1]") if self._port]
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         variables = application.environment if application.command or application.loads == "each time" else {}
         self._values = values
@@ -217,7 +218,7 @@ class AppInstance:
             address=self._socket,
             port=port,
             command=[part.format(**self._values) for part in shlex.split(command)],
-            environment={**_fill_placeholders(variables, self._values), **_clock(self._application, self.folder)},
+            environment={**fill_placeholders(variables, self._values), **clock_variables(self._application, self.folder)},
             log=str(log),
         )["pid"]
         return pid
@@ -242,26 +243,45 @@ class AppInstance:
         if response["status"]:
             raise ApplicationError(
                 f"the command {command!r} of {application.name} has failed with status {response['status']}: {self.tail(log)}"
+                f"{advice(application, self.log_tail(log))}"
             )
 
     def _wait(self) -> None:
         """Wait until the application responds. Raises ApplicationError if it exits or the time limit passes."""
-        deadline, due = time.monotonic() + self._application.start_s, threading.Event()
+        application, page, pause_s, problem = self._application, "", 0.02, ""
+        deadline, due = time.monotonic() + application.start_s, threading.Event()
         while time.monotonic() < deadline:
             try:
-                if self._send("GET", self._application.ready, {"Host": self._application.host}, b"")[0].status < 500:
+                response, content = self._send("GET", application.ready, {"Host": application.host}, b"")
+                if response.status < 500:
                     return
+                page, pause_s = content.decode("utf-8", "replace")[:_MAX_PAGE], min(2 * pause_s, 0.5)  # it may log each request
+                problem = f"{application.ready} has the status {response.status}, {page!r}; expected one below 500"
             except (OSError, http.client.HTTPException):
-                pass
-            response = self._host.request(alive=self._pid)
-            if not response["alive"]:
+                problem = ""
+            process = self._host.request(alive=self._pid)
+            if not process["alive"]:
+                hint = "" if process["status"] else "\nExpected a command that stays in the foreground."
                 raise ApplicationError(
-                    f"{self._application.name} exited with status {response['status']} before it was ready: {self.tail()}"
+                    f"{application.name} exited with status {process['status']} before it was ready: {self.tail()}"
+                    f"{hint}{advice(application, self.log_tail())}"
                 )
-            due.wait(0.02)
+            due.wait(pause_s)
         raise ApplicationError(
-            f"{self._application.name} did not respond to {self._application.ready} within {self._application.start_s:g} s: {self.tail()}"
+            f"{application.name} was not ready within {application.start_s:g} s: {problem or self._silence()}\nIts log:\n{self.tail()}"
+            f"{advice(application, page + self.log_tail())}"
         )
+
+    def _silence(self) -> str:
+        """Return the reason why the application does not respond, for an error message."""
+        application = self._application
+        expected = f"127.0.0.1:{self._values['port']}" if "{port}" in application.command else self._socket
+        addresses = self._host.request(listening=self._pid)["addresses"] if self._host.has_network_namespace else []
+        if addresses and not any(address.endswith(f":{self._values['port']}") for address in addresses):
+            return f"it listens at {', '.join(addresses)}; expected {expected}, which replaces {{port}} or {{socket}} in its command"
+        if addresses:
+            return f"it listens at {expected}, but does not respond to {application.ready}"
+        return f"it does not respond at {expected}; if it needs longer, set start_s"
 
     @property
     def own_name(self) -> str:
@@ -270,7 +290,7 @@ class AppInstance:
 
     def log_tail(self, log: Path | None = None) -> str:
         """Return the end of the log of the application, or of one of its commands; empty if nothing is logged."""
-        return _log_tail(log or self._log, self._application)
+        return log_tail(log or self._log, self._application)
 
     def tail(self, log: Path | None = None) -> str:
         """Return the end of a log for an error message."""
@@ -296,6 +316,9 @@ class AppInstance:
         for real, public in self._path_pairs:
             content = content.replace(real.encode(), public.encode()) if is_text else content
             response_headers = [(name, value.replace(real, public)) for name, value in response_headers]
+        for address in self._addresses:
+            content = content.replace(address.encode(), self._application.url.encode()) if is_text else content
+            response_headers = [(name, value.replace(address, self._application.url)) for name, value in response_headers]
         state.clamp_times(self.state, self._application.clock)
         start_response(f"{response.status} {response.reason}", response_headers)
         return [content]
@@ -313,7 +336,10 @@ class AppInstance:
         """Return a connection to the application, with its time limit for responses. Raises OSError."""
         address = self.address
         if isinstance(address, int):
-            return socket.create_connection(("127.0.0.1", address), self._application.answer_s)
+            try:
+                return socket.create_connection(("127.0.0.1", address), self._application.answer_s)
+            except ConnectionRefusedError:  # some servers listen at "localhost" of IPv6 only
+                return socket.create_connection(("::1", address), self._application.answer_s)
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.settimeout(self._application.answer_s)
@@ -408,55 +434,3 @@ def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]
         for path in paths
         if os.path.exists(path) and not any(other.is_relative_to(path.resolve()) for other in inside)
     ]
-
-
-def _log_tail(log: Path, application: Application) -> str:
-    """Return the end of a log, with the names of the variables of `inherits` in place of their values, which may be secrets.
-
-    An application may replace its log, so links to other files are not followed.
-    """
-    try:
-        with open(log, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_READ))
-            text = file.read(_MAX_READ).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    secrets = {name: os.environ.get(name, "") for name in application.inherits}
-    for name, value in sorted(
-        secrets.items(), key=lambda secret: -len(secret[1])
-    ):  # the longest first: one may contain another
-        if len(value) >= _MIN_SECRET:
-            text = text.replace(value, f"${name}")
-    return text[-_MAX_LOG:].strip()
-
-
-def _fill_placeholders(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
-    placeholders = {"port": "", "socket": "", **values}
-    return {name: text.format(**placeholders) for name, text in variables.items()}
-
-
-def _clock(application: Application, folder: Path) -> dict[str, str]:
-    """Return environment variables that give an application a constant time, and copy libfaketime to the folder.
-
-    Raises ApplicationError if libfaketime is not installed.
-    """
-    if not application.clock:
-        return {}
-    library = folder / "libfaketime.so"
-    library.write_bytes(_faketime())
-    # With libfaketime's fix of monotonic time, threads that wait for Python's global lock spin.
-    monotonic = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
-    return {"LD_PRELOAD": str(library), "FAKETIME": application.clock, "TZ": "UTC", **monotonic}
-
-
-@cache
-def _faketime() -> bytes:
-    """Return the bytes of libfaketime without its `clock_nanosleep`. Raises ApplicationError if it is not installed.
-
-    That function subtracts the fake time from the real monotonic time until which Python's `sleep` waits, and no variable prevents it.
-    Under another name it does not replace the function of the system. The result is cached, because the search takes longer than a reset.
-    """
-    for folder in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
-        for path in sorted(Path(folder).glob("**/faketime/libfaketime.so.1")):
-            return path.read_bytes().replace(b"\0clock_nanosleep\0", b"\0-lock_nanosleep\0")
-    raise ApplicationError("an application with a clock needs libfaketime: apt-get install libfaketime")

@@ -1,12 +1,13 @@
 """The backend of your web application: each episode has its own instance of the application and a copy of its state."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
@@ -14,17 +15,20 @@ from webarena_gym.applications.instances import AppInstance
 from webarena_gym.applications.processes import AppLauncher, launcher_of
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifiers import Verifiers
+from webarena_gym.arguments import suggestion
 from webarena_gym.backends.base import Backend, page_text, replay_solution, start_page_errors, start_urls
 from webarena_gym.backends.needed import unneeded_changes
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
 from webarena_gym.logins import is_signed_in, log_in
+from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 
 _MAX_ERRORS, _MAX_PATH = 100, 200  # number of recorded error responses in an episode, and characters of their paths
+_EXCERPT = 200  # characters of a page in an error message
 
 
 class ApplicationSnapshot(NamedTuple):
@@ -59,7 +63,7 @@ class ApplicationBackend(Backend):
 
     def _use_application(self, application: Application) -> None:
         """Make the next episodes use this application."""
-        self._application = application
+        self.application = application
         self.urls = {f"__{application.name.upper()}__": application.url}
         self.can_replay = bool(application.client_state)
         self.snapshot_error = f"{application.name} keeps state in memory, so its episodes cannot be saved"
@@ -73,26 +77,43 @@ class ApplicationBackend(Backend):
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
 
     def enter(self, task: Task) -> str:
-        unknown = [site for site in task.sites if site != self._application.name]
-        if unknown:
-            raise TaskError(f"task {task.task_id}: the site {unknown[0]!r} is not the application {self._application.name}")
+        self._expect_own_addresses(task)
         with start_page_errors(task):
             self.start_episode(task.start_url, signed_in=task.require_login)
         if self.browser.has_failed:
+            page, application = self.browser.page(), self.application
             raise TaskError(
-                f"the task {task.task_id} begins at {task.start_url!r}, which is not a page of {self._application.name}"
+                f"the task {task.task_id} begins at {task.start_url!r}, which leads to {page.url}: {visible_text(page.root)[:_EXCERPT]!r}; "
+                f"expected a page of {application.url}; if {application.name} has a setting of its public address, set it to that"
             )
         return task.intent
+
+    def _expect_own_addresses(self, task: Task) -> None:
+        """Raise TaskError if a task is not about this application."""
+        name, where = self.application.name, f"the task {task.task_id}"
+        if foreign := [site for site in task.sites if site != name]:
+            raise TaskError(f"{where} has the site {foreign[0]!r}; expected {name!r}, the name of the application")
+        for url, resolved in zip(task.start_url.split("|AND|"), start_urls(task.start_url, self.urls), strict=True):
+            if urlsplit(resolved).netloc != self.application.host:
+                path = re.sub(r"^(\w+://[^/]*|__\w+__)?/*", "", url.strip())
+                raise TaskError(f"{where} begins at {url.strip()!r}; expected an address such as '__{name.upper()}__/{path}'")
+        names = ["", name, *self.application.databases] if self.application.databases else []
+        for check in task.eval.get("state") or ():
+            if check["site"] not in names:
+                expected = (
+                    suggestion(check["site"], dict.fromkeys(names[1:])) if names else "expected a database in [databases]"
+                )
+                raise TaskError(f"{where} checks the state of the site {check['site']!r}; {expected}")
 
     def start_episode(self, start_url: str, *, signed_in: bool) -> None:
         """Start an instance of the application in its base state and open the start pages. Raises ApplicationError."""
         launcher = self._launcher()
         self._start_instance(launcher, launcher.client_state)
         self.cookies, storage = (launcher.cookies or {}, launcher.storage) if signed_in else ({}, NO_STORAGE)
-        if signed_in and self._application.in_memory:
+        if signed_in and self.application.in_memory:
             self.cookies, storage = self._sign_in()
         self.browser.start(start_urls(start_url, self.urls), self.cookies, storage=storage)
-        if self._application.client_state:
+        if self.application.client_state:
             launcher.client_state = launcher.client_state or self._instance().read_client_state()
         else:
             launcher.start_next()
@@ -111,10 +132,10 @@ class ApplicationBackend(Backend):
 
     def _launcher(self) -> AppLauncher:
         """Return the launcher of the application, whose base state includes a login."""
-        launcher = launcher_of(self._application)
+        launcher = launcher_of(self.application)
 
         def sign_in(instance: AppInstance) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
-            if self._application.in_memory:
+            if self.application.in_memory:
                 return {}, NO_STORAGE
             self._use_instance(instance)
             return self._sign_in()
@@ -123,7 +144,7 @@ class ApplicationBackend(Backend):
         return launcher
 
     def _sign_in(self) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
-        application = self._application
+        application = self.application
         if application.login is None or application.account is None:
             return {}, NO_STORAGE
         self.browser.start([], {})
@@ -146,7 +167,7 @@ class ApplicationBackend(Backend):
     def _use_instance(self, instance: AppInstance) -> None:
         """Replace the current instance of the episode."""
         if old := self._release_instance():
-            launcher_of(self._application).end(old)
+            launcher_of(self.application).end(old)
         self._current = instance
         self._clear_errors()
         if self._browser is None:
@@ -163,7 +184,7 @@ class ApplicationBackend(Backend):
             is_image = environ.get("HTTP_ACCEPT", "").startswith("image/")  # which not all browsers load
             if status >= "500" and not is_image and len(self.error_responses) < _MAX_ERRORS:
                 path = quote(environ["PATH_INFO"].encode("latin-1"))[:_MAX_PATH]
-                self.error_responses.append(f"{environ['REQUEST_METHOD']} {self._application.url}{path}: status {status}")
+                self.error_responses.append(f"{environ['REQUEST_METHOD']} {self.application.url}{path}: status {status}")
             return start_response(status, headers)
 
         try:
@@ -178,12 +199,12 @@ class ApplicationBackend(Backend):
         """Errors of the current episode. A crash of the application is detected without a request, as pages may only listen."""
         errors = self._network.errors
         if not errors and self._current is not None and not self._current.is_alive:
-            errors.append(f"{self._application.name} has died: {self._current.tail()}")
+            errors.append(f"{self.application.name} has died: {self._current.tail()}")
         return errors
 
     def log_tail(self) -> str:
         """Return the end of the application's log, which has the tracebacks of its exceptions; empty if nothing is logged."""
-        return self._instance().log_tail()
+        return self._current.log_tail() if self._current else ""
 
     def _instance(self) -> AppInstance:
         if self._current is None:
@@ -198,11 +219,11 @@ class ApplicationBackend(Backend):
         return self._open_database(site, self._saved_state)
 
     def _initial_database(self, site: str) -> sqlite3.Connection:
-        return self._open_database(site, lambda: launcher_of(self._application).base)
+        return self._open_database(site, lambda: launcher_of(self.application).base)
 
     def _open_database(self, site: str, folder: Callable[[], Path]) -> sqlite3.Connection:
-        databases = self._application.databases
-        path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self._application.name) else None)
+        databases = self.application.databases
+        path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self.application.name) else None)
         if path is None:
             raise KeyError(site)
         self._connections.append(state.open_database(folder() / path))
@@ -218,7 +239,7 @@ class ApplicationBackend(Backend):
         return self._instance().state
 
     def changes(self) -> list[Change]:
-        application, launcher = self._application, launcher_of(self._application)
+        application, launcher = self.application, launcher_of(self.application)
         if application.client_state:
             now = self._instance().read_client_state()
             return state.json_changes(application.name, launcher.client_state or {}, now, application.incidental)
@@ -226,44 +247,44 @@ class ApplicationBackend(Backend):
         return state.changes(application.name, *folders, application.databases, application.incidental, self._own_names)
 
     def unneeded_changes(self, task: Task) -> Sequence[Change] | str:
-        if self._application.client_state:
+        if self.application.client_state:
             return super().unneeded_changes(task)
-        base = launcher_of(self._application).base
-        return unneeded_changes(task, self._application, base, self._saved_state(), self._own_names)
+        base = launcher_of(self.application).base
+        return unneeded_changes(task, self.application, base, self._saved_state(), self._own_names)
 
     @property
     def _own_names(self) -> tuple[str, str]:
         """The environment's name in the base state and in that of the episode, where `load` may have written it into files."""
-        launcher = launcher_of(self._application)
-        return (launcher.own_name, self._instance().own_name) if self._application.load else ("", "")
+        launcher = launcher_of(self.application)
+        return (launcher.own_name, self._instance().own_name) if self.application.load else ("", "")
 
     def snapshot(self) -> ApplicationSnapshot:
-        if self._application.in_memory:
+        if self.application.in_memory:
             raise SnapshotError(self.snapshot_error)
-        if self._application.client_state:
+        if self.application.client_state:
             difference: state.Difference = {}
             client_state = self._instance().read_client_state()
         else:
-            difference, client_state = state.difference(launcher_of(self._application).base, self._saved_state()), None
+            difference, client_state = state.difference(launcher_of(self.application).base, self._saved_state()), None
         browser, page = self.browser.snapshot(), page_text(self.browser)
-        return ApplicationSnapshot(self._application.name, difference, browser, page, client_state, tuple(self.error_responses))
+        return ApplicationSnapshot(self.application.name, difference, browser, page, client_state, tuple(self.error_responses))
 
     def restore(self, snapshot: Any) -> None:
-        if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self._application.name:
+        if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self.application.name:
             raise SnapshotError(
-                f"expected a snapshot of {self._application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
+                f"expected a snapshot of {self.application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
             )
         launcher = self._launcher()
-        if self._application.client_state:
+        if self.application.client_state:
             self._start_instance(launcher, snapshot.client_state)
         else:
             self._use_instance(launcher.start(snapshot.difference))
         self.browser.restore(snapshot.browser)
-        if not self._application.client_state:
+        if not self.application.client_state:
             launcher.start_next()
         elif self._instance().read_client_state() != snapshot.client_state:
             raise SnapshotError(
-                f"the page {self.browser.page().url} changes the state of {self._application.name} as it is loaded"
+                f"the page {self.browser.page().url} changes the state of {self.application.name} as it is loaded"
             )
         if snapshot.page is not None and (difference := first_difference(snapshot.page, page_text(self.browser))):
             raise SnapshotError(
@@ -274,9 +295,9 @@ class ApplicationBackend(Backend):
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
         """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""
-        backend = ApplicationBackend(self._make_browser, self._application)
+        backend = ApplicationBackend(self._make_browser, self.application)
         start_episode = partial(backend.start_episode, task.start_url, signed_in=task.require_login)
-        return replay_solution(backend, start_episode, task.solution, self._application.name)
+        return replay_solution(backend, start_episode, task.solution, self.application.name)
 
     def _release_instance(self) -> AppInstance | None:
         """Close the connections to the current instance and return it; None if there is none."""
@@ -320,14 +341,14 @@ class SuiteBackend(ApplicationBackend):
 
     def _switch_to(self, name: str) -> None:
         """Close the episode of another application, and use this one."""
-        application = self._suite.applications.get(name, self._application)
-        if application is not self._application:
+        application = self._suite.applications.get(name, self.application)
+        if application is not self.application:
             self.discard_browser()
             instance = self._release_instance()
-            if instance and self._application.client_state:
-                self._idle[self._application.name] = instance
+            if instance and self.application.client_state:
+                self._idle[self.application.name] = instance
             elif instance:
-                launcher_of(self._application).end(instance)
+                launcher_of(self.application).end(instance)
             self._use_application(application)
             self._current = self._idle.pop(name, None)
 

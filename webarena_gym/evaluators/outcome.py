@@ -13,6 +13,7 @@ from lxml.html import Element
 
 from webarena_gym.addresses import Account
 from webarena_gym.answers import matches
+from webarena_gym.arguments import suggestion
 from webarena_gym.errors import EvaluationError
 from webarena_gym.pages.page import Page, Traffic
 
@@ -212,7 +213,7 @@ def check_keys(name: str, value: Any, types: Mapping[str, Any], *, optional: str
         raise EvaluationError(f"{name} is {shorten(value)}; expected an object")
     unknown = [key for key in value if key not in types]
     if unknown:
-        raise EvaluationError(f"{name} has the unknown key {unknown[0]!r}; expected some of {', '.join(types)}")
+        raise EvaluationError(f"{name} has the unknown key {unknown[0]!r}; {suggestion(unknown[0], types)}")
     for key, kind in types.items():
         expected = " or ".join(
             "null" if option is type(None) else option.__name__ for option in (kind if isinstance(kind, tuple) else (kind,))

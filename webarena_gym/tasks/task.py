@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.answers import read_form
-from webarena_gym.arguments import reason_of
+from webarena_gym.arguments import reason_of, suggestion
 from webarena_gym.errors import ActionError, EvaluationError, TaskError, WebArenaGymError
 from webarena_gym.evaluators import check_sizes
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
@@ -238,7 +238,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(f"{where}: the key {missing[0]!r} is missing")
     unknown = [key for key in record if key not in _KEYS and key not in _NOTES]
     if unknown:
-        raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
+        raise TaskError(f"{where}: unknown key {unknown[0]!r}; {suggestion(unknown[0], _KEYS)}")
     check_types(record, _TYPES, where)
     sites = record["sites"]
     if (
@@ -322,7 +322,7 @@ def _check_eval(block: Any, where: str) -> None:
     types = {**_EVAL_TYPES, **eval_keys()}
     for key in block:
         if key not in types:
-            raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(types))}")
+            raise TaskError(f"{where}: unknown key {key!r} in eval; {suggestion(key, sorted(types))}")
     check_types(block, types, f"{where}, eval")
     kinds = eval_kinds()
     try:
@@ -333,9 +333,9 @@ def _check_eval(block: Any, where: str) -> None:
         raise TaskError(f"{where}: {error}") from error
     for name in block["eval_types"]:
         if not isinstance(name, str) or name not in kinds:
-            raise TaskError(f"{where}: unknown eval type {_quote_value(name)}; expected some of {', '.join(kinds)}")
+            raise TaskError(f"{where}: unknown eval type {_quote_value(name)}; {suggestion(str(name), kinds)}")
         if not block.get(key := kinds[name].key):
-            raise TaskError(f"{where}: eval has {name} but no {key}")
+            raise TaskError(f"{where}: eval_types contains {name!r}, but eval has no {key}; expected its checks under this key")
 
 
 def _parse_step(record: Any, where: str) -> Step:
@@ -371,7 +371,7 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
         ) from error
     records = content.get("tasks") if isinstance(content, dict) else content
     if not isinstance(records, list) or not records:
-        raise TaskError(f"the task file {path} must hold a list of tasks")
+        raise TaskError(f"the task file {path} contains {_quote_value(content)}; expected a list with at least one task")
     return parse_tasks(records, f"the task file {path}", on_unreadable, str(path))
 
 

@@ -49,6 +49,7 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import quote_plus
 
 from webarena_gym.answers import read_form
+from webarena_gym.arguments import suggestion
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.sites.catalogue import SITES
@@ -505,7 +506,13 @@ def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], nam
     elif callable(function):
         draw = partial(function, is_spoiled=True) if "spoils" in entry else function
     else:
-        raise t.TaskError(f"{where} has no `way`, and no module of its site has a function {key}")
+        if names:
+            raise t.TaskError(f"{where} has no `way`, and no module of its site has a function {key}")
+        known = sorted(_OWN | _REST | _MAKE.keys())
+        hints = (f"; {name!r} is unknown: {suggestion(name, known)}" for name in entry if name not in known)
+        raise t.TaskError(
+            f"{where} lacks {'`way`' if 'intent' in entry else '`intent`'}; expected both `intent` and `way`{next(hints, '')}"
+        )
     if "answer" in entry and "type" not in entry:
         raise t.TaskError(f"{where} has an `answer` and no `type`; expected a type of docs/answers.md")
     kind = read_form({"type": entry.get("type", "")}).type

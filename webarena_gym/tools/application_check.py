@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.diagnosis import advice
 from webarena_gym.applications.processes import launcher_of
 from webarena_gym.backends.application import ApplicationBackend
 from webarena_gym.browsers.base import Browser
@@ -22,7 +23,7 @@ from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, ApplicationError, SnapshotError, WebArenaGymError
 from webarena_gym.logins import is_signed_in
-from webarena_gym.observation import observe
+from webarena_gym.observation import observe, visible_text
 from webarena_gym.options import BrowserKind
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
@@ -33,6 +34,8 @@ from webarena_gym.tools.audit.replays import earns, exit_with, replay
 
 _MOST_PAGES = 20
 _MOST_FILES = 50  # scripts and style sheets that are requested
+_EXCERPT = 200  # characters of a page in a message
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - in links
 _MOST_NAMED = 3  # addresses in a message
 _MANY_FILES = 20  # changed files in the folders of a folder, that a pattern replaces
 _NO_CONTROLS = "no page has a control that an action can name"
@@ -86,8 +89,15 @@ def examine(application: Application, browser: str, resets: int) -> Certificate:
             browsers.remove("chromium")
             unchecked = "not checked in Chromium, which is not installed"
     reports = {name: _examine(application, tasks, name, resets) for name in browsers}
+    if application.tasks and not Path(application.tasks).exists():
+        for report in reports.values():
+            report["problems"].append(
+                f"tasks is {application.tasks!r}; expected an existing file, which `app record` writes too"
+            )
     if len(reports) > 1 and reports["inprocess"]["need_scripts"]:
-        reports["inprocess"]["problems"] = [text for text in reports["inprocess"]["problems"] if text != _NO_CONTROLS]
+        reports["inprocess"]["problems"] = [
+            text for text in reports["inprocess"]["problems"] if not text.startswith(_NO_CONTROLS)
+        ]
     of_problem: dict[str, list[str]] = {}
     for name, report in reports.items():
         for problem in report["problems"]:
@@ -127,20 +137,31 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         ]
         statuses = {page.url: backend.status_of(page.url) for page in pages}
         report["statuses"] = {str(status): count for status, count in sorted(Counter(statuses.values()).items())}
-        report["missing"] = [f"{url}: {status}" for url, status in statuses.items() if 400 <= status < 500]
+        report["missing"] = [f"{url}: {status}" for url, status in statuses.items() if 400 <= status < 500][
+            statuses[pages[0].url] >= 400 :
+        ]
         files = {url: backend.status_of(url) for url in _files(pages)}
         report["foreign_files"] = [url for url, status in files.items() if not status]
         report["enclosed"] = launcher_of(application).is_isolated
-        broken = [f"{url}: {status}" for url, status in statuses.items() if status >= 500]
-        broken += [text for text in report["missing"] if text.startswith(f"{pages[0].url}: ")]
-        problems += _problem_of(f"{len(broken)} of {len(pages)} pages fail", broken)
-        if broken and (log := backend.log_tail()):
-            problems.append(f"the log of the application ends with:\n{log}")
+        broken = [page for page in pages if statuses[page.url] >= (400 if page is pages[0] else 500)]
+        problems += _problem_of(
+            f"{len(broken)} of {len(pages)} pages fail", [f"{page.url}: {statuses[page.url]}" for page in broken]
+        )
+        if broken:
+            log, text = backend.log_tail(), visible_text(broken[0].root)[:_EXCERPT]
+            problems.append(f"the page {broken[0].url} shows {text!r}")
+            problems += [f"the log of the application ends with:\n{log}"] if log else []
+            problems += filter(None, [advice(application, log + text).strip()])
         problems += _problem_of("a page raises an exception, or is not answered", report["failed"])
         lost = [f"{url}: {status}" for url, status in files.items() if status >= 400]
         problems += _problem_of("scripts or style sheets cannot be loaded", lost)
+        local = [url for page in pages for url in _targets(page) if urlsplit(url).hostname in _LOCAL_HOSTS]
+        problems += _problem_of(
+            f"pages lead to this machine, which no episode reaches; expected the public address {application.url} in the application's settings",
+            list(dict.fromkeys(local)),
+        )
         if not any("not supported" not in kind for kind in report["controls"]):
-            problems.append(_NO_CONTROLS)
+            problems.append(f"{_NO_CONTROLS}; the first page shows {visible_text(pages[0].root)[:_EXCERPT]!r}")
         if not report["failed"]:
             env.reset()
             problems += [*_sign_in_problem(backend, application), *_snapshot_problem(env, pages, application)]
@@ -211,6 +232,13 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
         print(f"{first}{more} scripts: use --browser chromium")
     for task_id, result in report["tasks"].items():
         print(f"{task_id}: {result}")
+
+
+def _targets(page: Page) -> Iterator[str]:
+    """Yield the addresses to which the links and forms of a page lead."""
+    for element in page.root.iter("a", "area", "form"):
+        if reference := element.get("action" if element.tag == "form" else "href"):
+            yield resolve_url(page.url, reference)
 
 
 def _files(pages: Sequence[Page]) -> list[str]:
@@ -299,6 +327,7 @@ def check_tasks(application: Application, tasks: Sequence[Task], browser: str, r
     for task in env.tasks:
         try:
             failure = replay(env, task) if task.solution else _NO_SOLUTION
+            failure = f"{failure}{_advice(env)}" if failure else _start_problem(env, task)
         except WebArenaGymError as error:  # raised by its checks
             failure = str(error)
         if failure:
@@ -317,6 +346,21 @@ def check_tasks(application: Application, tasks: Sequence[Task], browser: str, r
         problems += [f"{task.task_id}: {results[task.task_id]}"] if earned else []
     env.close()
     return problems
+
+
+def _advice(env: WebArenaLite) -> str:
+    """Return the settings that solve a problem in the log of the current episode."""
+    assert isinstance(env.backend, ApplicationBackend)
+    return advice(env.backend.application, env.backend.log_tail())
+
+
+def _start_problem(env: WebArenaLite, task: Task) -> str:
+    """Return the problem if the start page of a task has an error status."""
+    env.reset(options={"task": task})
+    assert isinstance(env.backend, ApplicationBackend)
+    url = env.page.url
+    status = env.backend.status_of(url)
+    return f"its start page {url} has the status {status}; expected one below 400" if status >= 400 else ""
 
 
 def _walk(browser: Browser, application: Application) -> Iterator[tuple[Page, float]]:

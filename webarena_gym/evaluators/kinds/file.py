@@ -17,7 +17,7 @@ def file_holds(path: str, contains: str) -> dict[str, Any]:
     return {"eval_types": ["file"], "file": [{"path": path, "contains": contains}]}
 
 
-def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+def _validate(evaluation: Mapping[str, Any]) -> None:
     for check in evaluation.get("file") or ():
         check_keys("a check of a file", check, {"path": str, "contains": (str, type(None))}, optional="")
         path = PurePosixPath(check["path"])
@@ -25,6 +25,10 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
             raise EvaluationError(
                 f"a check of a file has path {shorten(check['path'])}; expected a relative path in the application's state"
             )
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    _validate(evaluation)
     return [partial(_judge, check) for check in evaluation.get("file") or ()]
 
 
@@ -57,4 +61,6 @@ def _excerpt(text: str, length: int) -> str:
     return text if text == readable[:_EXCERPT] else f"{readable[:_EXCERPT]}... ({length:,} bytes)"
 
 
-KIND = EvalKind(name="file", key="file", keys={"file": (list,)}, readers={"native": _read}, looks_at="content")
+KIND = EvalKind(
+    name="file", key="file", keys={"file": (list,)}, readers={"native": _read}, looks_at="content", validate=_validate
+)

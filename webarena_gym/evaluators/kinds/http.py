@@ -14,9 +14,14 @@ def answers_json(url: str, path: str, expected: Any) -> dict[str, Any]:
     return {"eval_types": ["http"], "http": [{"url": url, "path": path, "expected": expected}]}
 
 
-def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+def _validate(evaluation: Mapping[str, Any]) -> None:
     for check in evaluation.get("http") or ():
         check_keys("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional="path")
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    _validate(evaluation)
+    for check in evaluation.get("http") or ():
         check_address(check["url"], "the url of a check over HTTP")
     return [partial(_judge, check) for check in evaluation.get("http") or ()]
 
@@ -41,4 +46,6 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     return [Verdict("http", passed, why, "equal values", check["expected"], value, check["url"])]
 
 
-KIND = EvalKind(name="http", key="http", keys={"http": (list,)}, readers={"native": _read}, looks_at="content")
+KIND = EvalKind(
+    name="http", key="http", keys={"http": (list,)}, readers={"native": _read}, looks_at="content", validate=_validate
+)

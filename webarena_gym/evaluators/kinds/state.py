@@ -15,7 +15,7 @@ from types import NoneType
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_keys
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_keys, shorten
 
 
 @contextmanager
@@ -60,11 +60,19 @@ def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "
     return {"eval_types": ["state"], "state": [check]}
 
 
-def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+def _validate(evaluation: Mapping[str, Any]) -> None:
     types = {"site": str, "query": str, "expected": list, "parameters": list}
-    checks = evaluation.get("state") or ()
-    for check in checks:
+    for check in evaluation.get("state") or ():
         check_keys("a check of the state", check, types, optional="parameters")
+        if not all(isinstance(row, list) for row in check["expected"]):
+            raise EvaluationError(
+                f"a check of the state has expected {shorten(check['expected'])}; expected a list of rows, such as [[1]]"
+            )
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    _validate(evaluation)
+    checks = evaluation.get("state") or ()
     return [partial(_judge_all, checks)] if checks else []
 
 
@@ -191,5 +199,6 @@ KIND = EvalKind(
     keys={"state": (list, NoneType)},
     readers={"native": _read},
     looks_at="content",
+    validate=_validate,
     max_values=20_000,  # rows and parameters; tasks of this package have at most 2,000
 )

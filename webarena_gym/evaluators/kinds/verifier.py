@@ -17,7 +17,7 @@ def accepted_by(file: str) -> dict[str, Any]:
     return {"eval_types": ["verifier"], "verifier": [{"file": file}]}
 
 
-def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+def _validate(evaluation: Mapping[str, Any]) -> None:
     for check in evaluation.get("verifier") or ():
         check_keys("a verifier", check, {"file": str}, optional="")
         path = PurePosixPath(check["file"])
@@ -25,6 +25,10 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
             raise EvaluationError(
                 f"a verifier has file {shorten(check['file'])}; expected a relative path in the folder of its suite"
             )
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    _validate(evaluation)
     return [partial(_judge, check["file"]) for check in evaluation.get("verifier") or ()]
 
 
@@ -35,4 +39,11 @@ def _judge(file: str, _: str, outcome: Outcome, __: Judge | None) -> list[Verdic
     return [Verdict("verifier", passed, reason, file)]
 
 
-KIND = EvalKind(name="verifier", key="verifier", keys={"verifier": (list,)}, readers={"native": _read}, looks_at="content")
+KIND = EvalKind(
+    name="verifier",
+    key="verifier",
+    keys={"verifier": (list,)},
+    readers={"native": _read},
+    looks_at="content",
+    validate=_validate,
+)

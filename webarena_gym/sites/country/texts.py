@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from webarena_gym.arguments import reason_of
 from webarena_gym.errors import TaskError
 
 T = TypeVar("T")
@@ -131,7 +132,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise TaskError(f"{path} cannot be read: {error}") from error
+        raise TaskError(f"{path} cannot be read: {reason_of(error)}") from error
 
 
 def read_sizes(kind: Callable[..., T], path: Path) -> dict[Any, T]:

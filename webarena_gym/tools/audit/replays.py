@@ -136,6 +136,8 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     `on_page` is called with each page before the step on it.
     """
     expert, step = Expert(task, env.dialect), None
+    if (last := task.solution[-1].action).kind is not Kind.EXIT:
+        return f"its solution ends with {env.dialect.format(last)}; expected the last action exit(message=...)"
 
     def reply(*_: Any) -> str:
         on_page(env.page)

@@ -1,0 +1,316 @@
+"""Errors of a user who brings an application: each names the value, what is expected, and the setting that helps."""
+
+import json
+import re
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests import needs
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.application import read_application
+from webarena_gym.applications.diagnosis import advice
+from webarena_gym.applications.processes import close_all
+from webarena_gym.errors import ApplicationError, WebArenaGymError
+from webarena_gym.tools.application_check import exploration_task
+from webarena_gym.tools.cli import main
+
+NOTES = """
+import os, sqlite3
+from urllib.parse import parse_qs
+
+def connect():
+    return sqlite3.connect(os.environ["DATABASE"])
+
+def app(environ, start_response):
+    if environ["PATH_INFO"] == "/gone":
+        start_response("404 Not Found", [("Content-Type", "text/html")])
+    else:
+        start_response("200 OK", [("Content-Type", "text/html")])
+    with connect() as db:
+        if environ["REQUEST_METHOD"] == "POST":
+            form = parse_qs(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode())
+            db.execute("INSERT INTO note VALUES (?)", form["title"])
+    return [b"<a href=/>Home</a><form method=post action=/><input name=title aria-label=Title><button>Add</button></form>"]
+
+def make_app():
+    return app
+
+async def asgi(scope, receive, send):
+    pass
+"""
+TOML = {
+    "name": "notes", "wsgi": "notes:app", "state": "state", "tasks": "tasks.json", "databases": {"notes": "db.sqlite3"},
+    "environment": {"DATABASE": "{state}/db.sqlite3"},
+}  # fmt: skip
+CHECK = {"site": "notes", "query": "SELECT count(*) FROM note WHERE title = ?", "parameters": ["Milk"], "expected": [[1]]}
+ACTIONS = ['do(action="Type", argument="Milk", element="Title")', 'do(action="Click", element="Add")', 'exit(message="")']
+TASK = {
+    "task_id": "milk", "sites": ["notes"], "start_url": "__NOTES__/", "require_login": False, "intent": "Add a note Milk.",
+    "eval": {"eval_types": ["state"], "state": [CHECK]}, "solution": [{"action": action} for action in ACTIONS],
+}  # fmt: skip
+
+
+def toml(value):
+    """Return a value as TOML."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {toml(item)}' for key, item in value.items())} }}"
+    return json.dumps(value)
+
+
+@pytest.fixture
+def describe(tmp_path):
+    """Return a function that writes an application with other keys, None for a missing one, and returns its folder."""
+
+    def write(keys=None, tasks=(TASK,), **files):
+        (tmp_path / "state").mkdir()
+        with closing(sqlite3.connect(tmp_path / "state" / "db.sqlite3")) as db, db:
+            db.execute("CREATE TABLE note (title TEXT)")
+        record = {key: value for key, value in {**TOML, **(keys or {})}.items() if value is not None}
+        (tmp_path / "webarena-app.toml").write_text(
+            "".join(f"{key} = {toml(value)}\n" for key, value in record.items()).replace("FOLDER", str(tmp_path))
+        )
+        (tmp_path / "tasks.json").write_text(json.dumps(list(tasks)))
+        for name, text in {"notes": NOTES, **files}.items():
+            (tmp_path / f"{name}.py").write_text(text)
+        return tmp_path
+
+    yield write
+    close_all()
+
+
+COMMAND = {"name": "desk", "wsgi": None, "databases": None, "environment": None, "state": None, "tasks": None}
+FORM = {"account": {"user": "ann", "password": "secret"}}
+LOGIN = {"path": "/login", "user": "[name=user]", "password": "[name=password]", "proof": "/"}
+
+
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"databse": {"a": "b"}}, "unknown key 'databse': did you mean 'databases'"),
+    ({"environment": {"PORT": 8080}}, "'PORT' of environment is 8080; expected a string"),
+    ({"warm": ["/", 1]}, r"warm is \['/', 1\]; expected a list of strings"),
+    ({"draws": True}, "draws is True; expected an integer"),
+    ({"draws": 0}, "draws is 0; expected a number above 0"),
+    ({"start_s": True}, "start_s is True; expected a number"),
+    ({"start_s": -1}, "start_s is -1; expected a number above 0"),
+    ({"network": 1}, "network is 1; expected true or false"),
+    ({"account": {"username": "ann", "password": "secret"}, "login": LOGIN}, "account has the keys username, password; expected user, password"),
+    ({"wsgi": "notes.py"}, 'wsgi is \'notes.py\'; expected "module:name", such as "notes:app"'),
+    ({"databases": {"notes": "state/db.sqlite3"}}, "the database notes is 'state/db.sqlite3'; expected a file in .*state, such as 'db.sqlite3'"),
+    ({"databases": {"notes": "postgresql://localhost/a"}}, "expected a dump in .*, which the commands save and load"),
+    ({"databases": {"notes": "../notes.py"}}, "which begins with .*; expected a SQLite file or a dump"),
+    ({"command": "serve {prot} {port}", "wsgi": None}, r"command is 'serve {prot} {port}', with the unknown placeholder {prot}; expected {state}"),
+    ({"environment": {"A": "{x}"}}, r"environment: A is '{x}', with the unknown placeholder {x}"),
+    ({"load": "sh -c 'a"}, r"load is \"sh -c 'a\"; expected a command whose quotes are closed"),
+    ({"command": "cd sub && serve {port}", "wsgi": None}, "Only a shell knows '&&'"),
+    ({"command": "A=b serve {port}", "wsgi": None}, r"Only a shell knows 'A=b'.*\[environment\]"),
+    ({"save": "dump > {state}/a.sql"}, "Only a shell knows '>'"),
+])  # fmt: skip
+def test_an_invalid_value_is_named_with_what_is_expected(describe, keys, message):
+    folder = describe(keys)
+    with pytest.raises(ApplicationError, match=message) as raised:
+        read_application(folder)
+    assert "secret" not in str(raised.value)
+
+
+def test_an_error_of_the_syntax_shows_the_line(describe):
+    folder = describe()
+    (folder / "webarena-app.toml").write_text("name = notes\n")
+    with pytest.raises(
+        ApplicationError, match=r"line 1, column 8.*'name = notes'; expected TOML, in which strings have quotes"
+    ):
+        read_application(folder)
+
+
+def test_a_folder_without_a_description_names_the_command_that_writes_one(tmp_path):
+    with pytest.raises(ApplicationError, match="write the file with `webarena-gym app new"):
+        read_application(tmp_path)
+
+
+def served(server):
+    """Return the keys and the file of a command that serves pages; `server` is its last statement."""
+    code = """
+import os, socket, sys, time
+from wsgiref.simple_server import make_server, WSGIServer
+PORT = int(sys.argv[1])
+class V6(WSGIServer):
+    address_family = socket.AF_INET6
+def page(environ, start_response, status="200 OK", **headers):
+    start_response(status, [("Content-Type", "text/html"), *headers.items()])
+    return [b"<h1>Desk</h1><a href=/>Again</a>"]
+"""
+    return {**COMMAND, "command": f"{sys.executable} desk.py {{port}}", "start_s": 3}, f"{code}{server}"
+
+
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"wsgi": "note:app"}, "there is no module 'note' in the folder or in the packages of"),
+    ({"wsgi": "notes:application"}, "there is no 'application'; expected one of .*'app'"),
+    ({"wsgi": "notes:__name__"}, "it is 'notes'; expected a WSGI application"),
+    ({"wsgi": "notes:asgi"}, 'it is an ASGI application; expected asgi = "notes:asgi"'),
+    ({"wsgi": None, "asgi": "notes:app"}, 'it is a WSGI application; expected wsgi = "notes:app"'),
+    ({"wsgi": "notes:make_app"}, r'it takes no arguments; expected "notes:make_app\(\)"'),
+    ({"wsgi": "notes:app", "python": ".venv/bin/python"}, "cannot be run: No such file or directory. Create it"),
+    ({"wsgi": "broken:app"}, r"No module named 'flask_not_there'\nIs the package of 'flask_not_there' installed .* -m pip install"),
+    ({"wsgi": "needs:app"}, r'KeyError: \'SECRET_KEY\'\nSet the variable in \[environment\], SECRET_KEY = "..."'),
+    ({"wsgi": "writes:app"}, r"Read-only file system: '/etc/desk.log'\nIt writes '/etc/desk.log' outside of its state"),
+    ({"load": "no-such-program {state}"}, "the program 'no-such-program' cannot be run: No such file.*\nIs the command right?.* in PATH"),
+    ({**COMMAND, "command": "no-such-program {port}"}, "exited with status 127 .*'no-such-program' cannot be run"),
+    ({**COMMAND, "command": "./notes.py {port}"}, r"'./notes.py' cannot be run: Permission denied\n.*chmod \+x"),
+])  # fmt: skip
+@needs.namespaces
+def test_an_application_that_cannot_start_names_the_setting_that_helps(describe, keys, message):
+    files = {
+        "broken": "import flask_not_there", "needs": "import os\nos.environ['SECRET_KEY']", "writes": "open('/etc/desk.log', 'a')",
+    }  # fmt: skip
+    application = read_application(describe(keys, **files))
+    env = WebArenaLite(application=application, tasks=[exploration_task(application)])
+    with closing(env), pytest.raises(ApplicationError, match=message) as raised:
+        env.reset()
+    assert "host.py" not in str(raised.value), "frames of this package help no user"
+
+
+@pytest.mark.parametrize(("server", "message"), [
+    ('print("listening")', r"exited with status 0 before it was ready: listening\nExpected a command that stays in the foreground"),
+    ('make_server("127.0.0.1", 8123, page).serve_forever()', r"not ready within 3 s: it listens at 127.0.0.1:8123; expected 127.0.0.1:\d+, which replaces {port}"),
+    ("time.sleep(60)", r"it does not respond at 127.0.0.1:\d+; if it needs longer, set start_s"),
+    ('socket.create_connection(("127.0.0.1", 5432))', "Connection refused\nIt opens a connection to another program, which needs network = true"),
+    ('make_server("127.0.0.1", PORT, lambda e, s: page(e, s, "503 Busy")).serve_forever()', "/ has the status 503, '<h1>Desk.*'; expected one below 500"),
+    ('make_server("127.0.0.1", PORT, lambda e, s: page(e, s, "302 Found", Location="http://localhost:8000/a")).serve_forever()',
+     "leads to http://localhost:8000/a.*; expected a page of http://desk.test; if desk has a setting of its public address"),
+    ('make_server("127.0.0.1", PORT, lambda e, s: page(e, s, "302 Found", Location="/")).serve_forever()', "redirects without end"),
+    ('make_server("::1", PORT, page, V6).serve_forever()', ""),
+    ('make_server("0.0.0.0", PORT, page).serve_forever()', ""),
+    ('make_server("127.0.0.1", PORT, lambda e, s: page(e, s, "302 Found", Location=f"http://localhost:{PORT}/a") if e["PATH_INFO"] == "/" else page(e, s)).serve_forever()', ""),
+])  # fmt: skip
+@needs.namespaces
+def test_a_command_that_does_not_serve_pages_says_what_it_does_instead(describe, server, message):
+    keys, code = served(server)
+    application = read_application(describe(keys, desk=code))
+    with closing(WebArenaLite(application=application, tasks=[exploration_task(application)])) as env:
+        if not message:
+            assert "Again" in env.reset()[0]
+            return
+        with pytest.raises(WebArenaGymError, match=message):
+            env.reset()
+
+
+def test_polls_of_an_application_that_is_not_ready_do_not_fill_its_log(describe):
+    keys, code = served('make_server("127.0.0.1", PORT, lambda e, s: page(e, s, "503 Busy")).serve_forever()')
+    application = read_application(describe(keys, desk=code))
+    env = WebArenaLite(application=application, tasks=[exploration_task(application)])
+    with closing(env), pytest.raises(ApplicationError) as raised:
+        env.reset()
+    assert str(raised.value).count("GET / HTTP") < 15
+
+
+SIGN_IN = """
+from urllib.parse import parse_qs
+FORM = b"<form method=post><input name=user><input name=password type=password><button>In</button></form>"
+def app(environ, start_response):
+    headers, body = [("Content-Type", "text/html")], FORM
+    if environ["PATH_INFO"] != "/login" and "s=1" not in environ.get("HTTP_COOKIE", ""):
+        start_response("303 See Other", [("Location", "/login")])
+        return [b""]
+    if environ["REQUEST_METHOD"] == "POST":
+        form = parse_qs(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode())
+        if form["password"] == ["secret"]:
+            start_response("303 See Other", [("Location", "/"), ("Set-Cookie", "s=1; Path=/")])
+            return [b""]
+        body = b"<p>Wrong password</p>" + FORM
+    start_response("200 OK", headers)
+    return [body if environ["PATH_INFO"] == "/login" else b"<h1>Ann</h1>"]
+"""
+
+
+@pytest.mark.parametrize(("login", "password", "message"), [
+    ({}, "secre", "'Wrong password In'.* Expected an account that the form accepts"),
+    ({"user": "[name=username]"}, "secret", r'no user field.*expected a CSS selector of one of its fields: input\[name="user"\], input\[name="password"\]'),
+    ({"user": "[name=user"}, "secret", r"the login field '\[name=user' is not a CSS selector: .*; expected one such as"),
+    ({"proof": "/login"}, "secret", "a proof page for signed-in users only"),
+    ({"word": "Bob"}, "secret", "It does not contain the word 'Bob'"),
+])  # fmt: skip
+def test_a_login_that_fails_names_the_fields_and_the_pages(describe, login, password, message):
+    keys = {**COMMAND, "wsgi": "desk:app", "account": {"user": "ann", "password": password}, "login": {**LOGIN, **login}}
+    application = read_application(describe(keys, desk=SIGN_IN))
+    env = WebArenaLite(application=application, tasks=[exploration_task(application)])
+    with closing(env), pytest.raises(WebArenaGymError, match=message):
+        env.reset()
+
+
+def changed(check=(), drop=(), **keys):
+    """Return the task with other keys, and another check of the state."""
+    state = {key: value for key, value in {**CHECK, **dict(check)}.items() if key not in drop}
+    return {**TASK, "eval": {"eval_types": ["state"], "state": [state]}, **keys}
+
+
+@pytest.mark.parametrize(("task", "message"), [
+    (changed(intnet="x"), "unknown key 'intnet'; did you mean 'intent'"),
+    (changed(eval={"eval_types": ["states"]}), "unknown eval type 'states'; did you mean 'state'"),
+    (changed(eval={"eval_types": ["state"]}), "eval_types contains 'state', but eval has no state; expected its checks under this key"),
+    (changed({"querry": "x"}), "a check of the state has the unknown key 'querry'; did you mean 'query'"),
+    (changed(drop=["expected"]), "a check of the state lacks expected; expected a list"),
+    (changed({"expected": [1]}), r"has expected \[1\]; expected a list of rows, such as \[\[1\]\]"),
+    (changed({"site": "db"}), "checks the state of the site 'db'; expected one of 'notes'"),
+    (changed({"query": "SELECT count(*) FROM notes"}), "no such table: notes"),
+    (changed(start_url="/gone"), "begins at '/gone'; expected an address such as '__NOTES__/gone'"),
+    (changed(start_url="http://localhost:8000/a"), "expected an address such as '__NOTES__/a'"),
+    (changed(start_url="__NOTE__/a"), "expected an address such as '__NOTES__/a'"),
+    (changed(start_url="__NOTES__/gone"), "its start page http://notes.test/gone has the status 404; expected one below 400"),
+    (changed(sites=["note"]), "has the site 'note'; expected 'notes', the name of the application"),
+    (changed(solution=TASK["solution"][:2]), r'its solution ends with do\(action="Click", element="Add"\); expected the last action exit'),
+])  # fmt: skip
+def test_the_check_names_what_is_wrong_with_a_task(describe, capsys, task, message):
+    folder = describe(tasks=[task])
+    assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) in (1, 2)
+    printed = "".join(capsys.readouterr())
+    assert re.search(message, printed), printed
+    assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize(("keys", "message"), [
+    ({"tasks": "task.json"}, "task.json'; expected an existing file, which `app record` writes too"),
+    ({"environment": None}, 'Set the variable in [environment], DATABASE = "..."'),
+    ({"environment": {"DATABASE": "{state}/other.db"}}, "Is the path of its database that in {state}"),
+    ({"environment": {"DATABASE": "FOLDER/state/db.sqlite3"}}, "It writes outside of its state"),
+    ({"wsgi": "links:app"}, "pages lead to this machine, which no episode reaches; expected the public address http://notes.test"),
+    ({"wsgi": "hosts:app"}, "Allow the host 'notes.test' in its settings"),
+    ({"wsgi": "data:app"}, "no page has a control that an action can name; the first page shows '{}'"),
+])  # fmt: skip
+@needs.namespaces
+def test_the_check_names_the_setting_that_solves_a_problem_of_the_pages(describe, capsys, keys, message):
+    page = 'def app(environ, start_response):\n    start_response("{}", [("Content-Type", "{}")])\n    return [b"{}"]\n'
+    files = {
+        "links": page.format("200 OK", "text/html", "<a href=http://localhost:8000/a>More</a>"),
+        "hosts": page.format("400 Bad Request", "text/html", "Invalid HTTP_HOST header"),
+        "data": page.format("200 OK", "application/json", "{}"),
+    }
+    folder = describe(keys, **files)
+    assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) == 1
+    assert message in capsys.readouterr().out
+
+
+def test_a_template_without_a_known_key_names_the_nearest_one(describe, capsys):
+    folder = describe({"templates": "templates.toml"})
+    (folder / "templates.toml").write_text('[add]\nintents = "x"\nway = []\n')
+    assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) == 2
+    assert (
+        "add lacks `intent`; expected both `intent` and `way`; 'intents' is unknown: did you mean 'intent'"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(("log", "keys", "word"), [
+    ("Error: Cannot find module 'express'", {}, "'express' installed"),
+    ("sh: 1: API_TOKEN: unbound variable", {}, "API_TOKEN"),
+    ("Error: getaddrinfo EAI_AGAIN db", {}, "network = true"),
+    ("Error: getaddrinfo EAI_AGAIN db", {"network": True}, ""),
+    ("Error: listen EADDRINUSE: address already in use :::3000", {}, "{port}"),
+    ("MemoryError", {"limits": {"memory": "8M"}}, "memory = '8M'; expected a larger one"),
+    ("MemoryError", {}, ""),
+    ("Listening on port 3000", {}, ""),
+])  # fmt: skip
+def test_advice_follows_from_the_log_and_the_settings(describe, log, keys, word):
+    text = advice(read_application(describe(keys)), log)
+    assert word in text
+    assert bool(text) == bool(word)
