@@ -12,7 +12,6 @@ from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from tests.awkward_pages import PAGES
-from tests.growth import outgrown
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
@@ -123,15 +122,6 @@ def focused(browser):
 def texts(browser):
     page = browser.page()
     return [observe(page, style=style, elements=elements).text for style in get_args(Style) for elements in ("id", "label")]
-
-
-def test_the_tab_key_takes_linear_time_in_details():
-    def work(size):
-        links = "<a href=/>x</a>" * size
-        root = html.document_fromstring(f"<body><details open><summary>a</summary>{links}<p>b</p></details><a href=/>c</a>")
-        return lambda: focus.next_tab_stop(root, root.find(".//p"), backwards=False)
-
-    assert not outgrown(work, 50, 1_600, 0.02)
 
 
 @pytest.mark.parametrize("seed", range(60))
