@@ -196,8 +196,32 @@ def test_equal_folders_give_equal_manifests_without_caches_and_environments(fold
     with zipfile.ZipFile(archive) as one, zipfile.ZipFile(again) as other:
         files = [json.loads(opened.read(MANIFEST))["files"] for opened in (one, other)]
         assert files[0] == files[1]
-        assert f"pytest=={pytest.__version__}" in one.read("requirements.txt").decode().splitlines()
+        assert "pytest" not in one.read("requirements.txt").decode(), "the application does not import it"
         assert json.loads(one.read(MANIFEST))["python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+def test_the_packages_of_an_interpreter_that_others_use_are_those_that_the_application_imports(folder, tmp_path):
+    (folder / "settings.py").write_text(
+        'INSTALLED = ["jinja2.ext"]\n\ndef later():\n    from lxml import html\n    import none_such\n'
+    )
+    (folder / "broken.py").write_text("import pytest (")
+    archive = tmp_path / f"a{SUFFIX}"
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
+    with zipfile.ZipFile(archive) as opened:
+        names = {line.partition("==")[0].lower() for line in opened.read("requirements.txt").decode().splitlines()}
+    assert {"jinja2", "markupsafe", "lxml"} <= names, "and the requirements of its packages"
+    assert not names & {"pytest", "mypy", "ruff", "torch"}
+
+
+@pytest.mark.parametrize(
+    "code", ["import runs.models", "from runs import models", "from .runs.models import Note", "APPS = ['runs.models']"]
+)
+def test_a_module_that_is_imported_from_an_excluded_folder_is_refused(folder, tmp_path, capsys, code):
+    (folder / "runs").mkdir()
+    (folder / "runs" / "models.py").write_text("")
+    (folder / "settings.py").write_text(code)
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"a{SUFFIX}"), *ONE_BROWSER]) == 2
+    assert "runs would be omitted, but settings.py, which imports runs.models, needs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("change", "extra", "message"), [

@@ -12,6 +12,7 @@ from webarena_gym.applications.dumps import read_dump
 from webarena_gym.errors import ApplicationError
 from webarena_gym.evaluators.side_effects import compare
 
+NUMBERS = ["1234567890123456.78", "0.12345678901234567890", "98765432109876543210", "9007199254740993", "10.00", "NaN", "2.5"]
 ROWS = [
     (1, 'It\'s \\ "q"', "two\nlines; (x),(y)\t''", 1.5),
     (2, "NULL", None, None),
@@ -136,3 +137,24 @@ def test_what_load_writes_into_files_is_no_change(tmp_path):
     base, now = (written(tmp_path / env, {"app.ini": f"[db]\nname = app_{env}\n"}) for env in ("7_1", "7_2"))
     assert state.changes("app", base, now, {}, (), ("7_1", "7_2")) == []
     assert len(state.changes("app", base, now, {}, ())) == 2
+
+
+def numbers_dump(path, numbers):
+    names = [f"n{index}" for index in range(len(numbers))]
+    columns = ",\n".join(f"    {name} numeric" for name in names)
+    rows = "\t".join(numbers)
+    path.write_text(f"CREATE TABLE public.t (\n{columns}\n);\nCOPY public.t ({', '.join(names)}) FROM stdin;\n{rows}\n\\.\n")
+    return path
+
+
+CHANGED = ["1234567890123456.74", "0.12345678901234567891", "98765432109876543211", "9007199254740992", "10.01", "0", "2.51"]
+
+
+@pytest.mark.parametrize(("index", "number"), list(enumerate(CHANGED)))
+def test_numbers_with_more_digits_than_a_float_are_compared_exactly(tmp_path, index, number):
+    changed = [*NUMBERS[:index], number, *NUMBERS[index + 1 :]]
+    base, now = numbers_dump(tmp_path / "base.sql", NUMBERS), numbers_dump(tmp_path / "now.sql", changed)
+    assert state.database_changes("shop", base, base, ()) == []
+    assert len(state.database_changes("shop", base, now, ())) == 1
+    with closing(state.open_database(base)) as database:
+        assert database.execute("SELECT n4 = 10, n6 > 2, n6 + 1, typeof(n3) FROM t").fetchone() == (1, 1, 3.5, "integer")

@@ -1,14 +1,19 @@
 """Random acts show the same on both browsers; and where something is broken on one of them, they find it and tell how."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
 from tests import needs
+from tests.varying_app import make_state
+from webarena_gym.applications.processes import close_all
 from webarena_gym.browsers import inprocess
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.sites.shopping import carts
+from webarena_gym.tools import fuzz
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.fuzz import STEPS, Walk, plan_walks, run_walks, search
 
@@ -98,3 +103,51 @@ def test_destructive_walks_find_no_fault_and_name_what_a_site_raises(monkeypatch
     out = capsys.readouterr().out
     assert "ZeroDivisionError: division by zero" in out
     assert "shopping, world 1000" in out
+
+
+class SlowRunner:
+    """A runner whose replays always fail, and are counted."""
+
+    def __init__(self):
+        self.replays = 0
+
+    def replay(self, walk, replies):
+        self.replays += 1
+        return "it fails"
+
+
+def test_a_fault_is_reduced_for_a_limited_time(monkeypatch):
+    runner, replies = SlowRunner(), [str(number) for number in range(64)]
+    assert fuzz._shortest(runner, None, replies, "it fails").replies == ()
+    monkeypatch.setattr(fuzz, "_REPLAY_S", 0.0)
+    slow = SlowRunner()
+    assert fuzz._shortest(slow, None, replies, "it fails").replies == tuple(replies)
+    assert slow.replays == 1 < runner.replays
+
+
+def test_faults_are_printed_when_they_are_found(monkeypatch, capsys):
+    walks = list(plan_walks(90, sites=["shopping"]))
+    printed = []
+
+    def search(walks, *, jobs, on_progress):
+        found = fuzz.Findings()
+        for walk in walks:
+            found.faults.append(fuzz.Fault(walk, (), f"fault {walk.seed}"))
+            on_progress(found)
+            printed.append(capsys.readouterr().out)
+        return found
+
+    monkeypatch.setattr(fuzz, "search", search)
+    assert main(["fuzz", "--steps", "90", "--sites", "shopping"]) == 1
+    assert [f"fault {walk.seed}" in text for walk, text in zip(walks, printed, strict=True)] == [True] * len(walks)
+    assert "fault" not in capsys.readouterr().out.replace("faults", "")
+
+
+def test_rows_with_the_time_are_no_difference_between_the_browsers(tmp_path, capsys):
+    make_state(tmp_path / "state")
+    shutil.copy(Path(__file__).with_name("varying_app.py"), tmp_path)
+    lines = ["name = 'notes'", "wsgi = 'varying_app:application'", "state = 'state'", "environment = { STATE = '{state}' }"]
+    (tmp_path / "webarena-app.toml").write_text("\n".join([*lines, "databases = { notes = 'notes.db' }"]))
+    main(["fuzz", "--application", str(tmp_path), "--steps", "20"])
+    assert "the databases differ" not in capsys.readouterr().out
+    close_all()

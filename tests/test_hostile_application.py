@@ -7,6 +7,7 @@ import math
 import os
 import socket
 import socketserver
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from webarena_gym import WebArenaLite
 from webarena_gym.applications import host, state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import close_all, copies_folder, launcher_of
+from webarena_gym.errors import ApplicationError
 from webarena_gym.tasks import parse_task
 from webarena_gym.tasks.template import answer
 
@@ -296,6 +298,54 @@ def test_links_in_its_state_are_neither_read_nor_written_through(tmp_path):
     state.apply(changed, again)
     assert (outside / "secret").read_text() == "secret"
     assert (again / "all" / "secret").read_text() == (again / "one").read_text() == "changed"
+
+
+SWAPS = """
+import os
+def application(environ, start_response):
+    state = os.environ["STATE"]
+    if environ["PATH_INFO"] != "/":
+        place = os.path.join(state, "data") if environ["PATH_INFO"] == "/folder" else os.path.join(state, "data", "notes.db")
+        target = os.environ["ELSEWHERE"]
+        os.rename(place, place + ".old")
+        os.symlink(os.path.dirname(target) if environ["PATH_INFO"] == "/folder" else target, place)
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<a href=/file>file</a> <a href=/folder>folder</a>"]
+"""
+
+
+@pytest.mark.parametrize("way", ["file", "folder"])
+def test_a_database_that_is_replaced_by_a_link_is_not_read_through_it(folder, way):
+    (folder / "swaps.py").write_text(SWAPS)
+    (folder / "elsewhere").mkdir()
+    (folder / "state" / "data").mkdir()
+    for place in ("state/data", "elsewhere"):
+        with contextlib.closing(sqlite3.connect(folder / place / "notes.db")) as db, db:
+            db.execute("CREATE TABLE note (title TEXT)")
+            db.execute("INSERT INTO note VALUES (?)", [place])
+    variables = {"STATE": "{state}", "ELSEWHERE": str(folder / "elsewhere" / "notes.db")}
+    application = Application(
+        name="swaps",
+        folder=str(folder),
+        wsgi="swaps:application",
+        state="state",
+        environment=variables,
+        databases={"swaps": "data/notes.db"},
+    )
+    check = {"site": "", "query": "SELECT title FROM note", "parameters": [], "expected": [["elsewhere"]]}
+    task = {**look_at("swaps"), "eval": {"eval_types": ["state"], "state": [check]}}
+    env = WebArenaLite(application=application, tasks=[parse_task(task)], elements="label")
+    env.reset()
+    env.step(f'do(action="Click", element="{way}")')
+    with pytest.raises(ApplicationError, match=r"the database data/notes.db was replaced by a link to .*elsewhere/notes.db"):
+        env.database("swaps")
+    with pytest.raises(ApplicationError, match="was replaced by a link"):
+        env.changes()
+    _, reward, _, _, info = env.step('exit(message="x")')
+    assert math.isnan(reward)
+    assert "was replaced by a link" in info["failure"]
+    env.close()
+    close_all()
 
 
 LOGS = """

@@ -200,6 +200,10 @@ class Application:
                 expected += f", such as {near[0]!r}"
             hint = "Write the application's database there, or delete the line from [databases]"
             raise ApplicationError(f"the database {name} is {path!r}; expected {expected}. {hint}")
+        if not file.resolve().is_relative_to(self.state_folder.resolve()):
+            raise ApplicationError(
+                f"the database {name} is {path!r}, a link to {file.resolve()}; expected a file, which each episode copies"
+            )
         with file.open("rb") as opened:
             start = opened.read(len(_SQLITE))
         if file.suffix != ".sql" and start not in (b"", _SQLITE):

@@ -22,6 +22,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from webarena_gym.applications.requirements import imported_modules, list_packages
 from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
@@ -33,15 +34,6 @@ SUFFIX = ".webarena.zip"
 MANIFEST = "manifest.json"
 PACKAGES = "requirements.txt"
 _EXCLUDED = {".git", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
-_LIST_PACKAGES = """\
-import platform
-from importlib.metadata import distributions
-print(platform.python_version())
-found = {}
-for item in distributions():
-    found.setdefault(item.metadata["Name"], item.version)
-print("\\n".join(sorted(f"{name}=={version}" for name, version in found.items() if name not in ("pip", "setuptools", "wheel"))))
-"""
 
 
 class PackedFile(NamedTuple):
@@ -78,7 +70,8 @@ def pack(
     """Write the archive of an application.
 
     The folder of its `webarena-app.toml` is packed without virtual environments, caches, `.git` and what `exclude` lists. Unless the folder has a
-    `requirements.txt`, the versions of the packages of a Python application's interpreter are packed under this name.
+    `requirements.txt`, versions of packages are packed under this name: those of the interpreter of a Python application if it is in the folder,
+    and otherwise those that its modules may import, with their requirements.
 
     Args:
         application: the application.
@@ -103,10 +96,20 @@ def pack(
     }
     _expect_packed({"file": [file.resolve()], **_used_paths(application)}, omitted)
     contents[FILE] = contents.pop(file.name)
-    python, packages = ("", "") if application.command else _interpreter(application.python)
+    modules = imported_modules(contents)
+    _expect_packed_modules(modules, application, folder, omitted)
+    python, packages = "", ""
+    if not application.command:
+        names = {module.partition(".")[0] for imported in modules.values() for module in imported}
+        names |= {
+            (application.wsgi or application.asgi).partition(":")[0].partition(".")[0],
+            *(["uvicorn"] if application.asgi else []),
+        }
+        is_own = Path(os.path.abspath(application.python)).is_relative_to(folder)
+        python, packages = list_packages(application.python, () if is_own else names)
     stored = {name: b"" if path.is_dir() else path.read_bytes() for name, path in contents.items()}
     infos = {name: path.stat() for name, path in contents.items()}
-    if packages and PACKAGES not in stored:
+    if python and PACKAGES not in stored:
         stored[PACKAGES], infos[PACKAGES] = packages.encode(), file.stat()
     packed = {
         name: PackedFile(hashlib.sha256(data).hexdigest(), infos[name].st_mtime_ns, bool(infos[name].st_mode & stat.S_IXUSR))
@@ -303,14 +306,17 @@ def _name(path: Path, folder: Path) -> str:
     return f"{name}/" if path.is_dir() else name
 
 
-def _interpreter(python: str) -> tuple[str, str]:
-    """Return the version of an interpreter, and its packages with their versions as lines of a requirements file."""
-    try:
-        done = subprocess.run([python, "-c", _LIST_PACKAGES], capture_output=True, text=True, check=True)  # noqa: S603 - the user's
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ApplicationError(f"the packages of {python} cannot be listed: {reason_of(error)}") from error
-    version, _, packages = done.stdout.partition("\n")
-    return version, packages
+def _expect_packed_modules(
+    modules: Mapping[str, set[str]], application: "Application", folder: Path, omitted: Sequence[Path]
+) -> None:
+    """Raise ApplicationError if a packed file imports a module from an omitted folder."""
+    tops = [folder, Path(application.folder).resolve()]
+    for name, imported in modules.items():
+        for module in sorted(imported):
+            for top in dict.fromkeys(tops):
+                file = top.joinpath(*module.split("."))
+                paths = [path for path in (file.with_suffix(".py"), file / "__init__.py") if path.is_file()]
+                _expect_packed({f"{name}, which imports {module},": paths}, omitted)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
@@ -125,9 +126,29 @@ def _write_table(connection: sqlite3.Connection, name: str, table: _Table) -> No
     if key:
         parts.append(f"PRIMARY KEY ({', '.join(map(_quote, key))})")
     connection.execute(f"CREATE TABLE {_quote(name)} ({', '.join(parts)})")
-    for columns, values in rows:
+    exact = {column for column, kind in types.items() if _AFFINITY.get(kind) == "NUMERIC"}
+    for columns, texts in rows:
+        values = [_exact(text) if column in exact else text for column, text in zip(columns, texts, strict=True)]
         marks = ", ".join("?" * len(columns))
         connection.execute(f"INSERT INTO {_quote(name)} ({', '.join(map(_quote, columns))}) VALUES ({marks})", values)
+
+
+def _exact(number: str | None) -> str | bytes | None:
+    """Return a decimal number, as bytes if it has more digits than SQLite's numbers, which would round it.
+
+    >>> _exact("12.50"), _exact("1234567890123456.78")
+    ('12.50', b'1234567890123456.78')
+    """
+    try:
+        decimal = Decimal(number or "0")
+    except InvalidOperation:
+        return number
+    is_exact = (
+        not decimal.is_finite()
+        or (decimal == int(decimal) and abs(decimal) < 2**63)
+        or Decimal(repr(float(decimal))) == decimal
+    )
+    return number if number is None or is_exact else number.encode()
 
 
 def _unescape(text: str, escape: re.Pattern[str]) -> str:

@@ -141,7 +141,7 @@ def changes(
     """
     result = []
     for path in dict.fromkeys(databases.values()):
-        result += database_changes(site, base / path, now / path, declared)
+        result += database_changes(site, base / path, database_file(now, path), declared)
     for name, before, after in changed_files(base, now, databases, declared, own_names):
         result += file_changes(site, name, before, after)
     return result
@@ -309,6 +309,19 @@ def open_copies(application: Application) -> Iterator[Mapping[str, Database]]:
             for name, path in application.databases.items()
         }
         yield {application.name: copies[next(iter(copies))], **copies}
+
+
+def database_file(folder: Path, path: str) -> Path:
+    """Return the path of a database in a copy of the state.
+
+    Raises:
+        ApplicationError: if the application has replaced it, or a folder above it, by a link to another place, which is not its state.
+
+    """
+    file = folder / path
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise ApplicationError(f"the database {path} was replaced by a link to {file.resolve()}; expected a file in the state")
+    return file
 
 
 def open_database(path: Path) -> sqlite3.Connection:

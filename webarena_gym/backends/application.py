@@ -226,7 +226,7 @@ class ApplicationBackend(Backend):
         path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self.application.name) else None)
         if path is None:
             raise KeyError(site)
-        self._connections.append(state.open_database(folder() / path))
+        self._connections.append(state.open_database(state.database_file(folder(), path)))
         return self._connections[-1]
 
     @property

@@ -56,7 +56,7 @@ def unneeded_changes(
     end_s = time.monotonic() + _TIMEOUT_S
     with ExitStack() as stack:
         connections = {
-            path: stack.enter_context(closing(_open(base / path, now / path)))
+            path: stack.enter_context(closing(_open(base / path, state.database_file(now, path))))
             for path in dict.fromkeys(application.databases.values())
         }
         by_site = {name: connections[path] for name, path in application.databases.items()}
@@ -108,7 +108,9 @@ def _unneeded_rows(
 ) -> Iterator[Change]:
     """Undo the changes of rows that the checks do not need, and yield them."""
     for path, connection in connections.items():
-        for change in state.database_changes(application.name, base / path, now / path, application.incidental):
+        for change in state.database_changes(
+            application.name, base / path, state.database_file(now, path), application.incidental
+        ):
             # the checks cannot need the definition of a table
             if passes is None or change.table == "schema" or _undo(connection, change, passes):
                 yield change

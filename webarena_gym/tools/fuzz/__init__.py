@@ -40,6 +40,7 @@ DESTRUCTIVE_STEPS = 120
 BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 _PIECE = 4  # walks in one job of a worker process
 _REPLAYED = 8000  # actions that reducing a walk may take
+_REPLAY_S = 60.0  # time limit of the same, because actions on an application, or a browser that dies, may be slow
 
 PRESENTATIONS: Sequence[Mapping[str, Any]] = (
     MappingProxyType({"observation": "html", "elements": "id", "dialect": "webarena"}),
@@ -141,7 +142,17 @@ def fuzz_sites(options: argparse.Namespace, application: Application | None = No
     )
     progress = Progress(options.steps, "states seen")
     progress.update(0)
-    findings = search(walks, jobs=options.jobs, on_progress=lambda total: progress.update(total.states))
+    printed = 0
+
+    def report(total: Findings) -> None:
+        nonlocal printed
+        if len(total.faults) > printed:
+            progress.clear()
+            print(*(f"  {fault}" for fault in total.faults[printed:]), sep="\n", flush=True)
+            printed = len(total.faults)
+        progress.update(total.states)
+
+    findings = search(walks, jobs=options.jobs, on_progress=report)
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
     where = {"inprocess": "in the in-process browser", "chromium": "in Chromium", None: "on both browsers"}[browser]
@@ -149,8 +160,6 @@ def fuzz_sites(options: argparse.Namespace, application: Application | None = No
     if options.destructive:
         tables = ", ".join(f"{table} {count}" for table, count in findings.changes.most_common())
         print(f"{findings.changes.total()} rows were changed: {tables}")
-    for fault in findings.faults:
-        print(f"  {fault}")
     if options.json:
         counts = {
             "states": findings.states,
@@ -260,11 +269,14 @@ class _WalkRunner:
         """Record the changes, restore a snapshot if there is one env, and exit."""
 
         def end(env: WebArenaLite) -> Any:
-            self.changed = [f"{change.site}.{change.table}" for change in env.changes()]
+            changes = env.changes()
+            self.changed = [f"{change.site}.{change.table}" for change in changes]
             state = None
             if not (self._application and self._application.in_memory):
                 saved = env.snapshot()
                 state = saved.backend.difference if self._application else saved.backend.databases
+                if self._application and not self._application.clock:  # rows may contain the time
+                    state = dict(Counter((change.table, change.before is None, change.after is None) for change in changes))
                 if len(self._envs) == 1:
                     env.restore(saved)
             return state, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
@@ -321,15 +333,16 @@ def _accounts(env: WebArenaLite, site: str) -> list[Account]:
 
 
 def _shortest(runner: _WalkRunner, walk: Walk, replies: Sequence[str], fault: str) -> Fault:
-    """Return the fault with as few replies as leaving some out can give."""
+    """Return the fault with as few replies as leaving some out can give in the limits of actions and time."""
     shortest, size, budget = list(replies), len(replies), _REPLAYED
+    end_s = time.monotonic() + _REPLAY_S
     again = runner.replay(walk, shortest)
     if not again:
         return Fault(walk, tuple(shortest), f"{fault} (not reproduced by the same replies)")
     fault = again
-    while size and budget > 0:
+    while size and budget > 0 and time.monotonic() < end_s:
         index = 0
-        while index < len(shortest) and budget > 0:
+        while index < len(shortest) and budget > 0 and time.monotonic() < end_s:
             fewer = shortest[:index] + shortest[index + size :]
             budget -= len(fewer) + 1
             if shorter := runner.replay(walk, fewer):
@@ -345,7 +358,7 @@ def _difference(one: Any, other: Any) -> str:
     if one == other:
         return ""
     if isinstance(one[0], dict):  # the result of `_end`
-        differing = [name for name in {**one[0], **other[0]} if one[0].get(name) != other[0].get(name)]
+        differing = [str(name) for name in {**one[0], **other[0]} if one[0].get(name) != other[0].get(name)]
         return f"the databases differ: {', '.join(differing)}" if differing else _difference(one[-1], other[-1])
     *_, info = one
     *_, other_info = other
