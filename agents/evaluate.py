@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from agents.command_lines import collect_rarely, option_value, parse_settings
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Trajectory, append_trajectory
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save, scored_options
 from webarena_gym import console
 
@@ -25,13 +25,21 @@ def main(arguments: Sequence[str]) -> int:
     expect_server(settings.policy)
     from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
 
-    def save_unfinished(trajectories: Sequence[Trajectory]) -> None:
-        save(settings, trajectories)
-        if settings.save:
-            print(f"{len(trajectories)} of {len(tasks)} episodes are in {settings.save}", file=sys.stderr)
+    finished = 0
 
-    evaluation = evaluate_policy(settings, tasks, on_error=save_unfinished)
-    save(settings, evaluation.trajectories)
+    def save_episode(trajectory: Trajectory) -> None:
+        nonlocal finished
+        if settings.save:
+            append_trajectory(settings.save, trajectory, is_first=not finished)
+        finished += 1
+
+    try:
+        evaluation = evaluate_policy(settings, tasks, on_episode=save_episode)
+    except BaseException:
+        if settings.save and finished:
+            print(f"{finished} of {len(tasks)} episodes are in {settings.save}", file=sys.stderr)
+        raise
+    save(settings, evaluation.trajectories)  # in the order of the tasks
     print(evaluation.table())
     print(f"settings: {shlex.join(scored_options(settings))}")
     if settings.json:

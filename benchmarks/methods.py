@@ -95,6 +95,10 @@ class MethodsSettings(TrainingSettings):
     """maximum of steps of an episode in training; by default that of the BC agent"""
     cloning_minutes: float = 3.0
     """training time of each BC agent"""
+    cloning_cpu_minutes: float = 0.0
+    """CPU time of each BC agent instead of cloning_minutes, which does not depend on the load of the machine"""
+    cloning_worlds: tuple[int, ...] = ()
+    """seeds of the worlds of the demonstrations, if they are not those of the other training"""
     minutes: float = 4.0
     """training time of each method"""
     cpu_minutes: float = 0.0
@@ -123,7 +127,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     if any(RECIPES[name].cloning is None for name in settings.methods):
         for seed in settings.seeds if settings.cloned else settings.seeds[:1]:  # before parallel runs use it
             folder, cloned = _common_clone(settings, seed)
-            cloning = {"minutes": settings.cloning_minutes, "seed": seed}
+            cloning = {**_cloning_budget(settings), "seed": seed}
             claim_folder(folder, cloned=cloned if settings.cloned else cloning)
             if not settings.cloned:
                 train_bc(_cloning(settings, cloned, seed, {}))
@@ -166,7 +170,8 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         **{key: getattr(settings, key) for key in _CLAIMED},
         **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of earlier versions have none
         **({"memory": recipe.memory} if recipe.memory is not None else {}),
-        **(_cloned_env(settings) if recipe.cloning is not None or not settings.cloned else {}),
+        **({} if is_given else {f"cloning_{name}": value for name, value in _cloning_options(settings).items()}),
+        **({} if is_given or not settings.cloning_cpu_minutes else {"cloning_cpu_minutes": settings.cloning_cpu_minutes}),
     )
     episodes = common / "episodes"
     if recipe.cloning is not None:
@@ -261,20 +266,24 @@ def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
     return settings.out / (f"clone_{number}" if number else "clone"), settings.cloned[number]
 
 
-def _cloned_env(settings: MethodsSettings) -> dict[str, Any]:
-    """Return the env options of the BC agents that differ from their defaults."""
-    values = {"tools": settings.tools, "window": settings.window}
-    return {name: value for name, value in values.items() if value != getattr(MethodsSettings, name)}
+def _cloning_budget(settings: MethodsSettings) -> dict[str, float]:
+    """Return the budget of a BC agent, in minutes or CPU minutes."""
+    if settings.cloning_cpu_minutes:
+        return {"minutes": 0.0, "cpu_minutes": settings.cloning_cpu_minutes}
+    return {"minutes": settings.cloning_minutes}
+
+
+def _cloning_options(settings: MethodsSettings) -> dict[str, Any]:
+    """Return the options of the BC agents that the settings change."""
+    values = {"tools": settings.tools, "window": settings.window, "worlds": settings.cloning_worlds}
+    return {name: value for name, value in values.items() if value and value != getattr(MethodsSettings, name)}
 
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
-    shared = {name: getattr(settings, name) for name in (*_TASKS, "threads")}
-    return BCSettings(
-        **{"model": SMALL, "out": out, "seed": seed, "minutes": settings.cloning_minutes}
-        | shared
-        | _cloned_env(settings)
-        | options
-    )
+    common = {name: getattr(settings, name) for name in (*_TASKS, "threads")} | _cloning_budget(settings)
+    if "updates" in options:  # a recipe with its own length
+        common["cpu_minutes"] = 0.0
+    return BCSettings(**{"model": SMALL, "out": out, "seed": seed} | common | _cloning_options(settings) | options)
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:

@@ -2,6 +2,9 @@ import errno
 import json
 import os
 import shlex
+import signal
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from dataclasses import fields, replace
@@ -84,6 +87,57 @@ def test_an_exception_or_ctrl_c_loses_no_finished_episode(tmp_path, monkeypatch,
     assert len(read_trajectories(saved)) == 2
     assert f"2 of 4 episodes are in {saved}" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [saved.name]
+
+
+PROGRAM = """
+import os, signal, sys
+from agents import evaluate as command
+from agents.evaluation import evaluate
+
+class Stopped(evaluate.RandomReplies):
+    count = 0
+    def __call__(self, *arguments):
+        Stopped.count += 1
+        if Stopped.count == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().__call__(*arguments)
+
+evaluate.RandomReplies = Stopped
+command.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("name", ["episodes.jsonl", "episodes.jsonl.gz", "new/episodes.jsonl"])
+def test_a_signal_that_ends_the_process_loses_no_finished_episode(tmp_path, name):
+    saved = tmp_path / name
+    if saved.parent == tmp_path:
+        write_trajectories(saved, [trajectory(1.0)] * 5)  # of an earlier run
+    words = ["--policy", "random", "--limit", "4", "--max-steps", "1", "--num-envs", "1", "--jobs", "1", "--save", str(saved)]
+    ended = subprocess.run([sys.executable, "-c", PROGRAM, *words], check=False, capture_output=True)
+    assert ended.returncode == -signal.SIGTERM, ended.stderr.decode()
+    assert len(read_trajectories(saved)) == 2
+
+
+def test_a_pipe_gets_each_episode_once(tmp_path):
+    reader, writer = os.pipe()
+    words = [
+        "--policy",
+        "random",
+        "--limit",
+        "3",
+        "--max-steps",
+        "1",
+        "--num-envs",
+        "1",
+        "--jobs",
+        "1",
+        "--save",
+        f"/dev/fd/{writer}",
+    ]
+    command.main(words)
+    os.close(writer)
+    with open(reader) as received:
+        assert len(received.read().splitlines()) == 3
 
 
 def _link(folder):

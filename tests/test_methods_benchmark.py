@@ -92,6 +92,22 @@ def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):
     assert [row["method"] for row in rows] == ["zero", "short"]
 
 
+def test_bc_agents_have_the_tools_worlds_and_time_of_the_settings(tmp_path):
+    settings = methods.MethodsSettings(tools=("lookup",), window=600, cloning_worlds=(12,), cloning_cpu_minutes=2.0)
+    made = methods._cloning(settings, tmp_path, 1, {})
+    assert (made.tools, made.window, made.worlds, made.cpu_minutes, made.minutes) == (("lookup",), 600, (12,), 2.0, 0.0)
+    zero = methods._cloning(settings, tmp_path, 1, methods.RECIPES["zero"].cloning)
+    assert (zero.updates, zero.cpu_minutes, zero.minutes) == (1, 0.0, 0.0)
+    plain = methods._cloning(methods.MethodsSettings(worlds=(13,)), tmp_path, 1, {})
+    assert (plain.tools, plain.window, plain.worlds, plain.cpu_minutes, plain.minutes) == (
+        (),
+        BCSettings.window,
+        (13,),
+        0.0,
+        3.0,
+    )
+
+
 def test_agents_that_know_no_text_begin_untrained(arguments, capsys, tmp_path):
     pytest.importorskip("sb3_contrib")
     methods.main([*arguments, "--methods", "masked_ppo"])

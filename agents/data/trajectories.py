@@ -181,11 +181,10 @@ def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
     The write is atomic and keeps symbolic links. Only a file that cannot be replaced is overwritten in place: a device or a pipe, a mounted
     file, or a file in a folder that is not writable.
     """
-    lines = "".join(json.dumps(_columns(item), ensure_ascii=False) + "\n" for item in trajectories).encode()
-    content = gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines
+    content = _content(path, trajectories)
     with writing(path):
         target = Path(os.path.realpath(path))
-        if path.exists() and not target.is_file():  # also a descriptor of a pipe or of a deleted file, which has no path
+        if _is_stream(path):
             path.write_bytes(content)
             return
         temporary = target.with_name(f".unfinished_{target.name}_{os.getpid()}")
@@ -201,6 +200,32 @@ def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
         finally:  # also after Ctrl-C
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def append_trajectory(path: Path, trajectory: Trajectory, *, is_first: bool = False) -> None:
+    """Append a trajectory to a file of `write_trajectories`, or replace the file by it if `is_first`.
+
+    Devices and pipes are not written: their content could not be replaced by that of all episodes at the end.
+    """
+    if _is_stream(path):
+        return
+    if is_first:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(path, [trajectory])
+        return
+    with writing(path), path.open("ab") as file:
+        file.write(_content(path, [trajectory]))
+
+
+def _content(path: Path, trajectories: Iterable[Trajectory]) -> bytes:
+    """Return the lines of the trajectories, compressed if the name of the file ends in .gz."""
+    lines = "".join(json.dumps(_columns(item), ensure_ascii=False) + "\n" for item in trajectories).encode()
+    return gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines
+
+
+def _is_stream(path: Path) -> bool:
+    """Return True for a device, a pipe, and a descriptor of a pipe or of a deleted file, which has no path."""
+    return path.exists() and not Path(os.path.realpath(path)).is_file()
 
 
 def _columns(item: Step | Trajectory) -> dict[str, Any]:

@@ -41,16 +41,16 @@ from webarena_gym.actions.replies import answer_part
 from webarena_gym.evaluation.statistics import Evaluation, score
 from webarena_gym.tasks import Task
 
-OnError = Callable[[Sequence[Trajectory]], None]
+OnEpisode = Callable[[Trajectory], None]
 
 
 def evaluate(
     policy: Policy, tasks: Sequence[Task], env: EnvSettings, *, seed: int = 0, num_envs: int = 64, workers: int = 0,
-    quiet: bool = False, on_error: OnError | None = None,
+    quiet: bool = False, on_episode: OnEpisode | None = None,
 ) -> Evaluation:  # fmt: skip
-    """Play each task once and score the policy. With `workers` > 0, the envs run in that many processes; see `evaluate_policy` for `on_error`."""
+    """Play each task once and score the policy. With `workers` > 0, the envs run in that many processes; see `evaluate_policy` for `on_episode`."""
     with closing(create_envs(tasks, num_envs, workers=workers, **env.env_arguments())) as envs:
-        return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet, on_error=on_error)
+        return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet, on_episode=on_episode)
 
 
 def evaluate_policy(
@@ -59,7 +59,7 @@ def evaluate_policy(
     env: EnvSettings | None = None,
     *,
     quiet: bool = False,
-    on_error: OnError | None = None,
+    on_episode: OnEpisode | None = None,
 ) -> Evaluation:
     """Play each task once with the policy and the number of processes of the settings, and score it.
 
@@ -70,7 +70,7 @@ def evaluate_policy(
         tasks: the tasks.
         env: overrides the env settings of `settings`.
         quiet: show no progress bar.
-        on_error: called with the finished episodes if an exception or Ctrl-C ends the evaluation.
+        on_episode: called with each episode when it ends.
 
     """
     env, processes, name, seed = env or settings, settings.processes, settings.policy, settings.seed
@@ -84,30 +84,27 @@ def evaluate_policy(
             torch.set_num_threads(settings.threads)
         with closing(create_policy(settings)) as policy:
             counts = {"num_envs": settings.num_envs, "workers": settings.workers}
-            return evaluate(policy, tasks, env, seed=seed, quiet=quiet, on_error=on_error, **counts)
+            return evaluate(policy, tasks, env, seed=seed, quiet=quiet, on_episode=on_episode, **counts)
 
     def make_player() -> Player:
         envs = create_envs(tasks, -(-settings.num_envs // processes), **env.env_arguments())
         return Player(envs, create_policy(settings), env=recorded_env(env))
 
     with closing(Players(make_player, processes, num_envs=settings.num_envs, seed=seed)) as players:
-        return _play(players, tasks, seed, quiet=quiet, on_error=on_error)
+        return _play(players, tasks, seed, quiet=quiet, on_episode=on_episode)
 
 
 def _play(
-    players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool, on_error: OnError | None
+    players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool, on_episode: OnEpisode | None
 ) -> Evaluation:
     trajectories: dict[int, Trajectory] = {}
     with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.submit([EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)])
-        try:
-            for episode, trajectory in players.play():
-                trajectories[episode.number] = trajectory
-                bar.update()
-        except BaseException:
-            if on_error is not None and trajectories:
-                on_error([trajectories[number] for number in sorted(trajectories)])
-            raise
+        for episode, trajectory in players.play():
+            trajectories[episode.number] = trajectory
+            if on_episode is not None:
+                on_episode(trajectory)
+            bar.update()
     return score(tasks, [trajectories[number] for number in range(len(tasks))])
 
 

@@ -86,7 +86,7 @@ class EvaluationSettings(EnvSettings):
     workers: int = 0
     """processes that run the envs; 0: the evaluating process, which expert and random require"""
     save: NewFile | None = None
-    """write the episodes to this file, as JSON lines"""
+    """write each episode to this file when it ends, as JSON lines; after the last one they are sorted by task"""
     trace: bool = False
     """save the alternatives of each step: the ten most likely candidates of a pointer network, or the text of each token of a language
     model"""

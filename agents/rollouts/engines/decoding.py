@@ -25,6 +25,7 @@ ATTENTIONS = ("sdpa", "eager", IMPLEMENTATION)
 """The attention implementations of transformers that add a float mask to the scores."""
 
 _PROBE_TOKENS = 6
+_LENGTH_STEP = 32  # oneDNN compiles bfloat16 kernels for each length, in 4 MB, and keeps those of 1,024 shapes
 
 
 class KeyValues(NamedTuple):
@@ -32,6 +33,11 @@ class KeyValues(NamedTuple):
 
     keys: Tensor  # (layers, heads, n, size)
     values: Tensor  # (layers, heads, n, size); the size may differ from that of keys
+
+    @property
+    def token_bytes(self) -> int:
+        """The bytes of the keys and values of one token."""
+        return sum(part.shape[0] * part.shape[1] * part.shape[3] * part.element_size() for part in self)
 
 
 class PrefixCache:
@@ -206,6 +212,16 @@ class DecodeBatch:
         """The number of prompt tokens in the buffer."""
         return sum(self._lengths)
 
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self._lengths)
+
+    @property
+    def longest(self) -> int:
+        """The number of tokens of the longest prompt; shorter rows are padded to it."""
+        return max(self._lengths, default=0)
+
     def add_rows(self, new_rows: Sequence[tuple[KeyValues, Sequence[ActiveSequence]]]) -> None:
         """Add rows, each with sequences of a common prefix, and the keys and values of all their tokens except the last."""
         longest = max(states.keys.shape[2] for states, _ in new_rows)
@@ -333,6 +349,9 @@ def prefill(
     """Run the model on the new tokens of B prompts. Return the last hidden state (B, width) of each, and all keys and values."""
     device = empty.keys.device
     past, longest = max(prompt.cached_tokens for prompt in prompts), max(prompt.new_tokens for prompt in prompts)
+    last_position = max(len(prompt.ids) for prompt in prompts) - 1
+    if torch.is_autocast_enabled(device.type):
+        longest = -(-longest // _LENGTH_STEP) * _LENGTH_STEP
     buffer = KVBuffer(empty, len(prompts), past + longest)
     input_ids = torch.zeros(len(prompts), longest, dtype=torch.int64)
     for row, prompt in enumerate(prompts):
@@ -341,7 +360,7 @@ def prefill(
             buffer.write(row, past, KeyValues(*(torch.cat(parts, dim=2) for parts in zip(*prompt.cached, strict=True))))
     buffer.end = past
     cached_B1 = torch.tensor([[prompt.cached_tokens] for prompt in prompts], device=device)
-    queries = cached_B1 + torch.arange(longest, device=device)
+    queries = (cached_B1 + torch.arange(longest, device=device)).clamp(max=last_position)
     mask = None
     if past:
         keys = cached_B1 - past + torch.arange(past + longest, device=device)

@@ -36,6 +36,8 @@ class InProcessEngine:
         max_tokens: Maximum number of tokens in decode batches. Equal prompts are counted once and responses with their maximum length. A
             single larger request is allowed.
         cache_tokens: Capacity of the prefix cache in tokens.
+        cache_bytes: Capacity of the prefix cache in bytes, if that is less.
+        batch_bytes: Maximum size of the keys and values in decode batches, with padding. A single larger prompt is allowed.
         dtype: Data type of prefill passes, for example "bfloat16". Decoding uses the model's data type.
 
     Raises:
@@ -45,7 +47,7 @@ class InProcessEngine:
 
     def __init__(
         self, model: "PreTrainedModel", stop_ids: frozenset[int], *, max_new_tokens: int = 64, temperature: float = 1.0,
-        max_tokens: int = 16_384, cache_tokens: int = 32_768, dtype: str = "float32",
+        max_tokens: int = 16_384, cache_tokens: int = 32_768, cache_bytes: int = 2**29, batch_bytes: int = 2**30, dtype: str = "float32",
     ) -> None:  # fmt: skip
         if max_new_tokens < 1 or temperature < 0:
             raise ValueError(
@@ -54,7 +56,7 @@ class InProcessEngine:
         self._stop_ids = frozenset(stop_ids)
         self._max_new_tokens, self._max_tokens = max_new_tokens, max_tokens
         self._temperature, self._dtype = temperature, dtype
-        self._prefixes = decoding.PrefixCache(cache_tokens)
+        self._cache_tokens, self._cache_bytes, self._batch_bytes = cache_tokens, cache_bytes, batch_bytes
         self._waiting: dict[Ids, list[decoding.ActiveSequence]] = {}
         self._batches: dict[int, decoding.DecodeBatch] = {}
         self._completions: list[Completion] = []
@@ -78,9 +80,10 @@ class InProcessEngine:
         if model is not self._model:
             self._windows = decoding.attention_windows(model)
             self._empty = decoding.probe_model(model, self._windows)
+            self._token_bytes = self._empty.token_bytes
         self._model, self._version = model, version
         self._versions = decoding.parameter_versions(model)
-        self._prefixes.clear()
+        self._prefixes = decoding.PrefixCache(min(self._cache_tokens, self._cache_bytes // self._token_bytes))
         sequences = [sequence for batch in self._batches.values() for sequence in batch.sequences]
         self._batches.clear()
         for sequence in sequences:
@@ -157,11 +160,13 @@ class InProcessEngine:
         """
         batches = self._batches.values()
         used_tokens = sum(batch.tokens + len(batch.sequences) * self._max_new_tokens for batch in batches)
+        rows, longest = sum(batch.rows for batch in batches), max((batch.longest for batch in batches), default=0)
         requests: list[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]] = []
         missing_blocks: set[tuple[int, Ids]] = set()
         for ids, sequences in self._waiting.items():
             cost = len(ids) + len(sequences) * self._max_new_tokens
-            if used_tokens and used_tokens + cost > self._max_tokens:
+            padded_bytes = (rows + 1) * (max(longest, len(ids)) + self._max_new_tokens) * self._token_bytes
+            if used_tokens and (used_tokens + cost > self._max_tokens or padded_bytes > self._batch_bytes):
                 break
             cached, missing = self._prefixes.find(ids)
             if missing in missing_blocks:
@@ -170,7 +175,7 @@ class InProcessEngine:
             if requests and not _can_prefill_together([*(earlier for earlier, _ in requests), prompt]):
                 continue
             requests.append((prompt, sequences))
-            used_tokens += cost
+            used_tokens, rows, longest = used_tokens + cost, rows + 1, max(longest, len(ids))
             if missing:
                 missing_blocks.add(missing)
         for prompt, _ in requests:
@@ -187,7 +192,7 @@ class InProcessEngine:
             sequences = [sequence for _, sequences in requests for sequence in sequences]
             finished = set(map(id, self._sample_tokens(model, sequences, states.repeat_interleave(widths, dim=0))))
         new_rows: dict[int, list[tuple[decoding.KeyValues, list[decoding.ActiveSequence]]]] = {}
-        past = buffer.end - max(prompt.new_tokens for prompt, _ in requests)
+        past = max(prompt.cached_tokens for prompt, _ in requests)
         for row, (prompt, sequences) in enumerate(requests):
             key_values = buffer.read(row, past - prompt.cached_tokens, past + prompt.new_tokens)
             self._prefixes.add(prompt.ids, key_values)
