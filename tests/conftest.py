@@ -29,9 +29,11 @@ collect_ignore = ["bookshop_urls.py", "spy_agent.py"]  # one needs the settings 
 
 # Files that take long, the longest first: they are begun first, so that no worker is left alone with one in the end.
 _LONG = (
-    "benchmarks", "pointer_training", "methods_benchmark", "players", "changes", "learner", "large_worlds", "widgets",
-    "own_application", "vector", "side_effects", "methods", "evaluation", "demonstrations", "fuzz_command", "tasks", "train",
-    "pretrained", "fuzz", "browsers", "pointer", "report", "hard", "third_party", "layout", "constraints", "places",
+    "benchmarks", "pointer_training", "own_application", "suites", "application_guide", "vector", "widgets", "methods_benchmark",
+    "players", "learner", "train", "demonstrations", "linear_time", "side_effects", "methods", "pretrained", "broken_applications",
+    "evaluation", "fuzz_command", "tasks", "third_party", "browsers", "chromium", "virtual_time", "large_worlds", "spying", "arena",
+    "pictures", "applications", "pointer", "report", "audit", "rooms", "application_check", "eyes", "hard", "constraints", "changes",
+    "places", "fuzz", "layout", "miniwob", "sightings",
 )  # fmt: skip
 
 _INTEGRATIONS = Path(__file__).parent / "integrations"
@@ -84,11 +86,12 @@ def pytest_unconfigure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Look for no garbage while tests are collected: what that makes, modules and tests, stays."""
+    """Look for no garbage while tests are collected, nor later among what that makes: modules and tests, which stay."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 

@@ -50,7 +50,8 @@ def without_measurements(text):
 
 
 @needs.chromium
-def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, monkeypatch):
+@pytest.mark.parametrize("blocks_run", [6, pytest.param(7, marks=pytest.mark.slow)])  # the last one installs the package
+def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, blocks_run):
     folder = tmp_path / "my-app"
     for path, content in (
         (tmp_path / "bin" / "webarena-gym", COMMAND),
@@ -80,6 +81,8 @@ def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, mo
             ]
             assert contents[0] == contents[1], block
         elif block.language == "sh":
+            if ran == blocks_run:
+                break
             done = subprocess.run(
                 ["bash", "-ec", block.code], cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False
             )  # fmt: skip
@@ -87,7 +90,7 @@ def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, mo
             output, ran = done.stdout.replace(str(folder), FOLDER), ran + 1
         else:
             assert without_measurements(output) == without_measurements(block.code), block
-    assert ran == 7
+    assert ran == blocks_run
 
 
 def run(words):

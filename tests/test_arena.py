@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
@@ -567,13 +568,15 @@ def test_other_addresses_are_left_as_they_are(text):
 @given(st.text(max_size=60))
 def test_a_target_is_a_path_of_the_site_and_nothing_else(text):
     if is_target(text):
-        _, episode = EPISODE
+        _, episode = visited()
         assert episode.browse(Visit("shopping", "GET", text, {})).status < 500
     for target in (f"http://{text}", f"@{text}", ""):
         assert not is_target(target)
 
 
-EPISODE = begun()
+@cache
+def visited():
+    return begun()
 
 
 def test_a_toolbar_is_above_the_pages_of_an_episode_for_people():

@@ -408,7 +408,7 @@ def test_more_runs_add_to_those_that_there_are_and_settings_without_sense_are_re
 
 
 def test_a_small_benchmark_is_run_resumed_and_drawn(tmp_path, monkeypatch, capsys):
-    own = ["--budgets", "0.02", "0.05", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "10"]
+    own = ["--budgets", "0.01", "0.02", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "10"]
     arguments = ["--quick", *own, "--groups", "1", "--out", str(tmp_path / "runs"), "--json"]
     allocation.main(arguments)
     found = json.loads(capsys.readouterr().out.splitlines()[-1])

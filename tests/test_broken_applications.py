@@ -90,7 +90,8 @@ def test_webarena_gym_evaluate_ends_after_three_failed_resets_and_shows_the_log(
 
 
 @pytest.mark.parametrize(
-    ("options", "end"), [({}, "exits"), ({}, "hangs"), ({"workers": 2}, "exits"), ({"processes": 2}, "exits")]
+    ("options", "end"),
+    [({}, "exits"), pytest.param({}, "hangs", marks=pytest.mark.slow), ({"workers": 2}, "exits"), ({"processes": 2}, "exits")],
 )
 def test_agents_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, options, end):
     folder = desk(end=end)

@@ -232,7 +232,7 @@ UNSEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", HOSTS)
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
     search = _Search(WorldSpec(WORLD, "content", "standard"))

@@ -112,6 +112,7 @@ def odd_forms(page, rng):
 
 
 @pytest.mark.parametrize("site", ["gitlab", "shopping", "shopping_admin"])
+@pytest.mark.sampled(2)
 def test_odd_text_gets_an_answer_and_leads_nowhere_else(site):
     rng, world = Random(site), load_world(0)
     databases = world.open()

@@ -29,7 +29,7 @@ def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for()
 
 @pytest.mark.parametrize(
     ("variation", "seed", "states"),
-    [("layout", 21, 120), *(pytest.param(*case, 550, marks=pytest.mark.slow) for case in (("content", 20), ("layout", 21)))],
+    [("layout", 21, 60), *(pytest.param(*case, 550, marks=pytest.mark.slow) for case in (("content", 20), ("layout", 21)))],
 )
 def test_both_browsers_show_the_same_whatever_is_done(variation, seed, states):
     found = search(plan_walks(states, seed=seed, variation=variation))

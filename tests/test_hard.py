@@ -178,6 +178,7 @@ def rows_like(env, row):
 
 
 @pytest.mark.parametrize("task", PLANTED[::12], ids=lambda task: task.task_id)
+@pytest.mark.sampled(2)
 def test_what_a_task_plants_in_a_large_world_is_no_change_and_is_gone_with_it(task):
     last = {(row.site, row.table, name): row for row in task.setup for name, _ in row.values}.values()  # none is written over
     with WebArenaLite(tasks=[task], max_steps=100) as env, WebArenaLite(tasks=[task], max_steps=100) as other:

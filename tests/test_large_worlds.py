@@ -133,6 +133,7 @@ def test_equal_seeds_give_equal_bytes(name):
 
 
 @pytest.mark.parametrize("site", HOSTS)
+@pytest.mark.sampled(2)
 def test_pages_are_of_a_size_that_people_read(site):
     pages = list(survey(site, WORLD, per_rule=3, limit=120, scale="large"))
     assert len(pages) >= 1
@@ -184,7 +185,7 @@ def test_tasks_of_the_standard_templates_are_solved_in_a_large_world(name):
 
 
 @pytest.mark.parametrize("name", HARD)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_tasks_of_the_hard_templates_are_solved_in_a_large_world(name):
     task = next(task for task in suite.load("hard") if task.template == name)
     with WebArenaLite(tasks=[task]) as env:

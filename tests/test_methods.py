@@ -89,7 +89,7 @@ def advantages(steps):
     pytest.param("starpo", {"updates": 30}, marks=pytest.mark.slow),
     pytest.param("starpo", {"updates": 40, **PLAIN}, marks=pytest.mark.slow),
     pytest.param("starpo", {"updates": 40, **PLAIN, "starpo_advantages": "group"}, marks=pytest.mark.slow),
-    ("tsr", {"updates": 30}),
+    pytest.param("tsr", {"updates": 30}, marks=pytest.mark.slow),
     pytest.param("tsr", {"updates": 30, "search_choice": "diverse", "search_correction": "path"}, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_each_method_lifts_an_unsure_model(tmp_path, monkeypatch, clone, success_before, method, changes):

@@ -150,16 +150,17 @@ def right_variants(url, rng):
     yield parts._replace(path="/".join(quoted)).geturl()
 
 
-def test_a_place_may_be_written_in_many_ways():
+@pytest.mark.parametrize("world", [WORLD, pytest.param(8, marks=pytest.mark.slow)])
+def test_a_place_may_be_written_in_many_ways(world):
     rng, tried = Random(3), 0
-    for task in place_tasks(WORLD, 8, count=1):
+    for task in place_tasks(world, count=1):
         backend = EmbeddedBackend(InProcessBrowser, WORLD)
         backend.enter(task)
         for reference in task.eval["reference_url"].split(" |OR| "):
             for url in right_variants(resolve(reference, URLS), rng):
                 assert ends_there(backend, url, reference), f"{url} for {reference} of {task.task_id}"
                 tried += 1
-    assert tried > 1000
+    assert tried > 500
 
 
 SEARCHED = {
@@ -212,9 +213,10 @@ def stuffed(url, others, rng):
 PRODUCT_LIST = ("product_list_order", "product_list_dir", "product_list_limit")
 
 
-def test_no_address_earns_a_place_but_those_that_show_its_page():
+@pytest.mark.parametrize("world", [WORLD, pytest.param(8, marks=pytest.mark.slow)])
+def test_no_address_earns_a_place_but_those_that_show_its_page(world):
     rng, tried, refused = Random(4), 0, 0
-    tasks = place_tasks(WORLD, 8, count=2)
+    tasks = place_tasks(world, count=2)
     for task in tasks:
         others = [resolve(other.eval["reference_url"], URLS) for other in tasks if other.template == task.template]
         backend = EmbeddedBackend(InProcessBrowser, WORLD)
@@ -230,8 +232,8 @@ def test_no_address_earns_a_place_but_those_that_show_its_page():
                 query = dict(reversed(parse_qsl(urlsplit(page.url).query)))
                 arranged = any(key in query for key in ("sort", "dir", "p", "page", "layer", *PRODUCT_LIST))
                 assert arranged or reading(page) in right, f"{page.url} earned {task.task_id}"
-    assert tried > 2000
-    assert refused > 1000
+    assert tried > 1000
+    assert refused > 500
 
 
 def test_a_place_of_which_no_more_is_asked_differs_with_what_is_asked():

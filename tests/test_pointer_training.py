@@ -98,7 +98,7 @@ CRITICS = {"replay": 16, "tasks_per_update": 8, "group_size": 1}
 
 
 @pytest.mark.parametrize(("method", "changes"), [
-    ("grpo", {"average": 0.0}),
+    pytest.param("grpo", {"average": 0.0}, marks=pytest.mark.slow),
     ("grpo", {"average": 0.9}),
     ("awr", CRITICS),
     pytest.param("webrl", CRITICS, marks=pytest.mark.slow),
@@ -253,8 +253,7 @@ GROUPS = {"tasks_per_update": 6, "group_size": 6, "updates": 6}
 
 
 @pytest.mark.parametrize(("method", "options"), [
-    ("filtered_bc", MANY),
-    *(pytest.param(name, MANY, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
+    *(pytest.param(name, MANY, marks=pytest.mark.slow) for name in ("filtered_bc", "awr", "digirl", "webrl")),
     ("structured", {**GROUPS, "outcome_weight": 0.0}),
     pytest.param("starpo", {**GROUPS, "starpo_kept": 0.5}, marks=pytest.mark.slow),
     pytest.param("tsr", {**GROUPS, "search_width": 3}, marks=pytest.mark.slow),

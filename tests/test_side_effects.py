@@ -272,13 +272,40 @@ def test_a_list_that_is_to_hold_no_others_holds_none_of_anybody():
         env.close()
 
 
+LIMITS = {
+    "_LOADED_A_RULE": 3,
+    "_MOST_A_RULE": 4,
+    "_PAGES_A_RULE": 1,
+    "_SUBMISSIONS_A_RULE": 1,
+    "_TRIES_A_RULE": 4,
+    "_UNDO_TRIES": 6,
+}
+
+
+@pytest.fixture(autouse=True)
+def fewer_pages(request, monkeypatch):
+    """Let tests that are not slow look at fewer pages and forms of each kind."""
+    if request.node.get_closest_marker("slow") is not None:
+        side_effects.repertoire.cache_clear()
+        return
+    for name, limit in LIMITS.items():
+        monkeypatch.setattr(side_effects, name, limit)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _():
+    """Forget the pages that these tests have found."""
+    yield
+    side_effects.repertoire.cache_clear()
+
+
 NAMED = (
     "shopping.compare_two", "gitlab.folder_new", "gitlab.license_change", "gitlab.invite_one", "gitlab.invite_two", "gitlab.issue_assign",
     "several.newest_urls", "several.films_of_time_readme", "shopping.product_price",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("names", [NAMED[::4], pytest.param(NAMED, marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("names", [NAMED[5::3], pytest.param(NAMED, marks=pytest.mark.slow)], ids=len)
 def test_solutions_with_something_else_beside_them_earn_nothing_and_detours_what_the_solution_does(names):
     found = audit([task_of(name) for name in names])
     assert (found.detours_refused, found.detours_tried) == ([], (1 + side_effects.DETOURS) * len(names))
@@ -289,7 +316,8 @@ def test_solutions_with_something_else_beside_them_earn_nothing_and_detours_what
 
 def test_every_process_finds_the_same_deeds():
     code = (
-        "import pickle, sys; from webarena_gym.tools.audit.side_effects import WorldSpec, _Search; search = _Search(WorldSpec(1000, 'layout', 'standard'));"
+        "import pickle, sys; from webarena_gym.tools.audit import side_effects; from webarena_gym.tools.audit.side_effects import WorldSpec, _Search;"
+        f" vars(side_effects).update({LIMITS}); search = _Search(WorldSpec(1000, 'layout', 'standard'));"
         " sys.stdout.buffer.write(pickle.dumps(list(search.submissions('map', list(search.pages('map'))))))"
     )
     environment = os.environ | {"PYTHONHASHSEED": "1"}
@@ -297,7 +325,7 @@ def test_every_process_finds_the_same_deeds():
     search = side_effects._Search(side_effects.WorldSpec(1000, "layout", "standard"))  # with the hashes of this process
     found = list(search.submissions("map", list(search.pages("map"))))
     assert pickle.loads(run.stdout) == found
-    assert len(found) > 10
+    assert len(found) > 3
 
 
 def test_the_audit_finds_what_is_not_told_apart(monkeypatch):

@@ -30,7 +30,7 @@ from webarena_gym.evaluation.programs import (
 )
 from webarena_gym.evaluation.results import EPISODES, EvaluationPlan, read_episodes
 from webarena_gym.sites.world import cache_folder
-from webarena_gym.suite import load
+from webarena_gym.suite import draw, load
 from webarena_gym.tools.cli import main
 from webarena_gym.vector import ResetMonitor
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(not find_spec("uvicorn"), reason="no episode ser
 
 SEED = 7340
 TEMPLATES = ("shopping.product_price", "shopping.order_total")
-TASKS = [task for task in load("test", SEED) if task.template in TEMPLATES]
+TASKS = draw(TEMPLATES, world_seed=SEED, count=1)
 ANSWERS = [task.solution[-1].action.argument for task in TASKS]
 SECRETS = [*ANSWERS, *TEMPLATES, f"/{SEED}/"]
 WHY_OPEN = isolation_problem([])

@@ -117,6 +117,7 @@ def test_damage_beside_the_goal_fails(board):
 
 @needs.chromium
 @pytest.mark.parametrize(("actions", "replayed"), [([], 0), ([CARD[0]], 0), (CARD[:2], 0), ([click("Help"), *CARD[:2]], 3)])
+@pytest.mark.sampled(3)
 def test_an_episode_is_forked_by_its_state_or_by_its_actions(board, errands, actions, replayed):
     result = board.reset(options={"task": "board.card"})
     for action in actions:

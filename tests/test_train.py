@@ -211,6 +211,7 @@ def test_settings_in_python_take_the_options_that_are_stored_with_a_language_mod
 @pytest.mark.parametrize(("method", "changes", "good"), [
     ("grpo", {}, 20), ("grpo", {"advantages": "forks"}, 200), ("tsr", {"search_width": 2}, 60), ("awr", {"replay": 16}, 20),
 ])  # fmt: skip
+@pytest.mark.sampled(3)
 def test_a_reward_that_is_no_number_names_its_episode_and_a_last_checkpoint_is_saved(
     tmp_path, clone, monkeypatch, method, changes, good, reward
 ):

@@ -91,7 +91,7 @@ HIDDEN_BY_MARKUP = ("in a group that is hidden", "hidden by its markup")
 @pytest.mark.parametrize("script", ["", "<script></script>"], ids=["plain", "scripted"])
 @pytest.mark.parametrize("kind", ["checkbox", "radio"])
 @pytest.mark.parametrize("box", BOXES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_a_box_that_only_its_label_shows_is_listed_and_ticked(visit, box, kind, script):
     for strict in (False, True):
         browser = visit(BOXES[box].replace("TYPE", kind) + script, strict=strict)
@@ -207,7 +207,7 @@ POLLS = {
 @pytest.mark.parametrize("script", PUT_OFF.values(), ids=PUT_OFF)
 @pytest.mark.parametrize("poll", ["", *POLLS.values()], ids=["no poll", *POLLS])
 @pytest.mark.parametrize("clock", ["", "2030-03-05T09:00:00+00:00"])
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(11)
 def test_what_an_action_puts_off_by_less_than_a_second_is_waited_for(visit, script, poll, clock):
     page = f"""<p id=out style='position: relative; left: 0'>Out</p><button id=go>Go</button><script>
         {poll}; const arrive = () => {{ out.textContent = 'Arrived' }}; go.onclick = () => {{ {script} }}</script>"""
@@ -356,7 +356,7 @@ WIDGETS = {
 
 @pytest.mark.parametrize("what", WIDGETS)
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_what_only_scripts_make_usable_is_listed_and_used(visit, what, strict):
     markup, script = WIDGETS[what]
     browser = visit(f"{markup}<p id=out></p><script>{script}</script>", strict=strict)
