@@ -297,7 +297,7 @@ def _help_type(
     return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
 
 
-def format_default(value: Any) -> str:
+def format_default(value: object) -> str:
     """Return a default for the help. Of consecutive integers, only the first two and the last are shown."""
     if isinstance(value, tuple):
         if len(value) > 3 and all(isinstance(item, int) for item in value) and value == tuple(range(value[0], value[-1] + 1)):
@@ -306,7 +306,7 @@ def format_default(value: Any) -> str:
     return str(value)
 
 
-def _default_hint(default: Any) -> str | None:
+def _default_hint(default: object) -> str | None:
     """Return the text of a default in the help: "" if nothing is set by default, and None for tyro's own text."""
     if default is None or default in ((), ""):
         return ""

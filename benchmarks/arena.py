@@ -48,7 +48,7 @@ class Client:
         self.headers = {"Content-Type": "application/json"} | {key: value for key, value in more.items() if value}
 
     def ask(
-        self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, headers: Mapping[str, str] | None = None
+        self, method: str, path: str, body: object = None, *, raw: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
         """Return the status and the body of a response."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
@@ -56,18 +56,18 @@ class Client:
         kind = answer.header("Content-Type")
         return answer.status, json.loads(answer.body) if kind == "application/json" else answer.body.decode()
 
-    def well(self, method: str, path: str, body: Any = None) -> Any:
+    def well(self, method: str, path: str, body: object = None) -> Any:
         status, value = self.ask(method, path, body)
         assert status in (200, 201), (status, value)
         return value
 
-    def create_episode(self, **settings: Any) -> Any:
+    def create_episode(self, **settings: object) -> Any:
         return self.well("POST", "/episodes", settings)
 
-    def answer(self, episode: Any, answer: str = "", url: str | None = None) -> Any:
+    def answer(self, episode: object, answer: str = "", url: str | None = None) -> Any:
         return self.well("POST", f"/episodes/{episode['id']}/answer", {"answer": answer, "url": url})
 
-    def delete(self, episode: Any) -> Any:
+    def delete(self, episode: object) -> Any:
         return self.well("DELETE", f"/episodes/{episode['id']}")
 
 
@@ -92,7 +92,7 @@ class Sockets:
         return request(method, url, headers, body)
 
 
-def follow_solution(episode: Any, task: Task, browser: Browser | None = None) -> tuple[str, str]:
+def follow_solution(episode: object, task: Task, browser: Browser | None = None) -> tuple[str, str]:
     """Play a reference solution on the ports of an episode. Return the answer and the final URL of the browser."""
     browser = browser or InProcessBrowser(Sockets())
     browser.start(episode["start_urls"], {})
@@ -111,7 +111,7 @@ BIOGRAPHY = "reddit.biography/1000/0"
 """A task to write the biography of the current user's profile."""
 
 
-def write_biography(episode: Any, text: str) -> None:
+def write_biography(episode: object, text: str) -> None:
     """Do the task BIOGRAPHY with another text."""
     browser = InProcessBrowser(Sockets())
     browser.start(episode["start_urls"], {})
@@ -123,7 +123,7 @@ def write_biography(episode: Any, text: str) -> None:
             browser.type(element, typed)
 
 
-def read_biographies(episode: Any) -> set[str]:
+def read_biographies(episode: object) -> set[str]:
     """Return all words after "Writer" on the current user's profile."""
     page = request("GET", f"{episode['addresses']['reddit']}/user/nfischer27").body.decode()
     return set(re.findall(r"Writer (\w+)", page))
@@ -156,7 +156,7 @@ class PersistentClient(Client):
         self._connection = HTTPConnection(address.hostname or "", address.port, timeout=600)
         self.close = self._connection.close
 
-    def well(self, method: str, path: str, body: Any = None) -> Any:
+    def well(self, method: str, path: str, body: object = None) -> Any:
         self._connection.request(method, path, json.dumps(body) if body is not None else None, self.headers)
         response = self._connection.getresponse()
         value = json.loads(response.read())

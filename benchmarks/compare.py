@@ -113,7 +113,7 @@ class Comparison(NamedTuple):
         return self.folder / policy.strip("/").replace("/", "_")
 
 
-def command(module: str, **options: Any) -> str:
+def command(module: str, **options: object) -> str:
     """Run a command of `agents` with options by name, and return its output."""
     words: list[str] = []
     for name, value in options.items():

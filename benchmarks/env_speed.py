@@ -366,7 +366,7 @@ class Stopwatch:
     def around(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function with its time added to a part."""
 
-        def measure_time(*positional: Any, **named: Any) -> Any:
+        def measure_time(*positional: object, **named: object) -> Any:
             with self.timing(part):
                 return function(*positional, **named)
 

@@ -63,7 +63,7 @@ def main() -> None:
     save_result("page_sizes", result, ResultSettings(save=options.save, json=options.json))
 
 
-def measure(options: argparse.Namespace, encoding: Any) -> dict[Style, dict[str, dict[str, float]]]:
+def measure(options: argparse.Namespace, encoding: object) -> dict[Style, dict[str, dict[str, float]]]:
     """Return the figures of each site, and of all sites together, for each observation style."""
     env = WebArenaLite(split=options.split, elements=options.elements, variation=options.variation, window=WHOLE, max_steps=60)
     sizes: dict[tuple[Style, str], list[tuple[int, int]]] = defaultdict(list)

@@ -66,7 +66,7 @@ def save_result(name: str, result: dict[str, Any], settings: ResultSettings) -> 
         print(json.dumps(result))
 
 
-def claim_folder(folder: Path, **settings: Any) -> str:
+def claim_folder(folder: Path, **settings: object) -> str:
     """Record the settings of a folder and return the commit with which it was started.
 
     Raises ValueError if the folder was started with other settings.
@@ -88,7 +88,7 @@ def subsample(tasks: list[Task], limit: int | None) -> list[Task]:
 
 def play(
     policy: str, tasks: Sequence[Task], file: Path, *, temperature: float = 0.0, max_steps: int = MAX_STEPS,
-    wrap: Callable[[Policy], Policy] | None = None, **options: Any,
+    wrap: Callable[[Policy], Policy] | None = None, **options: object,
 ) -> list[Trajectory]:  # fmt: skip
     """Return an episode of each task. Episodes are played once and then read from the file.
 

@@ -156,13 +156,13 @@ def application_keys() -> Iterator[Section]:
         )
 
 
-def _toml_type(hint: Any) -> str:
+def _toml_type(hint: object) -> str:
     """Return the type of a value in TOML, as a cell."""
     types = {str: "string", int: "integer", float: "number", bool: "true or false", tuple[str, ...]: "list of strings"}
     return _type(hint) if get_origin(hint) is Literal else types.get(hint, "table")
 
 
-def _toml_value(value: Any) -> str:
+def _toml_value(value: object) -> str:
     """Return a default in TOML, as a cell."""
     if value is MISSING:
         return "required"
@@ -232,7 +232,7 @@ def metrics() -> Iterator[Section]:
         )
 
 
-def _defaults(kind: Any) -> dict[str, Any]:
+def _defaults(kind: object) -> dict[str, Any]:
     """Return the defaults of a dataclass by field; MISSING for a required field."""
     return {item.name: item.default for item in fields(kind)}
 
@@ -278,14 +278,14 @@ def _meaning(kinds: Sequence[Any], name: str) -> str:
     return _cell(text)
 
 
-def _option(kind: Any, name: str) -> str:
+def _option(kind: object, name: str) -> str:
     """Return the option of a field on the command line, as a cell."""
     metadata = getattr(get_type_hints(kind, include_extras=True)[name], "__metadata__", ())
     (named, *_) = [item.name for item in metadata if getattr(item, "name", None)] or [name]
     return f"`--{named.replace('_', '-')}`"
 
 
-def _value_name(kind: Any, name: str) -> str:
+def _value_name(kind: object, name: str) -> str:
     """Return the values of an option as a cell: its choices, the name of its value in the help, or "-" for an option without one."""
     hint = get_type_hints(kind, include_extras=True)[name]
     if value := value_name(name, hint):
@@ -294,7 +294,7 @@ def _value_name(kind: Any, name: str) -> str:
     return "-" if parts else "`JSON`"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """Return a default as a cell."""
     if value is MISSING:
         return "required"
@@ -306,7 +306,7 @@ def _value(value: Any) -> str:
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
-def _type(hint: Any) -> str:
+def _type(hint: object) -> str:
     """Return a type as a cell: the values of a Literal, or the name of the type."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint is NoneType:

@@ -30,12 +30,12 @@ WARM_UP = 150  # steps for each worker, in which it imports the sites, compiles 
 class HeavyTailedEnv(gymnasium.Wrapper[str, str, str, str]):
     """An env whose steps wait as for a slow site: most of them for `wait_s`, one in twenty 20 times as long."""
 
-    def __init__(self, wait_s: float, **settings: Any) -> None:
+    def __init__(self, wait_s: float, **settings: object) -> None:
         super().__init__(WebArenaLite(**settings))
         self._wait_s = wait_s
         self._begun = 0
 
-    def reset(self, **options: Any) -> tuple[str, dict[str, Any]]:
+    def reset(self, **options: object) -> tuple[str, dict[str, Any]]:
         self._begun += 1
         return super().reset(**options)
 
@@ -55,7 +55,7 @@ class Rate(NamedTuple):
     mb: float | None
 
 
-def rate(use: Sequence[int], **options: Any) -> Rate:
+def rate(use: Sequence[int], **options: object) -> Rate:
     """Return the speed of envs in a new process on these cores, with the command's options.
 
     Raises CalledProcessError when it fails.

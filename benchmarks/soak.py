@@ -180,7 +180,7 @@ def random_reply(page: str, random: Random) -> str:
     return f'do(action="Click", element="{number}")'
 
 
-def _rows(batch: Any, tally: Tally) -> Iterator[dict[str, Any]]:
+def _rows(batch: object, tally: Tally) -> Iterator[dict[str, Any]]:
     """Yield the received results by env, and count them."""
     _, rewards, terminations, truncations, infos = batch
     failures = infos.get("failure", [None] * len(rewards))

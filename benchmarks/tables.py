@@ -79,7 +79,7 @@ def every_field(name: str) -> str:
     return (_table(rows) if rows else "") + "".join(f"{key}: {value}\n" for key, value in _fields(result))
 
 
-def _fields(value: Any, key: str = "") -> Iterator[tuple[str, object]]:
+def _fields(value: object, key: str = "") -> Iterator[tuple[str, object]]:
     """Yield the fields of nested objects by their paths; of long lists only the length."""
     if isinstance(value, dict):
         for inner, field in value.items():

@@ -57,7 +57,7 @@ NUM_ENVS, WINDOW = 32, 20_000
 class LookupField(gymnasium.Wrapper[Any, str, Any, str]):
     """An env in which searching in a field below the page calls the tool `lookup`. Without tools the env is unchanged."""
 
-    def reset(self, **keywords: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, **keywords: object) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(**keywords)
         return observation, self._with_field(info)
 
@@ -97,7 +97,7 @@ def lookup_episodes(tasks: Sequence[Task], *, max_steps: int = 8, **_: object) -
             yield task, info["goal"], steps if is_shown else []
 
 
-def clone(arm: str, tasks: Sequence[Task], options: Any, seed: int) -> Path:
+def clone(arm: str, tasks: Sequence[Task], options: object, seed: int) -> Path:
     """Return a run of behaviour cloning that starts from the model."""
     args = PointerBCSettings(
         begin_with=Path(options.model), out=options.out / f"cloned_{arm}_{seed}", seed=seed, updates=options.updates,
@@ -118,7 +118,7 @@ def play(model: Path, tasks: list[Task], max_steps: int, arm: dict[str, Any]) ->
         return Collector(envs, policy).collect([EpisodeSpec(task, 0, number) for number, task in enumerate(tasks)])
 
 
-def run(options: Any) -> dict[str, Any]:
+def run(options: object) -> dict[str, Any]:
     """Train and evaluate both agents with each seed, and return their scores."""
     tasks = draw_tasks(options.worlds, options.per_template, templates=TEMPLATES)
     tests = draw_tasks(options.test_worlds, options.per_test_template, templates=TEMPLATES)

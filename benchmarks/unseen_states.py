@@ -67,7 +67,7 @@ def shows_sign_in(page: str) -> bool:
 _BATCH = 256  # successes in an update of filtered behaviour cloning
 
 
-def unseen_states(run: Any, seed: int) -> Iterator[AgentResult]:
+def unseen_states(run: object, seed: int) -> Iterator[AgentResult]:
     """Evaluate a BC agent, the agent after filtered behaviour cloning on rollouts of its initial policy, and after M-GRPO, with equally many rollouts."""
     torch.set_num_threads(1)
     options, clone, out = run.options, run.settings.agents[seed], run.folder / f"seed_{seed}"

@@ -18,7 +18,7 @@ def resolve(text: str, urls: Mapping[str, str]) -> str:
     return text
 
 
-def resolve_all(value: Any, urls: Mapping[str, str]) -> Any:
+def resolve_all(value: object, urls: Mapping[str, str]) -> Any:
     """Return a JSON value with the placeholders in all its strings replaced, as WebArena's set-up does with whole files."""
     if isinstance(value, str):
         return resolve(value, urls)

@@ -52,18 +52,18 @@ def suggestion(name: str, known: Collection[str], *, list_all: bool = True) -> s
     return f"expected one of {names}" + (f" or {len(known) - _MAX_NAMES} others" if len(known) > _MAX_NAMES else "")
 
 
-def expect_one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
+def expect_one_of(name: str, value: object, allowed: Collection[Any]) -> None:
     """Raise ValueError for a value that is not allowed."""
     if value not in tuple(allowed):  # a tuple, because the value may be unhashable
         raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
 
 
-def as_int(value: Any) -> Any:
+def as_int(value: object) -> Any:
     """Return an integer of any type, for example numpy's, as an int. Return other values, including bools, unchanged."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
-def expect_positive(name: str, value: Any) -> int:
+def expect_positive(name: str, value: object) -> int:
     """Return a positive integer as an int. Raises ValueError for anything else."""
     number = as_int(value)
     if type(number) is not int or number < 1:
@@ -71,7 +71,7 @@ def expect_positive(name: str, value: Any) -> int:
     return number
 
 
-def expect_between(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+def expect_between(name: str, value: object, minimum: int, maximum: int | None = None) -> int:
     """Return an integer from `minimum` to `maximum` (None: unlimited) as an int. Raises ValueError for anything else."""
     number = as_int(value)
     if type(number) is not int or number < minimum or (maximum is not None and number > maximum):

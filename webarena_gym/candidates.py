@@ -369,7 +369,7 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         return numpy.concatenate([parts["candidates"].ravel(), parts["page"]]) if self._flat else parts
 
 
-def make(candidates: int = 48, flat: bool = False, **env_arguments: Any) -> CandidateActions:
+def make(candidates: int = 48, flat: bool = False, **env_arguments: object) -> CandidateActions:
     """Return an env with candidate actions. The other keywords are those of `WebArenaLite`, with `elements="label"` as default."""
     return CandidateActions(WebArenaLite(**{"elements": "label", **env_arguments}), candidates, flat)
 

@@ -61,6 +61,6 @@ LABELS = ("name", "title", "username", "increment_id", "sku", "email", "path", "
 """Columns whose value is a display name of the row, in order of preference."""
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 3]}..."

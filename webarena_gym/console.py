@@ -369,7 +369,7 @@ class Parser(argparse.ArgumentParser):
                 argcomplete.autocomplete(self)
         return super().parse_args(args, namespace)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+    def parse_known_args(self, args: Any = None, namespace: object = None) -> tuple[Any, list[str]]:
         """Parse all arguments. Unknown arguments are rejected here, where the options of a subcommand are known for the hint.
 
         Without arguments, a parser of commands prints its help on standard error.
@@ -405,7 +405,7 @@ class Parser(argparse.ArgumentParser):
         print_error(self.prog, message)
         raise SystemExit(BAD_INPUT)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             raise argparse.ArgumentError(
                 action, f"is {quote_value(str(value))}; {suggestion(str(value), list(map(str, action.choices)))}"

@@ -86,7 +86,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 1}  # noqa: RUF012 - the type is Gymnasium's
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, **keywords: object) -> None:
         self.options = options = EnvOptions.of(keywords)
         if options.browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}

@@ -94,7 +94,7 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
         return cls.of(*values) if is_intact else super().__new__(cls, b"", b"")  # `unseal` raises SnapshotError for it
 
     @classmethod
-    def of(cls, episode: Episode, backend: Any, random_state: Mapping[str, Any]) -> Self:
+    def of(cls, episode: Episode, backend: object, random_state: Mapping[str, Any]) -> Self:
         """Return a snapshot that contains an episode, the state of a backend, and the state of a numpy bit generator."""
         content = pickle.dumps((episode, backend, random_state), pickle.HIGHEST_PROTOCOL)
         return cls(content, hashlib.sha256(content).digest())

@@ -179,7 +179,7 @@ class MiniWobText(WebArenaLite):
         tasks: str | Sequence[str | Task] | None = None,
         data_mode: DataMode = "train",
         max_steps: int = MAX_STEPS,
-        **options: Any,
+        **options: object,
     ) -> None:
         if data_mode not in ("train", "test"):
             raise ValueError(f"data_mode is {data_mode!r}; expected 'train' or 'test'")

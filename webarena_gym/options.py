@@ -386,7 +386,7 @@ def option_descriptions() -> Mapping[str, str]:
     return field_descriptions(EnvOptions)
 
 
-def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = False, **defaults: Any) -> None:
+def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = False, **defaults: object) -> None:
     """Add a command-line option for each of the named fields of `EnvOptions`, whose types list their values.
 
     Args:

@@ -89,7 +89,7 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._picture = self.env.render()
         return observation, info
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Perform an action, and record the page before it."""
         self._frames.append((self._picture, " ".join(str(action).split())))
         observation, reward, terminated, truncated, info = self.env.step(action)

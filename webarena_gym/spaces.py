@@ -180,7 +180,7 @@ def _create_shared_texts(space: TextSpace, n: int = 1, ctx: Any = multiprocessin
 
 
 @read_from_shared_memory.register(TextSpace)
-def _read_shared_texts(space: TextSpace, shared_memory: Any, n: int = 1) -> SharedTexts:
+def _read_shared_texts(space: TextSpace, shared_memory: object, n: int = 1) -> SharedTexts:
     return SharedTexts(shared_memory, space.max_length, n)
 
 

@@ -37,12 +37,12 @@ def _expect(condition: bool, problem: str) -> None:
         raise ConformanceError(problem)
 
 
-def _expect_equal(name: str, expected: Any, actual: Any) -> None:
+def _expect_equal(name: str, expected: object, actual: object) -> None:
     if not _is_equal(expected, actual):
         raise ConformanceError(f"{name}: expected {str(expected)[:500]!r}, got {str(actual)[:500]!r}")
 
 
-def _is_equal(first: Any, second: Any) -> bool:
+def _is_equal(first: object, second: object) -> bool:
     """Return True if two values are equal. NaN equals NaN, and arrays are compared by value."""
     if isinstance(first, numpy.ndarray) or isinstance(second, numpy.ndarray):
         return _is_equal(numpy.asarray(first).tolist(), numpy.asarray(second).tolist())
@@ -61,7 +61,7 @@ def _expect_raises(call: str, exception: type[Exception], act: Callable[[], Any]
     raise ConformanceError(f"{call} must raise {exception.__name__}")
 
 
-def _pickle_round_trip(snapshot: Any) -> Any:
+def _pickle_round_trip(snapshot: object) -> Any:
     return pickle.loads(pickle.dumps(snapshot))  # noqa: S301 - bytes of this process
 
 
@@ -133,7 +133,7 @@ def _step(env: gymnasium.Env[str, str], reply: str) -> tuple[str, float, bool, b
     return observation, float(reward), terminated, truncated, dict(info)
 
 
-def _check_observation(env: gymnasium.Env[str, str], observation: Any, info: Any) -> None:
+def _check_observation(env: gymnasium.Env[str, str], observation: object, info: Any) -> None:
     _expect(env.observation_space.contains(observation), f"the observation {str(observation)[:200]!r} is not in its space")
     for key in _REQUIRED_KEYS:
         _expect(key in info, f"info has no {key!r}; expected {', '.join(_REQUIRED_KEYS)}")

@@ -116,7 +116,9 @@ def is_supported(action: Action, goal: str, page: str) -> bool:
     return action.kind not in (Kind.SEARCH, Kind.EXIT) or text in goal or text in page
 
 
-def envs_with_tasks(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[WebArenaLite, Task]]:
+def envs_with_tasks(
+    tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: object
+) -> Iterator[tuple[WebArenaLite, Task]]:
     """Yield (env, task) for each task, with one shared env that is closed after the last task."""
     with closing(WebArenaLite(tasks=tasks, **env_arguments)) as env:
         for task in tqdm(tasks, desc="demonstrating", unit="task", disable=quiet or None):

@@ -137,7 +137,7 @@ class PromptEncoder:
 
     @classmethod
     def of_model(
-        cls, model: object, tokenizer: Any, system: str | None = "", chat_template_kwargs: Mapping[str, Any] | None = None
+        cls, model: object, tokenizer: object, system: str | None = "", chat_template_kwargs: Mapping[str, Any] | None = None
     ) -> "PromptEncoder":
         """Create the encoder for a transformers model, with the end tokens of its generation config."""
         ids = getattr(getattr(model, "generation_config", None), "eos_token_id", None)

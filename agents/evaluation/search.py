@@ -108,7 +108,7 @@ def load_critic(run: Path) -> Value:
     return critic_value(critic, create_agent_encoder(agent_record(run), tokenizer), critics.get("reward_model"))
 
 
-def create_agent_encoder(record: Mapping[str, Any], tokenizer: Any) -> PromptEncoder:
+def create_agent_encoder(record: Mapping[str, Any], tokenizer: object) -> PromptEncoder:
     """Return the encoder of prompts with the system prompt of an agent record."""
     env = EnvSettings(**{name: record[name] for name in (*ENV_FIELDS, "keywords") if name in record})
     system = system_prompt(record["system"], **env.env_arguments())

@@ -27,7 +27,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from statistics import fmean
-from typing import Any
 
 from agents.data.trajectories import Trajectory, action_of
 from agents.grpo import GRPO, Model, step_advantages
@@ -157,7 +156,7 @@ def final_answer(item: Trajectory) -> str:
     return (action.argument or "") if action else ""
 
 
-def reference_texts(task: Any) -> tuple[str, ...]:
+def reference_texts(task: object) -> tuple[str, ...]:
     """Return the reference answers of a task as texts.
 
     >>> reference_texts(Task("a", ("map",), "__MAP__", "?", {"eval_types": [], "reference_answers": {"must_include": ["Orr", "3"]}}))

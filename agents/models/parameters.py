@@ -113,7 +113,7 @@ def _expect_adapters(model: "PreTrainedModel", layers: int) -> None:
         raise ValueError(f"--lora-layers is {layers}, but the model has adapters in other layers; expected 0, which keeps them")
 
 
-def _forward_adapted(layer: "Linear", inputs: Tensor, *args: Any, **options: Any) -> Tensor:
+def _forward_adapted(layer: "Linear", inputs: Tensor, *args: object, **options: object) -> Tensor:
     """Return the output of a linear layer with an adapter, with less copying than `Linear.forward` of peft, its alternative."""
     name = layer.active_adapters[0] if len(layer.active_adapters) == 1 else ""
     base, is_plain = layer.base_layer, name in layer.lora_A and name not in layer.lora_variant

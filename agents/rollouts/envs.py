@@ -135,13 +135,13 @@ def failed_result(reason: str) -> Result:
 
 @overload
 def create_envs(
-    tasks: Sequence[Task], num_envs: int, *, workers: Literal[0] = 0, env_id: str = ENV_ID, **env_arguments: Any
+    tasks: Sequence[Task], num_envs: int, *, workers: Literal[0] = 0, env_id: str = ENV_ID, **env_arguments: object
 ) -> InProcessEnvs: ...
 
 
 @overload
 def create_envs(
-    tasks: Sequence[Task], num_envs: int, *, workers: int, env_id: str = ENV_ID, **env_arguments: Any
+    tasks: Sequence[Task], num_envs: int, *, workers: int, env_id: str = ENV_ID, **env_arguments: object
 ) -> InProcessEnvs | WebArenaLiteVector: ...
 
 

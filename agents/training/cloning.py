@@ -132,7 +132,7 @@ def _load_model(args: BCSettings, checkpoint: Path | None) -> "tuple[PreTrainedM
     return model, tokenizer
 
 
-def _create_encoder(args: BCSettings, model: object, tokenizer: Any) -> PromptEncoder:
+def _create_encoder(args: BCSettings, model: object, tokenizer: object) -> PromptEncoder:
     system = system_prompt(args.system, **args.env_arguments())
     return PromptEncoder.of_model(model, tokenizer, system, args.chat_template_kwargs)
 

@@ -72,7 +72,7 @@ class Running:
     def reset(self, recording: Recording, env: int = 0) -> StepResult:
         return self._ask("reset", env, {"task_id": recording.task_id, "url": self._base_url + recording.start})
 
-    def step(self, step: Any, env: int = 0) -> StepResult:
+    def step(self, step: object, env: int = 0) -> StepResult:
         """Take a step in an env; the result has an error if it leads to another page than the recording."""
         result = self._ask("step", env, step._asdict())
         if not result.error and path_of(result.url) != step.path:
@@ -110,7 +110,7 @@ class Running:
         return StepResult(**json.loads(answer))
 
 
-def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequence[Recording], served: Any) -> RoundTimes:
+def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequence[Recording], served: object) -> RoundTimes:
     """Start a contender, warm it up with other episodes, and measure these."""
     times, watch = RoundTimes(), Watch()
     with closing(Running(contender, f"http://shop.localhost:{served.port}")) as running:
@@ -124,7 +124,7 @@ def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequ
     return times
 
 
-def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], served: Any) -> float | None:
+def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], served: object) -> float | None:
     """Return the memory that each further env adds, measured on the second page of its episode."""
     with closing(Running(contender, f"http://shop.localhost:{served.port}")) as running:
         served.renew()
@@ -137,7 +137,7 @@ def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], serve
     return None if None in sizes else (sizes[-1] - sizes[0]) / contender.further_envs
 
 
-def _play(running: Running, recording: Recording, times: RoundTimes, served: Any) -> None:
+def _play(running: Running, recording: Recording, times: RoundTimes, served: object) -> None:
     served.renew()
     times.reset_ms.append(running.reset(recording).ms)
     for step in recording.steps:

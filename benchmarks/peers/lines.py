@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 USABLE = "a:not(.skip),button,input,select,textarea,label,summary,option"
 """The CSS selector of the elements among which a step's index counts, without the link that sites have when they are served; see
@@ -29,7 +29,7 @@ class Watch:
         return 1000 * (time.perf_counter() - self._start)
 
 
-def serve(adapter: Any) -> None:
+def serve(adapter: object) -> None:
     """Run commands until the input ends. Other output goes to the standard error.
 
     An adapter holds envs by number, created at their first reset, and measures only its work: `reset(env, episode)` to the page

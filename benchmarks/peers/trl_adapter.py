@@ -30,15 +30,15 @@ from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 class Waiting(TrainerCallback):
     """A callback that waits for a line of input before each update and prints the update's time after it."""
 
-    def __init__(self, answers: Any) -> None:
+    def __init__(self, answers: object) -> None:
         self._answers = answers
         self._began = (0.0, 0.0)
 
-    def on_step_begin(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
+    def on_step_begin(self, _args: object, _state: object, control: object, **_: object) -> None:
         control.should_training_stop = not sys.stdin.readline()
         self._began = (time.process_time(), time.perf_counter())
 
-    def on_step_end(self, *_: Any, **__: Any) -> None:
+    def on_step_end(self, *_: object, **__: object) -> None:
         cpu_s, wall_s = time.process_time() - self._began[0], time.perf_counter() - self._began[1]
         print(json.dumps({"cpu_s": cpu_s, "wall_s": wall_s}), file=self._answers, flush=True)
 
@@ -76,7 +76,7 @@ def main() -> None:
     trainer.train()
 
 
-def clone(work: dict[str, Any], tokenizer: PreTrainedTokenizerFast, answers: Any) -> None:
+def clone(work: dict[str, Any], tokenizer: PreTrainedTokenizerFast, answers: object) -> None:
     """Take a training step of SFTTrainer on the samples of each line, and report its time."""
     settings = SFTConfig(
         output_dir=work["out"], use_cpu=True, bf16=True, gradient_checkpointing=False, report_to=[], save_strategy="no",

@@ -233,7 +233,7 @@ class Computer(Dialect):
             raise ActionError("a drag needs the places where it begins and ends")
         return path
 
-    def _point(self, value: Any) -> tuple[int, int]:
+    def _point(self, value: object) -> tuple[int, int]:
         """Return a point in pixels; for a box, its centre. Raises ActionError for a malformed value."""
         numbers = _NUMBER.findall(value) if isinstance(value, str) else value
         if isinstance(numbers, Mapping):
@@ -395,7 +395,7 @@ def _calls(text: str, tools: Sequence[ToolForm] = ()) -> Iterator[tuple[str, Map
         yield from acting or [("answer", {"text": "".join(arguments["text"] for _, arguments in calls)})]
 
 
-def _nested_calls(value: Any, tools: Sequence[str], depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _nested_calls(value: object, tools: Sequence[str], depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the calls in a vendor's JSON: the value itself, a tool call, or parts of a message; a text gives a "message"."""
     if isinstance(value, list) and depth:
         for item in value:
@@ -498,7 +498,7 @@ def _parts(chord: str) -> list[str]:
     return [*filter(None, chord.removesuffix("+").removesuffix("+").split("+")), *last]
 
 
-def _chord(keys: Any) -> str:
+def _chord(keys: object) -> str:
     """Return a chord of keys in Playwright's notation. Raises ActionError for an unknown key.
 
     >>> _chord(["CTRL", "A"]), _chord("ctrl+shift+Page_Down"), _chord("ctrl c"), _chord("plus")

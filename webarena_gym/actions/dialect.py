@@ -296,7 +296,7 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
     return dialect.spell(name, values)
 
 
-def _text_of(value: Any, parameter: Parameter | None, *, is_option: bool) -> str:
+def _text_of(value: object, parameter: Parameter | None, *, is_option: bool) -> str:
     """Return a JSON value as text: a str unchanged, a list of one option as this option, other values as JSON."""
     if is_option and isinstance(value, list) and len(value) == 1:
         value = value[0]

@@ -150,7 +150,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _content(value: Any) -> Content:
+def _content(value: object) -> Content:
     if isinstance(value, dict):
         key = next(iter(value), "")
         if len(value) == 1 and key in _ANSWER_KEYS:
@@ -163,7 +163,7 @@ def _content(value: Any) -> Content:
     return _scalar(value)
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, str):

@@ -64,7 +64,7 @@ class Form:
         return f"Answer with {item}."
 
 
-def read_form(record: Any) -> Form:
+def read_form(record: object) -> Form:
     """Return the form in a task's `eval` block. Raises ValueError for unknown keys and invalid values."""
     if not isinstance(record, Mapping):
         raise ValueError(f"expected an object, got {record!r}")  # noqa: TRY004 - all that is wrong in a record is one kind of error
@@ -89,5 +89,5 @@ def read_form(record: Any) -> Form:
     return Form(**values)
 
 
-def _are_texts(value: Any) -> bool:
+def _are_texts(value: object) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)

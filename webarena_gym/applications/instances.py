@@ -118,7 +118,7 @@ class AppHost:
             self.close()
             raise
 
-    def request(self, **order: Any) -> dict[str, Any]:
+    def request(self, **order: object) -> dict[str, Any]:
         """Send a request to the host process (see `host.py`), and return its response. Raises ApplicationError."""
         with self._lock:
             try:

@@ -28,7 +28,7 @@ _ISOLATION_CAPABILITIES = 1 << 8 | 1 << 12 | 1 << 21  # capabilities for the iso
 ORPHAN, NOT_ISOLATED = 3, 4  # exit statuses: the parent has ended; the system does not support the isolation
 
 
-def call(function: str, *values: Any) -> None:
+def call(function: str, *values: object) -> None:
     """Call a function of the C library. Raises OSError if it fails."""
     library = ctypes.CDLL(None, use_errno=True)
     if getattr(library, function)(*values) < 0:
@@ -160,7 +160,7 @@ def continue_in_fork() -> None:
     die_with_parent()
 
 
-def isolate_host(folder: str, settings: Any) -> None:
+def isolate_host(folder: str, settings: object) -> None:
     """Isolate this process, which then loads the application, and continue in a fork of it.
 
     The process can write to the folder of the launcher, except the base state, and to the folders of `writable`. All other files are
@@ -213,7 +213,7 @@ def isolate_instance(folder: str, settings: Any) -> None:
     drop_capabilities(_CAPABILITIES)
 
 
-def can_isolate_instance(folder: str, settings: Any) -> bool:
+def can_isolate_instance(folder: str, settings: object) -> bool:
     """Return True if the system supports the isolation of an instance, which a temporary process tries."""
     pid = os.fork()
     if pid:

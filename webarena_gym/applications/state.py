@@ -288,7 +288,7 @@ def _rows_by_id(items: list[Any]) -> dict[Any, dict[str, Any]] | None:
     return rows if len(rows) == len(items) else None
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Any:
     """Return a JSON value as a plain one: an object or a list as its text."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False) if isinstance(value, dict | list) else value
 

@@ -43,7 +43,7 @@ def _field(description: str, **default: Any) -> Any:
     return field(**default, metadata={"description": description})
 
 
-def _option(name: str, **default: Any) -> Any:
+def _option(name: str, **default: object) -> Any:
     """Return a field for a keyword of the env, with the keyword's description, and its default unless one is passed."""
     meaning = option_descriptions()[name]
     is_for_all = name in ("variation", "scale", "side_effects")

@@ -269,7 +269,7 @@ class ApplicationBackend(Backend):
         browser, page = self.browser.snapshot(), page_text(self.browser)
         return ApplicationSnapshot(self.application.name, difference, browser, page, client_state, tuple(self.error_responses))
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self.application.name:
             raise SnapshotError(
                 f"expected a snapshot of {self.application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
@@ -334,7 +334,7 @@ class SuiteBackend(ApplicationBackend):
         self._verifiers.start()
         return super().enter(task)
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         if isinstance(snapshot, ApplicationSnapshot) and snapshot.application in self._suite.applications:
             self._switch_to(snapshot.application)
         super().restore(snapshot)

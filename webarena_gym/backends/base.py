@@ -76,7 +76,7 @@ class Backend:
         """Return the state of sites and browser as a small picklable value. Raises SnapshotError if it cannot be saved."""
         raise SnapshotError(self.snapshot_error)
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         """Set sites and browser to a snapshot of the same type of backend. Raises SnapshotError for any other value."""
         raise SnapshotError(f"{self.snapshot_error}, so a {type(snapshot).__name__} cannot be restored either")
 

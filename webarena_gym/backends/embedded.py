@@ -130,7 +130,7 @@ class EmbeddedBackend(Backend):
             world.seed, generators(), self._current_variation, *states, world.scale, self._planted, tuple(self.site_errors)
         )
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         if not isinstance(snapshot, EmbeddedSnapshot):
             raise SnapshotError(f"expected a snapshot of the embedded sites, got {type(snapshot).__name__}")
         if snapshot.generators != generators():

@@ -132,7 +132,7 @@ class Browser(Protocol):
     def snapshot(self) -> Any:
         """Return a picklable value with all tabs, their histories and live state, cookies and local storage."""
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         """Restore a snapshot of the same type of browser. Raises SnapshotError for any other value."""
 
     def close(self) -> None:

@@ -172,7 +172,7 @@ class InProcessBrowser:
         client = self._client
         return Snapshot(tuple(tab.save() for tab in self._tabs), self._active, client.cookies.contents(), {**client.downloads})
 
-    def restore(self, snapshot: Any) -> None:
+    def restore(self, snapshot: object) -> None:
         self._check_open()
         if not isinstance(snapshot, Snapshot):
             raise SnapshotError(f"expected a snapshot of the in-process browser, got {type(snapshot).__name__}")

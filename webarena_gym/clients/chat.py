@@ -109,11 +109,11 @@ class ChatModel:
     def name(self) -> str:
         return f"{self._model} at {urlsplit(self._url).netloc.rpartition('@')[2]}"
 
-    def ask(self, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
+    def ask(self, messages: Sequence[Mapping[str, str]], **options: object) -> str:
         """Return the text of the model's next message; may be empty. `options` are further fields of the request. Raises as `complete` does."""
         return self.complete(messages, **options).text
 
-    def complete(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> Completion:
+    def complete(self, messages: Sequence[Mapping[str, Any]], **options: object) -> Completion:
         """Return the model's next message, with its tool calls and the usage.
 
         Args:
@@ -222,7 +222,7 @@ def _parse_call(call: Mapping[str, Any]) -> ToolCall:
     return ToolCall(str(call.get("id") or ""), str(call["function"]["name"]), arguments, more)
 
 
-def _content_text(content: Any) -> str | None:
+def _content_text(content: object) -> str | None:
     """Return the text of a message's content, a string or a list of parts, without reasoning parts; None for any other content."""
     if isinstance(content, str):
         return content
@@ -233,7 +233,7 @@ def _content_text(content: Any) -> str | None:
     return "".join(texts) if all(isinstance(text, str) for text in texts) else None
 
 
-def _parse_usage(usage: Any) -> Usage:
+def _parse_usage(usage: object) -> Usage:
     """Return the usage in a response; values that are missing or of another form are None."""
     if not isinstance(usage, dict):
         return Usage()

@@ -85,14 +85,16 @@ class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirect, because a redirect could send a token to another host."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_: object) -> None:
         return None
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects, _Handler)
 
 
-def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: float = 30.0, method: str | None = None) -> Any:
+def request_json(
+    url: str, payload: object = None, *, token: str = "", timeout_s: float = 30.0, method: str | None = None
+) -> Any:
     """Send one request and return the decoded JSON of the response.
 
     Args:
@@ -122,7 +124,7 @@ def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: f
 
 def request_json_with_retries(
     url: str,
-    payload: Any = None,
+    payload: object = None,
     *,
     token: str = "",
     timeout_s: float = 60.0,

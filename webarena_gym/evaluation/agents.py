@@ -124,7 +124,7 @@ class ExpertAgent:
     def start_episode(self, trial: Trial, env: WebArenaLite) -> None:
         self._env, self._expert = env, Expert(trial.task, env.dialect)
 
-    def reply(self, *_: Any) -> Reply:
+    def reply(self, *_: object) -> Reply:
         return Reply(self._expert.reply(self._env.page, self._env.observation))
 
 
@@ -134,7 +134,7 @@ class CallableAgent:
     def __init__(self, agent: Agent, name: str) -> None:
         self._agent, self._name = agent, name
 
-    def start_episode(self, *_: Any) -> None:
+    def start_episode(self, *_: object) -> None:
         """Call the agent's `reset`, if it has one."""
         reset = getattr(self._agent, "reset", None)
         if callable(reset):
@@ -154,7 +154,7 @@ class CallableAgent:
             return reply
         raise AgentError(f"the agent {self._name} returned {reply!r:.200}; expected a str or a Reply")
 
-    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _call(self, function: Callable[..., Any], *arguments: object) -> Any:
         try:
             return function(*arguments)
         except WebArenaGymError:

@@ -188,7 +188,7 @@ class _ReplayAgent:
     def start_episode(self, _: Trial, __: WebArenaLite) -> None:
         self._remaining = iter(self.replies)
 
-    def reply(self, *_: Any) -> Reply:
+    def reply(self, *_: object) -> Reply:
         try:
             return Reply(next(self._remaining))
         except StopIteration as error:

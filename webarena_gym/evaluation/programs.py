@@ -105,7 +105,7 @@ class EpisodeClient:
     def close(self) -> None:
         self._cleanup.close()
 
-    def _request(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
+    def _request(self, path: str, payload: object = None, method: str | None = None) -> dict[str, Any]:
         try:
             response = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
         except RefusedError as error:

@@ -196,11 +196,11 @@ _MAX_NUMBER = 1e15
 _STEP_FACTORS = (1.0, 1.5, 3.0)  # multiples of the steps of the reference solution
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MAX_NUMBER
 
 
-def _is_string(value: Any) -> bool:
+def _is_string(value: object) -> bool:
     return isinstance(value, str)
 
 
@@ -233,7 +233,7 @@ _FIELD_TYPES: tuple[tuple[str, Callable[[Any], bool], Sequence[str]], ...] = (
 )
 
 
-def parse_record(value: Any, where: str) -> Record:
+def parse_record(value: object, where: str) -> Record:
     """Return the record in a JSON value; `where` is its location for errors. Raises ResultError."""
     if not isinstance(value, dict):
         raise ResultError(f"{where}: an episode must be a JSON object, got {type(value).__name__}")
@@ -514,7 +514,7 @@ def _write(path: Path, content: str) -> None:
         raise ResultError(f"cannot write {path}: {reason_of(error)}") from error
 
 
-def shorten_json(value: Any) -> str:
+def shorten_json(value: object) -> str:
     """Return a value as JSON for a message, truncated after 300 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 300 else f"{text[:300]}..."

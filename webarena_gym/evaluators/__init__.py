@@ -98,7 +98,7 @@ MAX_FUZZY_ITEMS = 200
 _MAX_DEPTH = 30  # of nested objects and lists
 
 
-def check_block(evaluation: Any) -> None:
+def check_block(evaluation: object) -> None:
     """Raise EvaluationError for an `eval` block with values of wrong types under any rules, or with too many or too large values."""
     if not isinstance(evaluation, Mapping) or not isinstance(evaluation.get("eval_types"), list):
         raise EvaluationError(f"eval is {str(evaluation)[:200]}; expected an object with a list eval_types")

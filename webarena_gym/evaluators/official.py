@@ -253,14 +253,14 @@ def _sentences(text: str) -> Iterator[str]:
 # Parsing of references. `where` names the value in errors.
 
 
-def read_text(value: Any, where: str) -> str:
+def read_text(value: object, where: str) -> str:
     """Return a reference that must be a single string. Raises EvaluationError."""
     if not isinstance(value, str):
         raise EvaluationError(f"{where} is {shorten(value)}; expected a string")
     return value
 
 
-def read_texts_without_choices(value: Any, where: str) -> list[str]:
+def read_texts_without_choices(value: object, where: str) -> list[str]:
     """Return excluded texts. Raises EvaluationError for choices, which the public evaluators do not support here."""
     texts = as_texts(value, where)
     if any(OR in text for text in texts):
@@ -268,7 +268,7 @@ def read_texts_without_choices(value: Any, where: str) -> list[str]:
     return texts
 
 
-def read_bounds(value: Any, where: str) -> list[list[tuple[str, float]]]:
+def read_bounds(value: object, where: str) -> list[list[tuple[str, float]]]:
     """Return bounds such as "> 3" or "== 5 |OR| == 7" as pairs of operator and number.
 
     The outer list holds bounds that must all be met, so that a range is two bounds; each inner list holds the choices of one bound.
@@ -376,7 +376,7 @@ def mean_all(clean: Clean, references: Any, inputs: ComparisonInput) -> MatchRes
     return compare_meaning(references, inputs.text, inputs.intent, inputs.judge)
 
 
-def read_fuzzy_references(value: Any, where: str) -> Any:
+def read_fuzzy_references(value: object, where: str) -> Any:
     """Return references of fuzzy_match: a list of strings, or the string N/A of an unachievable task.
 
     The string N/A, unlike a list with N/A, also accepts an answer with the right reason (see `_match_unachievable`).
@@ -472,7 +472,7 @@ def answer_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
     note = evaluation.get("string_note") or ""
 
     def check(
-        name: str, comparison: Comparison, references: Any, intent: str, outcome: Outcome, judge: Judge | None
+        name: str, comparison: Comparison, references: object, intent: str, outcome: Outcome, judge: Judge | None
     ) -> list[Verdict]:
         inputs = ComparisonInput(rules.clean(outcome.answer), intent, note, judge)
         return [_verdict(rules, f"string_match/{name}", comparison, references, inputs)]
@@ -480,7 +480,7 @@ def answer_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
     return [partial(check, *_comparison(rules.answers, name, value, "string_match")) for name, value in references.items()]
 
 
-def _comparison(comparisons: Mapping[str, Comparison], name: str, value: Any, where: str) -> tuple[str, Comparison, Any]:
+def _comparison(comparisons: Mapping[str, Comparison], name: str, value: object, where: str) -> tuple[str, Comparison, Any]:
     """Return the name, a comparison, and its references."""
     if name not in comparisons:
         raise EvaluationError(f"{where} has the unknown comparison {name!r}; expected one of {', '.join(comparisons)}")
@@ -488,7 +488,7 @@ def _comparison(comparisons: Mapping[str, Comparison], name: str, value: Any, wh
 
 
 def _verdict(
-    rules: Rules, check: str, comparison: Comparison, references: Any, inputs: ComparisonInput, place: str = ""
+    rules: Rules, check: str, comparison: Comparison, references: object, inputs: ComparisonInput, place: str = ""
 ) -> Verdict:
     passed, decided_by = comparison.decide(rules.clean, references, inputs)
     expected = references if isinstance(references, str | list) else repr(references)

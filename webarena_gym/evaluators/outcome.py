@@ -157,13 +157,13 @@ def answer_outcome(answer: str) -> Outcome:
 _EXCERPT = 200  # characters of a value in an error message
 
 
-def shorten(value: Any) -> str:
+def shorten(value: object) -> str:
     """Return the repr of a value for an error message, truncated after 200 characters."""
     text = repr(value)
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
 
 
-def as_texts(value: Any, where: str) -> list[str]:
+def as_texts(value: object, where: str) -> list[str]:
     """Return references as a list of strings; a single string becomes a list of one. Raises EvaluationError for other values."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not values or not all(isinstance(item, str) for item in values):
@@ -196,7 +196,7 @@ def check_target(target: Any) -> None:
     check_address(target["url"], "the url of a target of program_html")
 
 
-def check_keys(name: str, value: Any, types: Mapping[str, Any], *, optional: str) -> None:
+def check_keys(name: str, value: object, types: Mapping[str, Any], *, optional: str) -> None:
     """Validate an object of an `eval` block.
 
     Args:

@@ -187,7 +187,7 @@ def _call_application(site: WSGIApplication, environ: dict[str, Any]) -> Respons
     head: list[Any] = []
     write_buffer: list[bytes] = []
 
-    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
+    def start_response(status: str, headers: list[tuple[str, str]], _exc_info: object = None) -> Callable[[bytes], None]:
         head[:] = status, headers
         return write_buffer.append
 

@@ -236,7 +236,7 @@ def _key(table: _Table, row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(row[table.columns.index(column)] for column in table.key)
 
 
-def _row_label(connection: sqlite3.Connection, table: str, key: Any) -> str:
+def _row_label(connection: sqlite3.Connection, table: str, key: object) -> str:
     """Return the name of a row that other rows refer to, "" if its table has no column of `LABELS`."""
     info = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (table,)).fetchall()
     label = next((column for column in LABELS if column in (name for name, _ in info)), None)

@@ -31,7 +31,7 @@ class PlantedRow(NamedTuple):
 Planted = PlantedRow  # the name in snapshots of earlier commits
 
 
-def parse_planted(record: Any, where: str) -> PlantedRow:
+def parse_planted(record: object, where: str) -> PlantedRow:
     """Return a planted row of a task file. `where` names the file and task in errors. Raises TaskError."""
     parts = {"site": str, "table": str, "values": dict, "key": dict}
     if not isinstance(record, dict) or record.keys() != parts.keys() or not all(

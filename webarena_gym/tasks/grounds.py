@@ -54,7 +54,7 @@ def lacks(operands: Iterable[str], away: Iterable[str]) -> Ground:
     return Ground("lacks", tuple(operands), tuple(away))
 
 
-def parse_grounds(record: Any, where: str) -> Grounds:
+def parse_grounds(record: object, where: str) -> Grounds:
     """Read the grounds of a task file. Raises TaskError."""
     if not isinstance(record, dict):
         raise TaskError(f"{where}: grounds is {record!r}; expected an object")

@@ -87,7 +87,7 @@ def _check_verified(checks: Any, where: str) -> None:
                 )
 
 
-def _is_list_of(kind: type, value: Any) -> bool:
+def _is_list_of(kind: type, value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, kind) for item in value)
 
 
@@ -224,7 +224,7 @@ _MOST_PAGES = 20  # at the start of a task; known tasks have at most 4
 _MOST_STEPS = 1_000  # of a solution, which is replayed to judge side effects; known tasks have at most 58
 
 
-def parse_task(record: Any, where: str = "task") -> Task:
+def parse_task(record: object, where: str = "task") -> Task:
     """Read one task of WebArena's schema, or of webarena-verified's. Raises TaskError that names file, task and key at fault."""
     if not isinstance(record, dict):
         raise TaskError(f"{where}: a task is a JSON object, got {type(record).__name__}")
@@ -290,7 +290,7 @@ def _texts(record: Mapping[str, Any], key: str, where: str) -> Sequence[str]:
     return texts
 
 
-def is_deep(value: Any, limit: int) -> bool:
+def is_deep(value: object, limit: int) -> bool:
     """Return True if the objects and lists of a JSON value are nested deeper than a limit."""
     layer = [value]
     for _ in range(limit):
@@ -311,12 +311,12 @@ def check_types(values: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]
             raise TaskError(f"{where}: {key} is {_quote_value(values[key])}; expected {expected}")
 
 
-def _quote_value(value: Any) -> str:
+def _quote_value(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
 
 
-def _check_eval(block: Any, where: str) -> None:
+def _check_eval(block: object, where: str) -> None:
     if not isinstance(block, dict) or not isinstance(block.get("eval_types"), list) or not block["eval_types"]:
         raise TaskError(f"{where}: eval is {_quote_value(block)}; expected an object with a list eval_types")
     types = {**_EVAL_TYPES, **eval_keys()}
@@ -338,7 +338,7 @@ def _check_eval(block: Any, where: str) -> None:
             raise TaskError(f"{where}: eval_types contains {name!r}, but eval has no {key}; expected its checks under this key")
 
 
-def _parse_step(record: Any, where: str) -> Step:
+def _parse_step(record: object, where: str) -> Step:
     problem = f"{where}: the step {_quote_value(record)} of the solution cannot be read"
     if not isinstance(record, dict) or not all(isinstance(record.get(key, ""), str) for key in ("action", "thought")):
         raise TaskError(f"{problem}; expected an object with the texts action and thought")

@@ -88,7 +88,7 @@ class Sampler:
         sampler.planted = self.planted
         return sampler
 
-    def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
+    def rows(self, query: str, *parameters: object, site: str = "") -> list[Row]:
         """Return all rows of a query, with values in order or a table of them; give it an ORDER BY, so that draws are repeatable."""
         bound: Any = parameters[0] if parameters and isinstance(parameters[0], Mapping) else parameters
         return self._databases[site or self._site].connection.execute(query, bound).fetchall()
@@ -97,14 +97,14 @@ class Sampler:
         """Return the database of a site."""
         return self._databases[site].connection
 
-    def value(self, query: str, *parameters: Any, site: str = "") -> Any:
+    def value(self, query: str, *parameters: object, site: str = "") -> Any:
         """Return the first column of the first row. Raises NothingToDraw without one."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
             raise NothingToDraw(query)
         return rows[0][0]
 
-    def pick(self, query: str, *parameters: Any, site: str = "") -> Row:
+    def pick(self, query: str, *parameters: object, site: str = "") -> Row:
         """Return one row of a query at random. Raises NothingToDraw when there is none."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:

@@ -147,7 +147,7 @@ def row_at_rank(world: t.Sampler, row: Mapping[str, Any], query: str, place: int
     return rows[place], rows[place - 1 if place else 1]
 
 
-def row_becomes(world: t.Sampler, query: str, *parameters: Any, **changes: Any) -> dict[str, Any]:
+def row_becomes(world: t.Sampler, query: str, *parameters: object, **changes: object) -> dict[str, Any]:
     """Return a check that the query returns its present rows with changed columns."""
     rows = world.rows(query, *parameters)
     return t.state(query, *parameters, expected=[list({**dict(row), **changes}.values()) for row in rows])
@@ -163,7 +163,7 @@ def part_follows(part: str, ground: Ground) -> Grounds:
     return {part: ground}
 
 
-def without(items: Iterable[Any], item: Any) -> list[Any]:
+def without(items: Iterable[Any], item: object) -> list[Any]:
     """Return the items without one of them."""
     return [entry for entry in items if entry != item]
 
@@ -275,7 +275,7 @@ class Row(Formatter):
         for name, value in self._entry[key].items():
             row[name] = self._fill(value, world, row)
 
-    def _resolve(self, value: Any) -> Any:
+    def _resolve(self, value: object) -> Any:
         """Return a value with `$NAME` replaced by the object of that name. Raises TaskError for unknown names, functions and formats."""
         if isinstance(value, dict):
             function = next(iter(value), None)
@@ -346,7 +346,7 @@ class Row(Formatter):
             )
         return function(*bound, **keywords)
 
-    def _fill(self, value: Any, world: t.Sampler, row: Mapping[str, Any]) -> Any:
+    def _fill(self, value: object, world: t.Sampler, row: Mapping[str, Any]) -> Any:
         """Return a text, or a structure of texts, with all fields filled and all calls evaluated."""
         if isinstance(value, str):
             whole = _FIELD.fullmatch(value)
@@ -392,7 +392,7 @@ class Row(Formatter):
         value, key = super().get_field(addition[1] if addition else field_name, args, kwargs)
         return (value + float(addition[2]) if "." in addition[2] else value + int(addition[2])) if addition else value, key
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         """Return a value formatted by the function or table with the name `format_spec`, otherwise by Python."""
         if format_spec.partition("[")[0] not in self._names:
             return format(value, format_spec)

@@ -84,7 +84,7 @@ def question(
     ground: Ground | Grounds | None = None,
     page: str = "",
     reply: str = "",
-    **form: Any,
+    **form: object,
 ) -> t.Draw:
     """Return a draw that asks for an answer.
 

@@ -187,7 +187,7 @@ class Toolbox:
         return states
 
 
-def _copy_owner(name: str, owner: Any) -> Any:
+def _copy_owner(name: str, owner: object) -> Any:
     """Return a copy of the object of a tool with state. Raises ValueError if it cannot be copied."""
     try:
         return deepcopy(owner)
@@ -197,7 +197,7 @@ def _copy_owner(name: str, owner: Any) -> Any:
         ) from error
 
 
-def _text_of(result: Any) -> str:
+def _text_of(result: object) -> str:
     """Return the result of a tool as text: a str unchanged, "" for None, other values as JSON or as `str` shows them."""
     if result is None or isinstance(result, str):
         return result or ""

@@ -72,7 +72,7 @@ class ToolFunction:
             raise ModuleNotFoundError(message, name=error.name) from error
 
         class WithoutTitles(GenerateJsonSchema):
-            def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's
+            def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - pydantic's
                 return False
 
         fields: dict[str, Any] = {}
@@ -117,7 +117,7 @@ def _name_of(function: Function) -> str:
     return name
 
 
-def _set_default(schema: dict[str, Any], default: Any) -> None:
+def _set_default(schema: dict[str, Any], default: object) -> None:
     """Set the default of a parameter in its schema, if it has one that is JSON."""
     schema.pop("default", None)
     if default is not inspect.Parameter.empty:

@@ -291,7 +291,7 @@ def _snapshot_problem(env: WebArenaLite, pages: Sequence[Page], application: App
     return [f"a page differs after it was restored, {difference}"] if difference else []
 
 
-def _is_draft(field: Any) -> bool:
+def _is_draft(field: object) -> bool:
     return dom.element_type(field) in ("text", "search", "textarea") and dom.is_visible(field) and not dom.is_disabled(field)
 
 

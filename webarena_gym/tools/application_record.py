@@ -94,7 +94,7 @@ def record_task(options: argparse.Namespace) -> int:
     return 0
 
 
-def _record(application: Application, task: Task, browser: Any) -> tuple[dict[str, Any], str]:
+def _record(application: Application, task: Task, browser: object) -> tuple[dict[str, Any], str]:
     """Let a person solve a task. Return it with its solution and checks, {} without a solution, and the reason why it cannot be saved."""
     steps: list[Step] = []
     changes: list[Change] = []

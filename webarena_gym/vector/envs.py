@@ -181,14 +181,14 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         frames = dict(zip(running, self._call_envs(running, "render"), strict=True))
         return tuple(frames.get(env) for env in range(self.num_envs))
 
-    def call(self, name: str, *positional: Any, **keywords: Any) -> tuple[Any, ...]:
+    def call(self, name: str, *positional: object, **keywords: object) -> tuple[Any, ...]:
         """Call a method of every env, or read an attribute, and return one value for each env."""
         return self._call_envs(range(self.num_envs), name, *positional, **keywords)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         return self.call(name)
 
-    def set_attr(self, name: str, values: Any) -> None:
+    def set_attr(self, name: str, values: object) -> None:
         """Set an attribute of every env: one value for all, or a list or tuple of one value for each."""
         values_by_env = values if isinstance(values, list | tuple) else [values] * self.num_envs
         values_by_env = _per_env(values_by_env, range(self.num_envs), name)
@@ -325,7 +325,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             raise WorkerError(self._episodes[env_id].failure)
         return self._call_envs([env_id], "snapshot")[0]
 
-    def restore(self, env_id: int, snapshot: Any) -> tuple[Any, dict[str, Any]]:
+    def restore(self, env_id: int, snapshot: object) -> tuple[Any, dict[str, Any]]:
         """Replace the episode of an env by that of a snapshot.
 
         If that episode is over, the next step starts another one, or raises ResetNeeded if autoreset is disabled.
@@ -381,7 +381,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         self._pool.submit(command)  # first, because a command that cannot be pickled raises here and is not pending
         self._pending[command.env] = call
 
-    def _call_envs(self, envs: Iterable[int], name: str, *positional: Any, **keywords: Any) -> tuple[Any, ...]:
+    def _call_envs(self, envs: Iterable[int], name: str, *positional: object, **keywords: object) -> tuple[Any, ...]:
         return self._execute([Command(env, "call", (name, positional, keywords)) for env in envs])
 
     def _execute(self, commands: Sequence[Command]) -> tuple[Any, ...]:
@@ -470,7 +470,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             episode.is_over = True
             self._ready[env] = result
 
-    def _failure_result(self, observation: Any, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
+    def _failure_result(self, observation: object, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
         """Return the last result of an episode after an infrastructure failure, or the error to raise with `on_failure="raise"`."""
         if self._on_failure == "raise":
             return WorkerError(failure)
@@ -505,7 +505,7 @@ def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     return known[mode]
 
 
-def _per_env(values: Any, envs: Sequence[int], name: str) -> list[Any]:
+def _per_env(values: object, envs: Sequence[int], name: str) -> list[Any]:
     """Return a list of one value for each env; a dictionary or None is repeated. Raises ValueError or TypeError for anything else."""
     if values is None or isinstance(values, dict):
         return [values] * len(envs)

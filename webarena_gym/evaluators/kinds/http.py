@@ -9,7 +9,7 @@ from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_address, check_keys
 
 
-def answers_json(url: str, path: str, expected: Any) -> dict[str, Any]:
+def answers_json(url: str, path: str, expected: object) -> dict[str, Any]:
     """Require that the JSON response of a URL, requested with the episode's cookies, has a value at a path such as "items.0.title"."""
     return {"eval_types": ["http"], "http": [{"url": url, "path": path, "expected": expected}]}
 

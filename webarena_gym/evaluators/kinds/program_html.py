@@ -35,7 +35,7 @@ _FIELD_TAGS = ("input", "textarea")
 _LONGEST_SELECTOR = 2_000  # characters
 
 
-def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
+def page_shows(url: str, locator: str, **contents: object) -> dict[str, Any]:
     """Require texts in the elements of a page.
 
     Args:

@@ -54,7 +54,7 @@ _KEYWORDS = frozenset(
 )
 
 
-def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
+def state(query: str, *parameters: object, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
     """Require that a query on a site's database returns exactly the rows `expected`, in order. "" is the task's first site."""
     check = {"site": site, "query": query, "parameters": list(parameters), "expected": expected}
     return {"eval_types": ["state"], "state": [check]}

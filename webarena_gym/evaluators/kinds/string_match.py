@@ -84,12 +84,12 @@ def _contains(reference: str, cleaned: str) -> bool:
     return False
 
 
-def answer(**references: Any) -> dict[str, Any]:
+def answer(**references: object) -> dict[str, Any]:
     """Require an answer: `exact_match`, `must_include`, `must_exclude` or `fuzzy_match` (by type), each with a string or a list."""
     return {"eval_types": ["string_match"], "reference_answers": references}
 
 
-def with_form(block: dict[str, Any], **form: Any) -> dict[str, Any]:
+def with_form(block: dict[str, Any], **form: object) -> dict[str, Any]:
     """Add the answer form that the task specifies to a check: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Form`)."""
     return block | {"asked": form}
 

@@ -50,7 +50,7 @@ Sessions cannot expire by time, because the clock of a world does not advance.
 """
 
 
-def sign_in(db: sqlite3.Connection, **data: Any) -> str:
+def sign_in(db: sqlite3.Connection, **data: object) -> str:
     """Store a new session with `data` and return its id, the value of the session cookie.
 
     Sessions are emptied, never deleted, so ids made from the number of sessions are unique.

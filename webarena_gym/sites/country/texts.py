@@ -140,7 +140,7 @@ def read_sizes(kind: Callable[..., T], path: Path) -> dict[Any, T]:
     return {scale: kind(**numbers) for scale, numbers in read_data(path).items()}
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _frozen(entry) for key, entry in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

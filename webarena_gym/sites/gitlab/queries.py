@@ -92,7 +92,7 @@ def group(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
 
 
 def find_projects(
-    db: sqlite3.Connection, me: int | None, *, where: str = "1", order: str = "p.project_id", **values: Any
+    db: sqlite3.Connection, me: int | None, *, where: str = "1", order: str = "p.project_id", **values: object
 ) -> list[sqlite3.Row]:
     """Return the projects that `me` may see and that satisfy `where`, with PROJECT_COLUMNS, sorted by `order`."""
     query = f"SELECT {PROJECT_COLUMNS} FROM project p WHERE {VISIBLE} AND ({where}) ORDER BY {order}"

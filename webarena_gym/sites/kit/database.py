@@ -127,7 +127,7 @@ def value(db: sqlite3.Connection, query: str, parameters: Parameters = ()) -> An
     return db.execute(query, parameters).fetchone()[0]
 
 
-def insert(db: sqlite3.Connection, table: str, **values: Any) -> int:
+def insert(db: sqlite3.Connection, table: str, **values: object) -> int:
     """Insert a row and return its id."""
     names, marks = ", ".join(values), ", ".join("?" * len(values))
     row_id = db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())).lastrowid
@@ -135,7 +135,7 @@ def insert(db: sqlite3.Connection, table: str, **values: Any) -> int:
     return row_id
 
 
-def update(db: sqlite3.Connection, table: str, key: str, row_id: int | str, **values: Any) -> None:
+def update(db: sqlite3.Connection, table: str, key: str, row_id: int | str, **values: object) -> None:
     """Set columns of the row whose column `key` is `row_id`."""
     changes = ", ".join(f"{name} = ?" for name in values)
     db.execute(f"UPDATE {table} SET {changes} WHERE {key} = ?", (*values.values(), row_id))
@@ -352,5 +352,5 @@ def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
         yield _Table(name, tuple(columns), tuple(key))
 
 
-def _unpack(value: Any) -> Any:
+def _unpack(value: object) -> Any:
     return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value

@@ -145,7 +145,7 @@ class Request(BaseRequest):
         self.flash(message, kind)
         return redirect(url)
 
-    def render(self, template: str, **values: Any) -> str:
+    def render(self, template: str, **values: object) -> str:
         """Render a template of this site with `values`, `request`, and the flashed `messages`, which are then removed."""
         messages = self.session.pop("messages", [])
         return self._templates.get_template(template).render(request=self, messages=messages, **values)

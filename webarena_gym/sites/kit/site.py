@@ -91,7 +91,7 @@ class _RowId(IntegerConverter):
 class _Templates(jinja2.Environment):
     """Looks up attributes of rows in their columns first, which is faster than a failed lookup of an attribute."""
 
-    def getattr(self, obj: Any, attribute: str) -> Any:
+    def getattr(self, obj: object, attribute: str) -> Any:
         if type(obj) is sqlite3.Row:
             try:
                 return obj[attribute]

@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webarena_gym.sites.country.texts import read_data
 from webarena_gym.sites.kit import ranking
@@ -44,7 +44,7 @@ A world in which places share names or have several names has the key `names`.
 """
 
 
-def fetch(db: sqlite3.Connection, query: str, *values: Any) -> list[sqlite3.Row]:
+def fetch(db: sqlite3.Connection, query: str, *values: object) -> list[sqlite3.Row]:
     """Return the rows of a query over places, towns and streets."""
     return db.execute(PLACES + query, values).fetchall()
 

@@ -328,7 +328,7 @@ class Listing:
             query |= {"sort": self.sort, "dir": "desc" if self.is_descending else "asc"}
         return query | ({"limit": str(self.size)} if self.size != self.sizes[0] else {})
 
-    def url(self, **changes: Any) -> str:
+    def url(self, **changes: object) -> str:
         """Return the URL of this list with some parameters changed."""
         return "?" + urlencode(self.query_parameters | changes)
 

@@ -202,7 +202,7 @@ def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any
     return t.state(query, last, expected=expected)
 
 
-def value_holds(world: t.Sampler, query: str, row: t.Row, value: Any, numbers: Sequence[int] = ()) -> dict[str, Any]:
+def value_holds(world: t.Sampler, query: str, row: t.Row, value: object, numbers: Sequence[int] = ()) -> dict[str, Any]:
     """Return a check of a query over a project's items: it must return a value for the given items, and its present values for others."""
     target = numbers or [row["iid"]]
     expected = [[iid, value if iid in target else old] for iid, old in world.rows(query, row["project_id"])]

@@ -189,7 +189,7 @@ SNIPPETS = (
 TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked ORDER BY name"
 
 
-def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
+def profile_holds(world: t.Sampler, **changed: object) -> dict[str, Any]:
     """Return a check that the current user's profile has changed only in these columns. Websites may start with or without https://."""
     site = "rtrim(replace(replace(website, 'https://', ''), 'http://', ''), '/')"
     columns = ", ".join(site if name == "website" else name for name in PROFILE)

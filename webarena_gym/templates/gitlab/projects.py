@@ -41,7 +41,7 @@ def new_project(name: str, visibility: str, template: str = "") -> list[Step]:
     return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
 
 
-def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, Any]:
+def settings_become(world: t.Sampler, row: t.Row, **changes: object) -> dict[str, Any]:
     """Return a check that the current user's projects have changed only in these columns of one of them."""
     rows = [dict(item) for item in world.rows(STATE)]
     return t.state(
@@ -124,12 +124,12 @@ def members_join(world: t.Sampler, row: t.Row, joining: Sequence[t.Row], role: s
     return members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in joining})
 
 
-def member_rows(joining: Sequence[t.Row], *columns: Any) -> list[list[Any]]:
+def member_rows(joining: Sequence[t.Row], *columns: object) -> list[list[Any]]:
     """Return a row for each user: the id and the given values."""
     return [[person["user_id"], *columns] for person in joining]
 
 
-def member_becomes(world: t.Sampler, row: t.Row, *role_and_end: Any) -> dict[str, Any]:
+def member_becomes(world: t.Sampler, row: t.Row, *role_and_end: object) -> dict[str, Any]:
     """Return a check that one member of a project has a role and expiration date, or is removed, and that others are unchanged."""
     return members_become(world, row["project_id"], {row["user_id"]: list(role_and_end) or None})
 

@@ -34,7 +34,7 @@ def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[st
     return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
 
 
-def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+def rows_become(world: t.Sampler, query: str, *parameters: object, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
     """Return a check that a query returns its present rows with new values.
 
     `changes` are the new values by column, by value of the row's first column.

@@ -197,7 +197,7 @@ PAGES = Ledger(
 SETTINGS = Ledger("store_config", "path", "value", "count(*), sum(length(value))")
 
 
-def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[str, Any]:
+def becomes(world: t.Sampler, ledger: Ledger, *keys: object, **changes: object) -> dict[str, Any]:
     """Return a check that the rows with these keys have changed only in these columns, and that other rows are unchanged.
 
     Raises NothingToDraw when they are like that already.
@@ -213,19 +213,19 @@ def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dic
     return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
 
 
-def vanish(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
+def vanish(world: t.Sampler, ledger: Ledger, *keys: object) -> dict[str, Any]:
     """Return a check that the rows with these keys are deleted, and that other rows are unchanged."""
     query = f"SELECT count(*) FROM {ledger.table} WHERE {ledger.key} IN ({marks(keys)})"
     return t.all_of(t.state(query, *keys, expected=[[0]]), others_stay(world, ledger, *keys))
 
 
-def others_stay(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
+def others_stay(world: t.Sampler, ledger: Ledger, *keys: object) -> dict[str, Any]:
     """Return a check that all rows except those with these keys are unchanged."""
     query = f"SELECT {ledger.sums} FROM {ledger.table}"
     return stays(world, f"{query} WHERE {ledger.key} NOT IN ({marks(keys)})" if keys else query, *keys)
 
 
-def stays(world: t.Sampler, query: str, *parameters: Any) -> dict[str, Any]:
+def stays(world: t.Sampler, query: str, *parameters: object) -> dict[str, Any]:
     """Return a check that a query returns its present rows."""
     return t.state(query, *parameters, expected=[list(row) for row in world.rows(query, *parameters)])
 

@@ -139,7 +139,7 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     if (last := task.solution[-1].action).kind is not Kind.EXIT:
         return f"its solution ends with {env.dialect.format(last)}; expected the last action exit(message=...)"
 
-    def reply(*_: Any) -> str:
+    def reply(*_: object) -> str:
         on_page(env.page)
         return expert.reply(env.page, env.observation)
 

@@ -335,7 +335,7 @@ def _facts(element: HtmlElement) -> Iterator[str]:
         yield f"{name} selected {['selected' in option.attrib for option in element.iter('option')]}"
 
 
-def first_difference(one: Any, other: Any) -> tuple[Any, Any]:
+def first_difference(one: object, other: object) -> tuple[Any, Any]:
     """Return the first parts that differ of two sequences, and otherwise both as they are."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return next(pair for pair in zip_longest(one, other) if pair[0] != pair[1])

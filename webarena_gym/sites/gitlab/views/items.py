@@ -195,7 +195,7 @@ def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
     return request.render("item_list.html", scopes=[*scopes, (path, f"All {kind.noun}s", not people)], choices=[], **values)
 
 
-def _listing(request: Request, kind: ItemKind, scope: str, **bound: Any) -> dict[str, Any]:
+def _listing(request: Request, kind: ItemKind, scope: str, **bound: object) -> dict[str, Any]:
     """Return the values for the list: filters, tabs with counts, and one page of rows."""
     filters = planning.Filters.read(request.args, kind)
     request.shows(filters.content())

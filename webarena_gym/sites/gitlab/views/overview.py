@@ -262,7 +262,7 @@ def _is_closed(request: Request, user: sqlite3.Row) -> bool:
     return bool(user["is_profile_private"]) and user["user_id"] != my_id(request)
 
 
-def _render(request: Request, template: str, user: sqlite3.Row, tab: str, **values: Any) -> str:
+def _render(request: Request, template: str, user: sqlite3.Row, tab: str, **values: object) -> str:
     bound = {"whose": user["user_id"], "me": my_id(request)}
     count, follows = "SELECT count(*) FROM ({})", "SELECT 1 FROM follow WHERE follower_id = :me AND followed_id = :whose"
     return request.render(

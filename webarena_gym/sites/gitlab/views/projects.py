@@ -27,7 +27,7 @@ ORDERS = {
 }
 
 
-def list_projects(request: Request, where: str = "1", **values: Any) -> dict[str, Any]:
+def list_projects(request: Request, where: str = "1", **values: object) -> dict[str, Any]:
     """Return a page of the visible projects that satisfy `where`, with the filters and sort order of the request."""
     name, topic = (clean(request.args.get(key, ""))[:200] for key in ("name", "topic"))
     sort, me = request.args.get("sort", ""), my_id(request)

@@ -109,7 +109,7 @@ FIELDS = {
 CUSTOMER_URL = "/admin/customer/index/edit/id/{}/?tab=addresses"
 
 
-def _address_page(request: Request, title: str, section: str, back: str, **values: Any) -> str | Response:
+def _address_page(request: Request, title: str, section: str, back: str, **values: object) -> str | Response:
     return request.render("address.html", title=title, section=section, fields=FIELDS, back=back, **values)
 
 
