@@ -7,7 +7,7 @@ return the same messages for the same page.
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lxml.html import HtmlElement
 
@@ -33,6 +33,9 @@ from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
 from webarena_gym.pages.reading import is_editor
 
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Position
+
 
 class PageView(NamedTuple):
     """A page and the locations of its elements in Chromium.
@@ -55,7 +58,7 @@ class PageView(NamedTuple):
         result = None if tab.has_failed or context.dialog_signals else await context.until_dialog(tab.read())
         if dialog_signals := context.dialog_signals:
             url, root, focused, scripted = tab.url, parse(dialog_page(dialog_signals).encode()), None, False
-            locations = dict.fromkeys(root.iter("input", "button"), (None, 0))
+            locations = dict.fromkeys(root.iter("input", "button"), (tab.page.main_frame, 0))
         elif result is None:
             url, root, focused, scripted = tab.url, tab.failure_root(), None, False
         else:
@@ -255,7 +258,7 @@ class ChromiumBrowser:
         value = text if is_text_widget else forms.text_after_typing(element, text)
         keyboard = self._tab.page.keyboard
 
-        async def fill(handle: Any) -> None:
+        async def fill(handle: "ElementHandle") -> None:
             if has_scripts and "\n" not in value and dom.element_type(element) not in _PICKER_TYPES:
                 # Type with the keyboard rather than through the handle, as scripts may replace the field when it gets the focus.
                 await handle.select_text(timeout=ACTION_MS)
@@ -457,7 +460,7 @@ class ChromiumBrowser:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._driver.run(self._context.run(work))
 
-    def _act(self, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool = False) -> None:
+    def _act(self, action: Callable[[Tab], Awaitable[object]], *, names_window: bool = False) -> None:
         """Perform an action in the active tab, wait until the page has settled, and invalidate the view; see `Context.act`."""
         self._check_started()
         self._check_no_dialog()
@@ -469,7 +472,11 @@ class ChromiumBrowser:
         self._run(self._context.answer(accept=accept))
 
     def _act_on_element(
-        self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], operation: str = "", argument: Any = None
+        self,
+        element: HtmlElement,
+        action: "Callable[[ElementHandle], Awaitable[object]]",
+        operation: str = "",
+        argument: object = None,
     ) -> None:
         """Perform `operation` of hand.js on an element if possible, otherwise call `action` with its Playwright handle."""
         frame, index = location_of(element, self._view)
@@ -484,7 +491,7 @@ class ChromiumBrowser:
     def _act_with_mouse(
         self,
         element: HtmlElement,
-        action: Callable[[Any, Any], Awaitable[Any]],
+        action: "Callable[[ElementHandle, Position | None], Awaitable[object]]",
         operation: str = "",
         *,
         watches_validation: bool = False,
@@ -525,7 +532,7 @@ class ChromiumBrowser:
         options, selection = list(select.iter("option")), forms.selection_after(select, option, toggle=toggle)
         indices = [index for index, item in enumerate(options) if item in selection]
 
-        async def choose(handle: Any) -> None:
+        async def choose(handle: "ElementHandle") -> None:
             await handle.focus()  # first, as the selection may navigate or replace the list
             await handle.select_option(index=indices, timeout=ACTION_MS)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
@@ -34,6 +34,9 @@ from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.form_data import file_type
 from webarena_gym.pages.page import Network, Traffic
+
+if TYPE_CHECKING:
+    from playwright.async_api import Download, FilePayload, Page, Request
 
 T = TypeVar("T")
 
@@ -87,7 +90,7 @@ class Context:
         self._context: Any = None
         self._context_id = ""  # in CDP; "" if it is not needed
         self._network_process: int | None = None  # process id at the start of the context
-        self._popups: list[Any] = []
+        self._popups: list[Page] = []
         self._popup_event = asyncio.Event()  # set when a tab opens, or a site sends no content in place of a document
         self._empty_urls: Counter[str] = Counter()  # addresses of such documents since the start of the last action
         self._redirects: dict[str, str] = {}  # redirects of documents
@@ -139,6 +142,7 @@ class Context:
         """Answer the open dialog and wait for the suspended work, or until the page has settled."""
         signals = self.dialog_signals
         assert signals is not None
+        assert signals.dialog is not None
         dialog, signals.dialog = signals.dialog, None
         self._dialog_opened.clear()
         await (dialog.accept(signals.dialog_text) if accept else dialog.dismiss())
@@ -316,12 +320,12 @@ class Context:
         finally:
             self._interceptor.resume()
 
-    def _on_page(self, page: Any) -> None:
+    def _on_page(self, page: "Page") -> None:
         self._popups.append(page)
         self._popup_event.set()
         page.on("download", self._on_download)
 
-    async def _on_download(self, download: Any) -> None:
+    async def _on_download(self, download: "Download") -> None:
         """Store a downloaded file. If a tab was opened for the download, Chromium reports it for the opener."""
         name, content, self._has_download = download.suggested_filename, None, True
         tab = next((tab for tab in self.tabs if tab.page is download.page), self.tab)
@@ -334,7 +338,7 @@ class Context:
             tab.signals.notices.append(notice or f"Download not kept: {name}")
             tab.signals.end_download()
 
-    def _on_failed(self, request: Any) -> None:
+    def _on_failed(self, request: "Request") -> None:
         """Record a request that reached no server, such as a script's request to another host."""
         if self.traffic is not None and not self._is_reachable(request.url):
             self.traffic.record_request(request.method, request.url, request.headers, request.post_data_buffer or b"")
@@ -391,7 +395,7 @@ class Context:
         if url != BLANK_URL or tab.is_stale:
             await self.act(lambda tab: self.navigate(tab, url))
 
-    async def _tab_of(self, page: Any) -> Tab:
+    async def _tab_of(self, page: "Page") -> Tab:
         try:
             opening = Tab.of(
                 page,
@@ -407,7 +411,7 @@ class Context:
         tab.signals.dialog_event = self._dialog_opened if self._show_dialogs else None
         return tab
 
-    async def _new_page(self) -> Any:
+    async def _new_page(self) -> "Page":
         chromium = self._context.browser
         try:
             return await asyncio.wait_for(self._driver.new_page(self._context, self._context_id), OPENING_S)
@@ -428,7 +432,7 @@ class Context:
         else:
             await tab.open(url)
 
-    async def act(self, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool = False) -> None:
+    async def act(self, action: Callable[[Tab], Awaitable[object]], *, names_window: bool = False) -> None:
         """Perform an action in the active tab, wait until the page has settled, and activate the tab that it has opened, if any.
 
         If the action opens a dialog, the work is suspended until `answer`. If it `names_window`, a tab with this name may be open,
@@ -440,7 +444,7 @@ class Context:
         self._has_download = False
         await self.until_dialog(self._act(self.tab, action, names_window=names_window))
 
-    async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]], *, names_window: bool) -> None:
+    async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[object]], *, names_window: bool) -> None:
         self._popup_event.clear()
         self._empty_urls.clear()
         for other in self.tabs:
@@ -471,7 +475,7 @@ class Context:
         if not self.tabs:
             await self.new_tab()
 
-    async def _add_tab(self, page: Any) -> None:
+    async def _add_tab(self, page: "Page") -> None:
         """Add and activate the tab of a page that has opened by itself, and wait until it has settled."""
         opened = await self._tab_of(page)
         self.tabs.append(opened)
@@ -567,7 +571,7 @@ class Context:
                 raise
             raise ScriptError(f"{expression!r} threw {error.message.splitlines()[0]}") from error
 
-    def payloads(self, names: Iterable[str]) -> list[dict[str, Any]]:
+    def payloads(self, names: Iterable[str]) -> "list[FilePayload]":
         """Return available files in the format of Playwright's `set_input_files`."""
         files = self.files
         return [{"name": name, "mimeType": file_type(name), "buffer": files[name]} for name in names if name in files]
@@ -630,6 +634,7 @@ class Context:
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:
                     field = (await self.tab.page.evaluate_handle(FIELD, index)).as_element()
+                    assert field is not None
                     await field.set_input_files(self.payloads(value))
             if saved.mouse is not None:
                 async with self.tab.drawing():

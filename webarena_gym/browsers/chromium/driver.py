@@ -13,7 +13,7 @@ import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from webarena_gym.errors import BrowserError
 
@@ -26,6 +26,9 @@ except ImportError:  # an optional extra; `Driver` raises an error with the inst
         """Placeholder for Playwright's Error."""
 
     async_playwright = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, CDPSession, Page, Playwright
 
 __all__ = ["ARGUMENTS", "INSTALLED", "SHARED", "SHELLS", "Driver", "PlaywrightError", "find_executable"]
 
@@ -86,8 +89,8 @@ class Driver:
         self._static = static
         self._draws_on_demand = False
         self._loop = asyncio.new_event_loop()
-        self._playwright: Any = None
-        self._chromium: Any = None
+        self._playwright: Playwright | None = None
+        self._chromium: Browser | None = None
         self._session: Any = None  # CDP session of the running Chromium
         self._start_lock = asyncio.Lock()
         self._context_lock = asyncio.Lock()
@@ -129,17 +132,17 @@ class Driver:
                 future.cancel()
             raise
 
-    async def chromium(self) -> Any:
+    async def chromium(self) -> "Browser":
         """Return the running Chromium; start it if necessary, also after a crash. Raises BrowserError if it does not start."""
         async with self._start_lock:
             if self._playwright is None:
                 self._playwright = await async_playwright().start()
             if self._chromium is None or not self._chromium.is_connected():
-                self._chromium = await self._launch()
+                self._chromium = await self._launch(self._playwright)
                 self._session = await self._chromium.new_browser_cdp_session()
             return self._chromium
 
-    async def new_context(self, **options: Any) -> tuple[Any, str]:
+    async def new_context(self, **options: Any) -> "tuple[BrowserContext, str]":
         """Return a new context and its CDP id, or "" for the id if pages draw by themselves."""
         chromium = await self.chromium()
         if not self._draws_on_demand:
@@ -153,7 +156,7 @@ class Driver:
             context = await chromium.new_context(**options)
             return context, (await context_ids() - before).pop()
 
-    async def new_page(self, context: Any, context_id: str) -> Any:
+    async def new_page(self, context: "BrowserContext", context_id: str) -> "Page":
         """Return a new page of a context with this CDP id; see `Tab.drawing` for when it is drawn."""
         if not self._draws_on_demand:
             return await context.new_page()
@@ -162,7 +165,7 @@ class Driver:
             await self._session.send("Target.createTarget", parameters)
         return await page_event.value
 
-    async def close_empty_windows(self, session: Any) -> int:
+    async def close_empty_windows(self, session: "CDPSession") -> int:
         """Close the windows without a document, which Playwright does not report, in the context of a page with this CDP session.
 
         Return their number.
@@ -183,15 +186,15 @@ class Driver:
         processes = (await self._session.send("SystemInfo.getProcessInfo"))["processInfo"]
         return next((process["id"] for process in processes if "NetworkService" in process["type"]), None)
 
-    async def discard(self, chromium: Any) -> None:
+    async def discard(self, chromium: "Browser") -> None:
         """Close a Chromium that cannot open pages any more, with all its contexts. The next call of `chromium` starts another."""
         if self._chromium is chromium:
             self._chromium = None
         with suppress(PlaywrightError, TimeoutError):
             await asyncio.wait_for(chromium.close(), _CLOSE_TIMEOUT_S)
 
-    async def _launch(self) -> Any:
-        bundled = Path(self._playwright.chromium.executable_path)
+    async def _launch(self, playwright: "Playwright") -> "Browser":
+        bundled = Path(playwright.chromium.executable_path)
         path = os.environ.get("WEBARENA_GYM_CHROMIUM") or (
             None if bundled.exists() else find_executable(headless=self._headless)
         )
@@ -210,7 +213,7 @@ class Driver:
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
         ]
         try:
-            return await self._playwright.chromium.launch(executable_path=path, headless=self._headless, args=arguments)
+            return await playwright.chromium.launch(executable_path=path, headless=self._headless, args=arguments)
         except PlaywrightError as error:
             raise BrowserError(f"Chromium at {path or bundled} does not start: {error.message.splitlines()[0]}") from error
 

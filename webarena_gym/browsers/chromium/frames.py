@@ -1,19 +1,22 @@
 """The frames of a page of Chromium, combined into one tree."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 from lxml.html import HtmlElement, HtmlElementClassLookup
 
+if TYPE_CHECKING:
+    from playwright.async_api import Frame
+
 _PARSER = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
 _PARSER.set_element_class_lookup(HtmlElementClassLookup())
-NodeLocation = tuple[Any, int]
+NodeLocation = tuple["Frame", int]
 """Location of an element: its frame, and its index among the elements that page.js stores in the frame."""
 
 
 def build_tree(
-    readings: Sequence[dict[str, Any]], frames: Sequence[Any]
+    readings: Sequence[dict[str, Any]], frames: "Sequence[Frame]"
 ) -> tuple[HtmlElement, dict[HtmlElement, NodeLocation], HtmlElement | None]:
     """Combine the frames of a page into one tree, in which the body of a frame is inside its `iframe` element.
 

@@ -1,13 +1,17 @@
 """Actions on the elements of a tab: by the script `hand.js`, or with Playwright's mouse and keyboard."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
+from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.tab import InvalidField, Tab
 from webarena_gym.errors import ActionError
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Frame, Position
 
 ACTION_MS = 5_000.0  # limit for Playwright to reach an element
 _FOLDER = Path(__file__).parent
@@ -22,7 +26,7 @@ _END_CARET = """async () => {
 }"""
 
 
-async def act_by_script(tab: Tab, frame: Any, index: int, operation: str, argument: Any = None) -> bool:
+async def act_by_script(tab: Tab, frame: "Frame", index: int, operation: str, argument: object = None) -> bool:
     """Perform an operation of `hand.js` on an element. It is faster than mouse and keyboard.
 
     Return False, with nothing done, on a scripted page, whose scripts could notice the difference, or in a subframe.
@@ -36,7 +40,7 @@ async def act_by_script(tab: Tab, frame: Any, index: int, operation: str, argume
 
 
 @asynccontextmanager
-async def watch_validation(tab: Tab, frame: Any) -> AsyncIterator[None]:
+async def watch_validation(tab: Tab, frame: "Frame") -> AsyncIterator[None]:
     """Record in `invalid_field` the field because of which an action within the context does not send a form of a frame."""
     await frame.evaluate(_VALIDATION, "watch")
     yield
@@ -44,7 +48,7 @@ async def watch_validation(tab: Tab, frame: Any) -> AsyncIterator[None]:
         _record_invalid(tab, frame, await frame.evaluate(_VALIDATION, "read"))
 
 
-def _record_invalid(tab: Tab, frame: Any, field: dict[str, Any] | None) -> None:
+def _record_invalid(tab: Tab, frame: "Frame", field: dict[str, Any] | None) -> None:
     tab.invalid_field = None if field is None else InvalidField((frame, field["index"]), field["flag"], field["message"])
 
 
@@ -59,7 +63,7 @@ async def press(tab: Tab, key: str, text: str, *, has_scripts: bool) -> None:
         await keyboard.insert_text(text)  # no key of a US keyboard types it
 
 
-async def element_handle(frame: Any, index: int) -> Any:
+async def element_handle(frame: "Frame", index: int) -> "ElementHandle":
     """Return the Playwright handle of an element."""
     handle = (await frame.evaluate_handle(_ELEMENT, index)).as_element()
     if handle is None:
@@ -67,17 +71,18 @@ async def element_handle(frame: Any, index: int) -> Any:
     return handle
 
 
-async def click_point(frame: Any, index: int) -> tuple[Any, dict[str, float] | None]:
+async def click_point(frame: "Frame", index: int) -> "tuple[ElementHandle, Position | None]":
     """Return the element to click for an element, and the position in it: itself, or its label if it is hidden or covered."""
     handle = await element_handle(frame, index)
     point = await frame.evaluate(f"(index) => ({_HAND})(index, 'clickPoint')", index)
     if point is None:
         return handle, None
-    label = await handle.evaluate_handle("(element, index) => element.labels[index]", point["label"])
-    return label.as_element(), {"x": point["x"], "y": point["y"]}
+    label = (await handle.evaluate_handle("(element, index) => element.labels[index]", point["label"])).as_element()
+    assert label is not None
+    return label, {"x": point["x"], "y": point["y"]}
 
 
-async def click_at_once(tab: Tab, frame: Any, index: int) -> tuple[int, int] | None:
+async def click_at_once(tab: Tab, frame: "Frame", index: int) -> tuple[int, int] | None:
     """Click an element with the mouse, faster than by its handle. Return the point; None, with nothing done, if that is impossible.
 
     It is possible if nothing moves the element, since virtual time has stopped, and it is in the window and not covered.
@@ -90,7 +95,7 @@ async def click_at_once(tab: Tab, frame: Any, index: int) -> tuple[int, int] | N
     return point and (round(point["x"]), round(point["y"]))
 
 
-async def record_mouse(tab: Tab, handle: Any, position: Mapping[str, float] | None) -> None:
+async def record_mouse(tab: Tab, handle: "ElementHandle", position: "Position | None") -> None:
     """Record the mouse position of the next action: a position in an element, or its centre."""
     with suppress(PlaywrightError):  # the action itself will report the reason
         await handle.scroll_into_view_if_needed(timeout=ACTION_MS)
@@ -99,7 +104,7 @@ async def record_mouse(tab: Tab, handle: Any, position: Mapping[str, float] | No
             tab.mouse = round(box["x"] + x), round(box["y"] + y)
 
 
-async def drag(tab: Tab, source: tuple[Any, int], target: tuple[Any, int]) -> None:
+async def drag(tab: Tab, source: NodeLocation, target: NodeLocation) -> None:
     """Drag an element with the mouse and drop it in the centre of another."""
     source_handle, position = await click_point(*source)
     target_handle, _ = await click_point(*target)
@@ -117,7 +122,7 @@ async def drag(tab: Tab, source: tuple[Any, int], target: tuple[Any, int]) -> No
         await mouse.up()
 
 
-async def _centre(handle: Any) -> tuple[float, float]:
+async def _centre(handle: "ElementHandle") -> tuple[float, float]:
     box = await handle.bounding_box()
     if box is None:
         raise ActionError("the element is not shown")

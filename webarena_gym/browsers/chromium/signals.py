@@ -4,9 +4,12 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Dialog, FileChooser, Page, Request
 
 _AWAITED_TYPES = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
 LOADED_TYPES = frozenset(("document", "script", "stylesheet"))
@@ -17,7 +20,7 @@ _MAX_REPEATS = 20  # equal requests after one action; a page that sends more is 
 class Signals:
     """The state of one page as known from its events."""
 
-    def __init__(self, page: Any) -> None:
+    def __init__(self, page: "Page") -> None:
         self.notices: list[str] = []  # messages for the agent
         self.unreachable_url = ""  # address in place of which Chromium shows an error page
         self.navigation_error = ""  # Chromium's code of the last failed navigation, such as net::ERR_TOO_MANY_REDIRECTS
@@ -32,14 +35,14 @@ class Signals:
         self.document_event = asyncio.Event()  # cleared from the start of a navigation until the document is shown
         self.progress_event = asyncio.Event()  # set when a request or loading ends
         self.stop_loading()
-        self.file_chooser: Any = None  # the file chooser that the last action opened
+        self.file_chooser: FileChooser | None = None  # the file chooser that the last action opened
         self.expected_downloads = 0  # downloads that clicks have requested, minus those that have started
         self.active_downloads = 0  # downloads in progress
         self._download_event = asyncio.Event()  # set when a download ends
         self.dialog_event: asyncio.Event | None = None  # set when a dialog opens; None if dialogs are answered automatically
-        self.dialog: Any = None  # the open dialog
+        self.dialog: Dialog | None = None  # the open dialog
         self.dialog_text = ""  # value of the text field of a prompt
-        self.requests: set[Any] = set()  # pending requests since `listen`, without polling
+        self.requests: set[Request] = set()  # pending requests since `listen`, without polling
         self.awaited_types = _AWAITED_TYPES  # types of `requests`
         self._request_counts: Counter[str] = Counter()  # since the page has settled
         self._endless: set[str] = set()  # requests that poll or never end in the current document
@@ -48,7 +51,7 @@ class Signals:
         self._frame = ""
 
     @classmethod
-    async def of(cls, page: Any, session: Any, *, listens: bool) -> "Signals":
+    async def of(cls, page: "Page", session: "CDPSession", *, listens: bool) -> "Signals":
         """Subscribe to the events of a page and return its state.
 
         Args:
@@ -68,14 +71,11 @@ class Signals:
             "Page.windowOpen": self._on_window_open,
         }.items():
             session.on(event, listener)
-        for event, handler in {
-            "dialog": self._on_dialog,
-            "crash": self._on_crash,
-            "close": lambda _: self.stop_loading(),
-            "filechooser": lambda chooser: setattr(self, "file_chooser", chooser),
-            "requestfailed": self._on_failed,
-        }.items():
-            page.on(event, handler)
+        page.on("dialog", self._on_dialog)
+        page.on("crash", self._on_crash)
+        page.on("close", lambda _: self.stop_loading())
+        page.on("filechooser", self._on_file_chooser)
+        page.on("requestfailed", self._on_failed)
         if listens:
             self.listen()
         tree = (await session.send("Page.getFrameTree"))["frameTree"]
@@ -160,11 +160,14 @@ class Signals:
     def _on_window_open(self, event: dict[str, Any]) -> None:
         self.requested_windows.append(event["url"])
 
-    def _on_crash(self, _: Any) -> None:
+    def _on_file_chooser(self, chooser: "FileChooser") -> None:
+        self.file_chooser = chooser
+
+    def _on_crash(self, _: object) -> None:
         self.crash_event.set()
         self.stop_loading()
 
-    async def _on_dialog(self, dialog: Any) -> None:
+    async def _on_dialog(self, dialog: "Dialog") -> None:
         default = dialog.default_value
         if self.dialog_event is not None and dialog.type in ("confirm", "prompt"):
             self.dialog, self.dialog_text = dialog, default
@@ -175,27 +178,27 @@ class Signals:
         with suppress(PlaywrightError):
             await dialog.accept(default)
 
-    def _on_request(self, request: Any) -> None:
+    def _on_request(self, request: "Request") -> None:
         if request.resource_type in self.awaited_types:
             key = _request_key(request)
             self._request_counts[key] += 1
             if key not in self._endless and self._request_counts[key] <= _MAX_REPEATS:
                 self.requests.add(request)
 
-    def _on_finished(self, request: Any) -> None:
+    def _on_finished(self, request: "Request") -> None:
         self.requests.discard(request)
         self.progress_event.set()
 
-    def _on_failed(self, request: Any) -> None:
+    def _on_failed(self, request: "Request") -> None:
         self._on_finished(request)
         # Leaving a page aborts its pending images, which is no sign of a dead process.
         if request.failure != "net::ERR_ABORTED" or request.resource_type in _AWAITED_TYPES:
             self.has_failed_request = True
         if request.is_navigation_request() and request.frame == self._page.main_frame:
-            self.navigation_error, self.failed_navigation_url = request.failure, request.url
+            self.navigation_error, self.failed_navigation_url = request.failure or "", request.url
 
 
-def _request_key(request: Any) -> str:
+def _request_key(request: "Request") -> str:
     """Return the method and URL without query, which identify repeated requests."""
     return f"{request.method} {request.url.partition('?')[0]}"
 
@@ -203,5 +206,6 @@ def _request_key(request: Any) -> str:
 def dialog_page(signals: Signals) -> str:
     """Return the HTML of a page that shows the open dialog."""
     dialog = signals.dialog
+    assert dialog is not None
     field = f'<p><input aria-label="Answer" value="{escape(signals.dialog_text)}"></p>' if dialog.type == "prompt" else ""
     return f"<dialog open><p>{escape(dialog.message)}</p>{field}<button>OK</button> <button>Cancel</button></dialog>"

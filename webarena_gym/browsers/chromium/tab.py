@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 from lxml.html import HtmlElement
@@ -20,6 +20,9 @@ from webarena_gym.browsers.chromium.virtual_time import HAS_ELEMENT, IS_READY, V
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.http import failure_page
 from webarena_gym.errors import ActionError, BrowserError
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Frame, Page
 
 SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 """JavaScript function that returns the document as XML with its live state. Its arguments are five flags:
@@ -96,8 +99,8 @@ class Tab:
 
     def __init__(
         self,
-        page: Any,
-        session: Any,
+        page: "Page",
+        session: "CDPSession",
         signals: Signals,
         reading_mode: tuple[bool, bool],
         ready_selector: str,
@@ -116,7 +119,7 @@ class Tab:
         self._reading_mode, self._ready_selector = list(reading_mode), ready_selector
         self.time = time  # None: real time
         self.used_real_time = False  # whether the scripts followed the real time, at least in part, when the page last settled
-        self._elapsed_ms: dict[Any, float] = {}  # virtual time of each frame when the page last settled
+        self._elapsed_ms: dict[Frame, float] = {}  # virtual time of each frame when the page last settled
         self._has_changed = False  # whether a frame changed while the page settled
         self._is_ready = False  # the first timers of the document have run
         self.is_static = is_static  # the page is drawn only in `picture` and within `drawing`
@@ -129,7 +132,7 @@ class Tab:
     @classmethod
     async def of(
         cls,
-        page: Any,
+        page: "Page",
         reading_mode: tuple[bool, bool],
         ready_selector: str,
         *,
@@ -235,7 +238,7 @@ class Tab:
         await self.wait_for_images()
         return await self.picture({"format": "png"})
 
-    async def picture(self, parameters: Mapping[str, Any]) -> bytes:
+    async def picture(self, parameters: dict[str, Any]) -> bytes:
         """Return a screenshot of the window, with the parameters of CDP's `Page.captureScreenshot`. Raises BrowserError."""
         if not self.is_static:
             return base64.b64decode((await self.session.send("Page.captureScreenshot", parameters))["data"])
@@ -268,7 +271,7 @@ class Tab:
             is_over = True
             await drawing
 
-    async def act(self, action: Callable[[], Awaitable[Any]]) -> None:
+    async def act(self, action: Callable[[], Awaitable[object]]) -> None:
         """Await an action and wait until the page has settled. Raises ActionError if the action is impossible."""
         self.check()
         if self.is_scripted and not self._is_ready:
@@ -278,7 +281,8 @@ class Tab:
         try:
             await self._with_passing_time(action())
         except PlaywrightError as error:
-            if self.signals.crash_event.is_set() or not self.page.context.browser.is_connected():
+            browser = self.page.context.browser
+            if self.signals.crash_event.is_set() or browser is None or not browser.is_connected():
                 raise
             if not _GONE.search(error.message):
                 raise ActionError(_reason(error)) from error
@@ -378,7 +382,7 @@ class Tab:
         self._title = reading.get("title", "")
         return reading
 
-    async def evaluate(self, script: str, *arguments: Any, listeners: bool = False) -> Any:
+    async def evaluate(self, script: str, *arguments: object, listeners: bool = False) -> Any:
         """Return the value of an asynchronous JavaScript function in the main frame, with one CDP call.
 
         With `listeners`, its last argument is the console's `getEventListeners`.
@@ -421,7 +425,7 @@ class Tab:
     async def _wait_for_rest(self, patience_s: float = 0.0) -> None:
         """Wait until all frames are at rest (see `rest.js`). With patience, first wait that long for a change in one of them."""
 
-        async def watch(frame: Any) -> None:
+        async def watch(frame: "Frame") -> None:
             with suppress(PlaywrightError):  # the page may navigate
                 arguments = [patience_s * 1000, RESTLESS_S * 1000]
                 rest = await frame.evaluate(f"([patience, limit]) => ({_REST})(patience, limit)", arguments)
@@ -438,7 +442,7 @@ class Tab:
             for task in tasks:
                 task.cancel()
 
-    async def read(self) -> tuple[list[dict[str, Any]], list[Any]]:
+    async def read(self) -> "tuple[list[dict[str, Any]], list[Frame]]":
         """Return the results of `page.js` for all frames, and the frames; see `frames.build_tree`."""
         self.check()  # a dead renderer never replies
         for _ in range(5):
@@ -451,7 +455,7 @@ class Tab:
                 await self.settle()
         raise BrowserError(f"the page at {self.page.url} does not come to rest")
 
-    async def _read_frames(self) -> tuple[list[dict[str, Any]], list[Any]]:
+    async def _read_frames(self) -> "tuple[list[dict[str, Any]], list[Frame]]":
         frames = [self.page.main_frame]
         main, self.reading = self.reading, None  # the reading of `settle` is still valid
         readings = [main or await self._read_main_frame(is_patient=False)]

@@ -8,9 +8,12 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Frame, Page
 
 _SCRIPT = (Path(__file__).parent / "virtual_time.js").read_text(encoding="utf-8")
 _CLOCK = 'window[Symbol.for("webarena_gym.clock")]'
@@ -38,23 +41,25 @@ class VirtualTime:
         self.init_script = f"({_SCRIPT})({json.dumps(start_ms)});"
         self.elapsed_ms = 0.0  # at the end of the last action
         self.is_restoring = False  # new documents are those of a snapshot, whose time is set later
-        self._starts: dict[Any, float] = {}  # elapsed time of new documents, by CDP session
-        self._scripts: dict[Any, str] = {}  # identifier of the script that sets the time of new documents, by CDP session
+        self._starts: dict[CDPSession, float] = {}  # elapsed time of new documents, by CDP session
+        self._scripts: dict[
+            CDPSession, str
+        ] = {}  # identifier of the script that sets the time of new documents, by CDP session
 
-    async def attach(self, session: Any) -> None:
+    async def attach(self, session: "CDPSession") -> None:
         """Stop the animations of a tab, which `virtual_time.js` moves, and set the time of its new documents."""
         await session.send("Animation.enable")
         await session.send("Animation.setPlaybackRate", {"playbackRate": 0})
         await self._set_start(session)
 
-    async def reset(self, session: Any) -> None:
+    async def reset(self, session: "CDPSession") -> None:
         """Return to the initial time, in a context of which only one tab remains."""
         script = self._scripts.get(session)
         self.elapsed_ms, self.is_restoring, self._starts, self._scripts = 0.0, False, {}, {}
         if script is not None:
             await session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
 
-    async def synchronize(self, elapsed_ms: Mapping[Any, float], session: Any) -> None:
+    async def synchronize(self, elapsed_ms: "Mapping[Frame, float]", session: "CDPSession") -> None:
         """Set the clocks of a page's frames, given with their elapsed times, to the latest of them, without running timers."""
         self.elapsed_ms = latest = max(self.elapsed_ms, *elapsed_ms.values(), 0.0)
         for frame, elapsed in elapsed_ms.items():
@@ -62,17 +67,17 @@ class VirtualTime:
                 await _evaluate(frame, f"(elapsed) => {_CLOCK}?.moveTo(elapsed)", latest)
         await self._set_start(session)
 
-    async def advance(self, page: Any, duration_ms: float) -> None:
+    async def advance(self, page: "Page", duration_ms: float) -> None:
         """Let time pass in a page. Real time passes too while it has streams or workers."""
         for frame in page.frames:
             await _evaluate(frame, f"(duration) => {_CLOCK}?.advance(duration, true)", duration_ms)
 
-    async def ignore_pending(self, page: Any) -> None:
+    async def ignore_pending(self, page: "Page") -> None:
         """Stop waiting for the pending requests of a page's scripts, and for later ones with the same address."""
         for frame in page.frames:
             await _evaluate(frame, f"() => {_CLOCK}?.ignorePending()")
 
-    async def _set_start(self, session: Any) -> None:
+    async def _set_start(self, session: "CDPSession") -> None:
         if self.is_restoring or not self.elapsed_ms or self._starts.get(session, 0.0) - self.elapsed_ms > _LEAD_MS / 2:
             return
         self._starts[session] = elapsed = self.elapsed_ms + _LEAD_MS
@@ -85,7 +90,7 @@ class VirtualTime:
                 await session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": previous})
 
 
-async def _evaluate(frame: Any, script: str, argument: Any = None) -> Any:
+async def _evaluate(frame: "Frame", script: str, argument: object = None) -> Any:
     """Return the value of a function in a frame; None if the frame has gone."""
     with suppress(PlaywrightError):
         return await frame.evaluate(script, argument)

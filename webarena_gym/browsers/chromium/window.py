@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.chromium.driver import PlaywrightError
@@ -12,6 +12,9 @@ from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.errors import ActionError
 from webarena_gym.observation.pictures import QUALITY, Box, Capture, PictureFormat
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame
 
 _WINDOW = (Path(__file__).parent / "window.js").read_text(encoding="utf-8")
 STYLE = """{
@@ -28,7 +31,7 @@ async def capture(tab: Tab, elements: Mapping[int, NodeLocation], picture_format
     """Return a screenshot of the window with all images loaded, and the boxes of the numbered elements that a click can reach."""
     await tab.wait_for_images()
     window_boxes: list[Box] = []
-    by_frame: defaultdict[Any, list[tuple[int, int]]] = defaultdict(list)
+    by_frame: defaultdict[Frame, list[tuple[int, int]]] = defaultdict(list)
     for number, (frame, index) in elements.items():
         by_frame[frame].append((number, index))
     for frame, members in by_frame.items():
@@ -53,7 +56,7 @@ async def capture(tab: Tab, elements: Mapping[int, NodeLocation], picture_format
     return Capture(await tab.picture(parameters), sorted(window_boxes), tab.mouse)
 
 
-_BUTTONS = {Kind.RIGHT_CLICK: "right", Kind.MIDDLE_CLICK: "middle"}
+_BUTTONS: Mapping[Kind, Literal["right", "middle"]] = {Kind.RIGHT_CLICK: "right", Kind.MIDDLE_CLICK: "middle"}
 _TIMES = {Kind.DOUBLE_CLICK: 2, Kind.TRIPLE_CLICK: 3}
 
 
