@@ -24,7 +24,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from textwrap import fill
 from traceback import walk_tb
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from webarena_gym.arguments import closest_names, quote_value, suggestion
 from webarena_gym.errors import (
@@ -336,6 +336,13 @@ class Help(argparse.RawDescriptionHelpFormatter):
             return text
         default = " ".join(map(_plain, action.default)) if isinstance(action.default, list | tuple) else _plain(action.default)
         return f"{text} (default: {default})".replace("%", "%%").replace("%%%%", "%%").lstrip() if default != "" else text
+
+
+class Commands(Protocol):
+    """Commands of a parser, as `add_subparsers` returns them."""
+
+    def add_parser(self, name: str, **options: Any) -> "Parser":
+        """Return the parser of a new command. `options` are those of `Parser`, and `help`."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -23,6 +23,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 _MAX_BYTES = 2 << 30  # address space of a call
 _MAX_REASON = 2000  # characters
@@ -30,7 +31,7 @@ _SOCKET = "application"
 _verifiers: dict[str, Callable[[str], Any]] = {}
 
 
-def application(environ: Any, start_response: Any) -> Iterable[bytes]:
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Respond to a request (WSGI)."""
     order = json.loads(environ["wsgi.input"].read())
     response = call(order["file"], float(order["seconds"]))

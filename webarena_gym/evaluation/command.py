@@ -2,10 +2,9 @@
 
 import argparse
 import os
-from typing import Any
 
 from webarena_gym import suite as task_suite
-from webarena_gym.console import decimal, existing_path, integer, validated_by, writable_path
+from webarena_gym.console import Commands, decimal, existing_path, integer, validated_by, writable_path
 from webarena_gym.options import add_options, add_source
 from webarena_gym.sites.world import LARGEST_SEED
 
@@ -77,7 +76,7 @@ def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
     parser.add_argument("--seed", type=integer(0), default=0, metavar="N", help="random seed of the actions (default: 0)")
 
 
-def add_commands(commands: Any) -> None:
+def add_commands(commands: Commands) -> None:
     """Add both commands to the subparsers of a command line. The default `run` of each is a function that returns the exit status."""
     evaluate = commands.add_parser(
         "evaluate",

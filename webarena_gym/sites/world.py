@@ -24,6 +24,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
@@ -224,7 +225,7 @@ def _on_demand(name: str, databases: Databases, layout: Layout) -> WSGIApplicati
     """
     app = cache(lambda: load_site(name).app(databases[name], layout, databases.responses))
 
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         with databases.lock:
             return app()(environ, start_response)
 

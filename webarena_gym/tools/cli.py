@@ -13,7 +13,7 @@ from webarena_gym import __version__
 from webarena_gym import suite as task_suite
 from webarena_gym.addresses import parse_addresses
 from webarena_gym.applications.application import read_application
-from webarena_gym.console import TRACEBACK, Parser, decimal, integer, print_error, status, validated_by, writable_path
+from webarena_gym.console import TRACEBACK, Commands, Parser, decimal, integer, print_error, status, validated_by, writable_path
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
 from webarena_gym.options import add_application, add_options, add_source
@@ -70,7 +70,7 @@ def make_parser() -> Parser:
     return parser
 
 
-def _add_play(commands: Any) -> None:
+def _add_play(commands: Commands) -> None:
     play = commands.add_parser(
         "play", help="solve a task yourself in the terminal", description=PLAYING,
         examples=["shopping.cart_add/1000/0", "--split test --elements label"],
@@ -99,7 +99,7 @@ def _add_play(commands: Any) -> None:
     play.set_defaults(run=lambda options: play_session(options) if options.session else play_command(options))
 
 
-def _add_tasks(commands: Any) -> None:
+def _add_tasks(commands: Commands) -> None:
     tasks = commands.add_parser(
         "tasks",
         help="list, count, generate and export tasks",
@@ -135,7 +135,7 @@ def _add_tasks(commands: Any) -> None:
     tasks.set_defaults(run=_tasks)
 
 
-def _add_servers(commands: Any) -> None:
+def _add_servers(commands: Commands) -> None:
     serve = commands.add_parser(
         "serve",
         help="open the sites in your own browser; serve episodes to agents over HTTP",
@@ -170,7 +170,7 @@ def _add_servers(commands: Any) -> None:
     mcp.set_defaults(run=serve_mcp)
 
 
-def _add_app(commands: Any) -> None:
+def _add_app(commands: Commands) -> None:
     app = commands.add_parser(
         "app",
         help="use your own web application as an environment",
@@ -185,7 +185,7 @@ def _add_app(commands: Any) -> None:
     add_application_commands(app)
 
 
-def _add_suite(commands: Any) -> None:
+def _add_suite(commands: Commands) -> None:
     suite = commands.add_parser(
         "suite",
         help="play the tasks of another project",
@@ -195,7 +195,7 @@ def _add_suite(commands: Any) -> None:
     add_suite_commands(suite)
 
 
-def _add_doctor(commands: Any) -> None:
+def _add_doctor(commands: Commands) -> None:
     doctor = commands.add_parser(
         "doctor",
         help="check that browsers and real servers work on this machine",
@@ -215,7 +215,7 @@ def _add_doctor(commands: Any) -> None:
     doctor.set_defaults(run=_doctor)
 
 
-def _add_world(commands: Any) -> None:
+def _add_world(commands: Commands) -> None:
     world = commands.add_parser(
         "world",
         help="generate worlds in advance",
@@ -228,7 +228,7 @@ def _add_world(commands: Any) -> None:
     world.set_defaults(run=_world)
 
 
-def _add_audit(commands: Any) -> None:
+def _add_audit(commands: Commands) -> None:
     audit = commands.add_parser(
         "audit",
         help="for task authors: check that tasks are solvable and reward nothing else",
@@ -257,7 +257,7 @@ def _add_audit(commands: Any) -> None:
     audit.set_defaults(run=_audit)
 
 
-def _add_fuzz(commands: Any) -> None:
+def _add_fuzz(commands: Commands) -> None:
     fuzz = commands.add_parser(
         "fuzz",
         help="for developers: test sites and browsers with random actions",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import zip_longest
 from typing import Any, NamedTuple
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from lxml.html import HtmlElement, fromstring
 
@@ -186,7 +187,7 @@ class CaseSite:
         self.case = Case(make_case(0).page)
         self.requests: list[tuple[Any, ...]] = []
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path, query = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace"), environ["QUERY_STRING"]
         if path in {"/favicon.ico", "/frame", "/img", "/ping"}:  # only Chromium asks for these
             start_response("200 OK", [("Content-Type", "image/gif" if path == "/img" else "text/plain")])
