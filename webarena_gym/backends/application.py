@@ -36,7 +36,7 @@ class ApplicationSnapshot(NamedTuple):
 
     application: str
     difference: state.Difference
-    browser: Any
+    browser: object
     page: str | None = None
     """the text of the page, with which the restored page must agree; None in snapshots of earlier versions"""
     client_state: Mapping[str, Any] | None = None

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webarena_gym.backends.base import Backend, execute_solution, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import Browser
@@ -33,7 +33,7 @@ class EmbeddedSnapshot(NamedTuple):
     generators: str
     variation: Variation
     databases: dict[str, DatabaseSnapshot]
-    browser: Any
+    browser: object
     scale: Scale = "standard"
     planted: tuple[PlantedRow, ...] = ()
     site_errors: tuple[str, ...] = ()

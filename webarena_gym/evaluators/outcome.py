@@ -42,8 +42,8 @@ class Verdict(NamedTuple):
     passed: bool
     why: str = ""
     decided_by: str = ""
-    expected: Any = None
-    found: Any = None
+    expected: object = None
+    found: object = None
     place: str = ""
 
     @property

@@ -200,7 +200,7 @@ _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0
 class _Constant(NamedTuple):
     """A value of a site's modules other than a text, which contains no fields."""
 
-    value: Any
+    value: object
 
 
 class Row(Formatter):

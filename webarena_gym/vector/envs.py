@@ -34,7 +34,7 @@ with pictures, a dictionary of tuples of n texts and of arrays with n as the fir
 class Result(NamedTuple):
     """The result of a step or a reset of one env."""
 
-    observation: Any
+    observation: object
     reward: float
     terminated: bool
     truncated: bool
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 class _Episode:
     """The state of one env's episode in the parent process."""
 
-    observation: Any = ""
+    observation: object = ""
     info: dict[str, Any] = field(default_factory=dict)
     is_over: bool = False
     failure: str = ""  # description of the failure of its worker

@@ -44,8 +44,8 @@ class Difference(NamedTuple):
 
     aspect: str
     step: int
-    inprocess: Any
-    chromium: Any
+    inprocess: object
+    chromium: object
 
     def __str__(self) -> str:
         return (
