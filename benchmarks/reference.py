@@ -52,7 +52,7 @@ KEYWORDS = {
 APPLICATION_KEYS = {
     "The application and its start": "name folder wsgi asgi command python loads warm environment inherits ready start_s answer_s",
     "State": "state databases uploads incidental client_state save load drop in_memory",
-    "Isolation": "network shared hidden limits",
+    "Isolation": "network shared readable hidden limits",
     "Time and scripts": "clock virtual_time shown",
     "Tasks and archives": "tasks templates draws exclude",
     "Account": "account login",

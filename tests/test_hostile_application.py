@@ -107,6 +107,8 @@ def attack():
     yield "tasks", tried(lambda: open(SEEN[0]).read())
     yield "variable", str(os.environ.get("SECRET_OF_THE_TRAINER"))
     yield "shared memory", os.listdir("/dev/shm")
+    home = os.path.expanduser("~")
+    yield "home", [name for name in os.listdir(home) if not os.path.isdir(os.path.join(home, name))] if os.path.isdir(home) else []
     yield "device", tried(os.mknod, os.path.join(here, "disk"), stat.S_IFBLK | 0o600, os.makedev(254, 0))
     yield "remount", tried(remount, "/")
     yield "read tasks again", tried(remount, SEEN[0])
@@ -195,6 +197,7 @@ def assert_denied(said, count=4):
         assert (found.pop("others"), found.pop("shared memory"), found.pop("tasks")) == ([], [], "''")
         assert found.pop("processes") <= 2, "itself, and what leads a socket to its port"
         assert (found.pop("trainer"), found.pop("variable")) == ("No such process", "None")
+        assert found.pop("home") == [], "no file of the user lies at the top of the home folder"
         found.pop("write tasks.json")  # swallowed: what is read and written there is nothing
         assert {name: what for name, what in found.items() if what not in denied} == {}
 

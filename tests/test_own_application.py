@@ -395,7 +395,8 @@ def can_reach(path):
 
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "application/json")])
-    files = [os.path.expanduser("~/.ssh"), os.path.expanduser("~/.ssh/id"), os.path.expanduser("~/.netrc"), "/etc/shadow"]
+    home = os.path.expanduser("~")
+    files = ["/etc/shadow", *(os.path.join(folder, name) for folder, _, names in os.walk(home) for name in names)]
     found = {"environment": dict(os.environ), "files": list(filter(can_read, files)), "reached": can_reach(os.environ["SOCKET"])}
     return [json.dumps(found).encode()]
 """
@@ -404,12 +405,31 @@ def application(environ, start_response):
 @pytest.mark.parametrize("network", [False, True])
 def test_an_application_sees_no_secrets_of_its_user(tmp_path, monkeypatch, network):
     home = tmp_path / "home"
-    (home / ".ssh").mkdir(parents=True)
-    for name in (".ssh/id", ".netrc"):
+    names = (
+        ".ssh/id",
+        ".netrc",
+        ".config/unknown/token",
+        "notes.txt",
+        "data/words.txt",
+        "data/.netrc",
+        ".tool/bin/helper",
+        ".tool/lib/a.txt",
+    )
+    for name in names:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("a secret")
+    (home / ".tool/bin/helper").chmod(0o755)
+    (home / "link").symlink_to("notes.txt")
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "curious.py").write_text(CURIOUS)
-    for name, value in {"HOME": str(home), "API_KEY": "a secret", "WANTED": "yes", "LANG": "C.UTF-8"}.items():
+    search_path = f"{home}/.tool/bin:{os.environ['PATH']}"
+    for name, value in {
+        "HOME": str(home),
+        "PATH": search_path,
+        "API_KEY": "a secret",
+        "WANTED": "yes",
+        "LANG": "C.UTF-8",
+    }.items():
         monkeypatch.setenv(name, value)
     place = tempfile.mkdtemp(dir="/run" if os.access("/run", os.W_OK) else None)
     with socket.socket(socket.AF_UNIX) as service, ExitStack() as stack:
@@ -418,7 +438,8 @@ def test_an_application_sees_no_secrets_of_its_user(tmp_path, monkeypatch, netwo
         service.listen()
         application = Application(
             name="curious", folder=str(tmp_path / "app"), wsgi="curious:application", network=network, inherits=("WANTED", "ABSENT"),
-            environment={"SOCKET": f"{place}/service"},
+            environment={"SOCKET": f"{place}/service", "WORDS": str(home / "notes.txt")} if network else {"SOCKET": f"{place}/service"},
+            readable=(str(home / "data"),) if network else (),
         )  # fmt: skip
         about = {"eval_types": ["url_match"], "reference_url": "__CURIOUS__/"}
         tasks = [Task("one", ("curious",), "__CURIOUS__/", "Look.", about, require_login=False)]
@@ -428,7 +449,12 @@ def test_an_application_sees_no_secrets_of_its_user(tmp_path, monkeypatch, netwo
         assert (found["environment"].get("WANTED"), found["environment"]["LANG"]) == ("yes", "C.UTF-8")
         assert "a secret" not in found["environment"].values()
         if launcher_of(application).is_isolated:
-            assert found["files"] == []
+            visible = (
+                ["notes.txt", "data/words.txt", "data/.netrc", ".tool/bin/helper", ".tool/lib/a.txt"]
+                if network
+                else [".tool/bin/helper", ".tool/lib/a.txt"]
+            )
+            assert set(found["files"]) == {str(home / name) for name in visible}, "what its description and PATH name"
             assert found["reached"] == (network or not place.startswith("/run"))
     close_all()
 

@@ -62,6 +62,10 @@ class Application:
     supports mount namespaces (Linux)"""
     hidden: tuple[str, ...] = ()
     """files and folders that the application must not read, such as the tasks and verifiers of a web server that serves its own folder"""
+    readable: tuple[str, ...] = ()
+    """files and folders in home folders that the application may read, such as `~/nltk_data`. Of home folders, it sees its own folder, its
+    interpreter and packages, the folders of the search paths, and the paths in its commands and variables; the rest is empty, if the system
+    supports mount namespaces (Linux)"""
     uploads: str = ""
     """folder of files for file fields"""
     databases: Mapping[str, str] = field(default_factory=dict)
@@ -169,6 +173,9 @@ class Application:
         for path in self.shared:
             if not Path(self.folder, path).is_dir():
                 raise ApplicationError(f"shared contains {path!r}; expected existing folders")
+        for path in self.readable:
+            if not Path(self.folder, Path(path).expanduser()).exists():
+                raise ApplicationError(f"readable contains {path!r}; expected existing files and folders")
         for path in self.hidden:
             if not Path(self.folder, path).exists():
                 raise ApplicationError(f"hidden contains {path!r}; expected existing files and folders")
@@ -346,7 +353,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "exclude": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
+    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "readable": list, "exclude": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

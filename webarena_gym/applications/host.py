@@ -10,6 +10,7 @@ standard library, `isolation.py`, and uvicorn for ASGI. Its argument is a JSON o
 - `base`: folder in that, which is hidden from all instances
 - `writable`: folders that all instances may write
 - `secret`: files and folders that no instance may read
+- `homes`: folders of which instances see only the files and folders in `needed`, and those of the interpreter and its packages
 - `limits`: limits of each instance (see `limit_resources`)
 - `group`: descriptor of the folder of a control group if `limits` has `processes`, else null
 
@@ -184,6 +185,15 @@ def application_traceback() -> str:
     return "".join(traceback.format_exception(kind, error, frame))[-2000:].strip()
 
 
+def interpreter_paths() -> list[str]:
+    """Return the folders of this interpreter and of its packages, also of those that are installed in place."""
+    paths = [sys.prefix, sys.base_prefix, sys.executable, os.path.dirname(__file__), *filter(None, sys.path)]
+    for finder in sys.meta_path:  # of setuptools, for packages that are installed in place
+        mapping = getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", {})
+        paths += map(str, mapping.values() if isinstance(mapping, dict) else ())
+    return list(dict.fromkeys(spelling for path in paths for spelling in (os.path.abspath(path), os.path.realpath(path))))
+
+
 def expect_no_open_state() -> None:
     """Raise LoadError if this process has an open file of the state, which all forks would share. Detected on Linux only."""
     prefix = os.path.realpath("state") + os.sep
@@ -339,6 +349,7 @@ def serve(settings: Any, is_enclosed: bool) -> int:
     settings["apart"] = is_apart
     if is_enclosed:
         try:
+            settings["needed"] += interpreter_paths()
             isolation.isolate_host(folder, settings)
         except (OSError, AttributeError):
             return isolation.NOT_ISOLATED

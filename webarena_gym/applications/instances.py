@@ -22,6 +22,7 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.diagnosis import advice, log_tail
 from webarena_gym.applications.groups import remove_group
 from webarena_gym.applications.variables import clock_variables, fill_placeholders, inherited_variables
+from webarena_gym.applications.visibility import hidden_paths, home_folders, needed_paths
 from webarena_gym.arguments import reason_of
 from webarena_gym.errors import ApplicationError
 
@@ -36,12 +37,6 @@ _HOP_HEADERS = frozenset(("connection", "keep-alive", "transfer-encoding", "cont
 _SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
 """Functions that return the spelling of a path in pages, in URLs, and in JSON."""
 _TEXTS = ("text/", "application/json", "application/javascript", "application/xml", "application/xhtml+xml", "image/svg+xml")
-_SECRETS = (
-    "~/.ssh", "~/.gnupg", "~/.aws", "~/.azure", "~/.kube", "~/.docker", "~/.config/gcloud", "~/.config/gh", "~/.netrc", "~/.git-credentials",
-    "~/.pgpass", "~/.my.cnf", "~/.pypirc", "~/.npmrc", "~/.cache/huggingface/token", "~/.bash_history", "~/.zsh_history", "/etc/shadow", "/etc/gshadow",
-)  # fmt: skip
-"""Files and folders that no application may read, as far as the system supports mount namespaces."""
-_SOCKETS = "/run"  # of services, for example of a container engine, which an application without network must not reach
 
 
 class AppHost:
@@ -75,8 +70,9 @@ class AppHost:
             "secret": [
                 *(str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()),
                 *(str(app_folder / path) for path in application.hidden),
-                *_secret_paths(application, [app_folder, folder, Path(python).absolute(), *map(Path, (sys.prefix, sys.base_prefix))]),
+                *hidden_paths(application, [app_folder, folder, Path(python).absolute(), *map(Path, (sys.prefix, sys.base_prefix))]),
             ],
+            "homes": list(map(str, home_folders())),
             "writable": [str(app_folder / path) for path in application.shared],
         }  # fmt: skip
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
@@ -89,6 +85,7 @@ class AppHost:
             **clock,
         }  # so that logs are complete
         environment["WEBARENA_GYM_VARIABLES"] = json.dumps(variables)
+        settings["needed"] = list(map(str, needed_paths(application, {**environment, **variables})))
         descriptors = [os.open(group, os.O_PATH)] if group else []
         settings["group"] = descriptors[0] if descriptors else None
         try:
@@ -423,14 +420,3 @@ class AppInstance:
             os.close(self._descriptor)
             self._descriptor = None
         self.is_closed = True
-
-
-def _secret_paths(application: Application, needed: Iterable[Path]) -> list[str]:
-    """Return the existing paths that an application must not read, without those above a path that it needs."""
-    paths = [Path(path).expanduser() for path in (*_SECRETS, *(() if application.network else (_SOCKETS,)))]
-    inside = [*(path.resolve() for path in needed), *((application.state_folder.resolve(),) if application.state else ())]
-    return [
-        str(path)
-        for path in paths
-        if os.path.exists(path) and not any(other.is_relative_to(path.resolve()) for other in inside)
-    ]

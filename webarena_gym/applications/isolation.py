@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 # Namespaces of mounts, users, processes and networks.
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _PRIVATE, _RECURSIVE = 0x1000, 0x40000, 0x8000
+_MOUNTS_INSIDE = 0x4000  # bind the mounts in a folder too
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
 _MOUNT_SETATTR = 442  # number of the system call (Linux 5.12), which has no function in the C library
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -60,6 +61,24 @@ def hide(paths: list[str]) -> None:
             mount("hidden", path, "tmpfs", _READ_ONLY)
         else:
             mount("/dev/null", path, None, _BIND)
+
+
+def show_only(folder: str, paths: list[str]) -> None:
+    """Hide a folder, except these files and folders in it. If one of them is the folder or contains it, do nothing."""
+    inside = sorted({path for path in paths if path.startswith(folder + os.sep) and os.path.exists(path)})
+    if any(folder == path or folder.startswith(path.rstrip(os.sep) + os.sep) for path in paths):
+        return
+    inside = [path for path in inside if not any(path.startswith(other + os.sep) for other in inside if other != path)]
+    descriptors = {path: os.open(path, os.O_PATH) for path in inside}
+    mount("hidden", folder, "tmpfs", 0, "mode=755")
+    for path, descriptor in descriptors.items():
+        source = f"/proc/self/fd/{descriptor}"
+        os.makedirs(path if os.path.isdir(source) else os.path.dirname(path), exist_ok=True)
+        if not os.path.isdir(source):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+        mount(source, path, None, _BIND | _MOUNTS_INSIDE)
+        os.close(descriptor)
+    set_mount_attributes(folder, _READ_ONLY, 0)
 
 
 def mount_single(folder: str, above: str) -> None:
@@ -144,7 +163,9 @@ def restrict_mounts(settings: Any) -> None:
     for name in _DEVICES:
         mount(f"/dev/{name}", f"/dev/{name}", None, _BIND)
         set_mount_attributes(f"/dev/{name}", 0, _NO_DEVICES)
-    hide(settings["secret"])
+    for folder in settings["homes"]:
+        show_only(folder, [*settings["needed"], settings["launcher"]])
+    hide([path for path in settings["secret"] if os.path.exists(path)])
     for path in settings["writable"]:
         mount(path, path, None, _BIND)
         set_mount_attributes(path, 0, _READ_ONLY)

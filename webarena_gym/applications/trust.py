@@ -35,10 +35,11 @@ def grants_of(application: "Application", folder: Path) -> list[str]:
         "state": [application.state],
         "uploads": [application.uploads],
         "shared": application.shared,
+        "readable": application.readable,
     }
     for key, values in paths.items():
         for value in filter(None, values):
-            if not (Path(application.folder) / value).resolve().is_relative_to(folder.resolve()):
+            if not (Path(application.folder) / Path(value).expanduser()).resolve().is_relative_to(folder.resolve()):
                 verb = "writes" if key == "shared" else "reads"
                 grants.append(f"{key} = {value!r} {verb} a folder outside of its own")
     return [grant.replace(f"{folder}/", "") for grant in grants]  # equal wherever it is
