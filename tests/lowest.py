@@ -9,9 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SAME_WITH_ALL_VERSIONS = (
-    "changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms"
+    "answer_generators answers_generated application_archive application_limits audit changes documents english flips gitlab_seed "
+    "growth hard isolation layers layout linear_time lowest map_seed nasty_texts oracles places postgresql progress prose reddit_seed "
+    "shopping_seed side_effects sightings sources task_faults tasks terms"
 )
-"""Modules that look at texts and tasks, which no version of a dependency changes."""
+"""Modules that look at texts, tasks, generated rows, processes and archives, which no version of a dependency changes."""
 OF_OTHER_PACKAGES = "agents", "benchmarks", "tests.tiny"
 """What needs packages that the lowest versions are not installed with."""
 

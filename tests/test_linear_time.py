@@ -39,7 +39,8 @@ _USES = re.compile(rf"\.(?:{'|'.join(METHODS)})\b|pattern=|re\.compile")
 FLOOR = 0.0001  # seconds; less tells nothing, and quadratic time is far above at the largest size
 SHORTEST = 5  # characters: few, as exponential time never ends
 LONGEST = 5_120  # characters: a quadratic search of them takes a millisecond
-MOST_TEXTS = 500
+MOST_TEXTS = 500  # for a pattern
+FEW_TEXTS = 260  # in tests that are not slow
 
 STAND_INS = {
     "word": "word", "choice": "word", "wanted": "word", "answer": "word", "words": "word", "name": "textarea", "separator": r",\s", "names": ("do", "exit"), "phrase": "word",
@@ -210,11 +211,11 @@ def pumps(pattern):
     yield from ((start, unit, "\x7f") for start in before[1:] for unit in pairs)
 
 
-def slow(pattern, methods):
+def slow(pattern, methods, count):
     """Return the texts that take a pattern more than linear time, with what was measured: none for a good one."""
     is_bytes = isinstance(pattern.pattern, bytes)
     methods = {method if method in ONE_BY_ONE else "finditer" for method in methods}
-    for start, unit, end in islice(dict.fromkeys(islice(pumps(pattern), 9 * MOST_TEXTS)), MOST_TEXTS):
+    for start, unit, end in islice(dict.fromkeys(islice(pumps(pattern), 9 * count)), count):
         for method in methods:
 
             def work(size, start=start, unit=unit, end=end, method=method):
@@ -226,7 +227,8 @@ def slow(pattern, methods):
                 yield f"{method} in {start!r} + {unit!r} * n + {end!r}: {problem}"
 
 
-def test_patterns_take_linear_time():
+@pytest.mark.parametrize("count", [FEW_TEXTS, pytest.param(MOST_TEXTS, marks=pytest.mark.slow)])
+def test_patterns_take_linear_time(count):
     tried, found = 0, []
     for where, path, node, flags, methods in uses():
         if where in EXEMPT:
@@ -239,7 +241,7 @@ def test_patterns_take_linear_time():
         if not isinstance(pattern, re.Pattern):
             pattern = re.compile(pattern, sum(_value(path, flag) for flag in flags))
         tried += 1
-        found += [f"{where}, line {node.lineno}: {problem}" for problem in islice(slow(pattern, methods), 1)]
+        found += [f"{where}, line {node.lineno}: {problem}" for problem in islice(slow(pattern, methods, count), 1)]
     assert found == []
     assert tried > 150
 
@@ -250,7 +252,7 @@ def test_patterns_take_linear_time():
     (r"<head(\s[^>]*)?>", "search"), (r"\s*°?\s*,\s*°?", "search"), (r"\[(.*?)\]\s*\[(.*?)\]", "search"),
 ])  # fmt: skip
 def test_slow_patterns_are_found(source, method):
-    assert next(slow(re.compile(source, re.MULTILINE), [method]), "")
+    assert next(slow(re.compile(source, re.MULTILINE), [method], FEW_TEXTS), "")
 
 
 def exists(title):

@@ -207,6 +207,7 @@ def test_a_new_window_may_be_redirected_to_another_site(browse):
         ("", ""),
     ],
 )
+@pytest.mark.sampled(3)
 def test_files_of_types_that_are_not_shown_are_downloaded(browse, content_type, notice):
     browser = browse("<a id=file href=/file>File</a>", responses={"/file": (200, {"Content-Type": content_type}, "a,b")})
     browser.click(element(browser, "file"))
@@ -273,6 +274,7 @@ def test_an_action_that_is_refused_drops_the_notices_of_earlier_ones(browse):
 @pytest.mark.parametrize(
     ("kind", "value"), [("text", "12"), ("search", "12"), ("email", "a@1"), ("url", "a:1"), ("number", "12")]
 )
+@pytest.mark.sampled(3)
 def test_keys_type_at_the_end_of_a_value_or_replace_it_if_it_is_selected(browse, kind, value):
     browser = browse(f"<input id=first><input id=field type={kind} value={value}>")
     browser.press("3", element(browser, "field"))
@@ -286,6 +288,7 @@ def test_keys_type_at_the_end_of_a_value_or_replace_it_if_it_is_selected(browse,
 
 
 @pytest.mark.parametrize(("value", "rest"), [("1.5", "1"), ("-0.5", "-0"), ("5", ""), ("15", "1")])
+@pytest.mark.sampled(3)
 def test_backspace_leaves_a_number_or_nothing(browse, value, rest):
     browser = browse(f"<input id=field type=number value={value}>")
     browser.press("Backspace", element(browser, "field"))
@@ -293,6 +296,7 @@ def test_backspace_leaves_a_number_or_nothing(browse, value, rest):
 
 
 @pytest.mark.parametrize(("value", "rest"), [("-5", "-"), (".5", "."), ("-.5", "-"), ("1e2", "1e"), ("1E+2", "1E+")])
+@pytest.mark.sampled(3)
 def test_backspace_that_would_leave_no_number_is_refused(browse, value, rest):
     browser = browse(f"<input id=field type=number value={value}>")
     with pytest.raises(ActionError, match=f'takes a number such as 12.5, not "{re.escape(rest)}"'):
@@ -301,6 +305,7 @@ def test_backspace_that_would_leave_no_number_is_refused(browse, value, rest):
 
 
 @pytest.mark.parametrize("kind", sorted(dom.DATE_TYPES))
+@pytest.mark.sampled(3)
 def test_keys_delete_no_part_of_a_date(browse, kind):
     value = {
         "date": "2024-02-03",

@@ -137,6 +137,7 @@ def play(env, task, act, when):
 @pytest.mark.parametrize("has_solution", [True, False])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.sampled(3)
 def test_damage_in_postgresql_fails_the_task(desk, damage, when, has_solution):
     """Without a solution, the changes that the checks do not need are side effects (`backends.needed`)."""
     task = desk.tasks[0] if has_solution else replace(desk.tasks[0], solution=())
@@ -149,6 +150,7 @@ def test_damage_in_postgresql_fails_the_task(desk, damage, when, has_solution):
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("has_solution", [True, False])
 @pytest.mark.parametrize("title", TITLES)
+@pytest.mark.sampled(3)
 def test_right_solutions_in_postgresql_are_rewarded(desk, title, has_solution):
     quoted = title.replace("'", "''")
     check = {"site": "desk", "query": f"SELECT title FROM ticket WHERE id > 2 AND title = '{quoted}'", "expected": [[title]]}
@@ -170,6 +172,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.sampled(3)
 def test_a_fault_of_postgresql_is_never_the_reward_0(desk, fault, when):
     _, reward, terminated, truncated, info = play(
         desk, desk.tasks[0], lambda: run_sql("postgres", FAULTS[fault].format(database_of(desk))), when

@@ -122,7 +122,7 @@ def expected(make_env, autoreset):
         envs.close()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", list(MODES)[1:])
 @pytest.mark.parametrize("autoreset", list(AutoresetMode), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("space", SPACES)

@@ -18,13 +18,13 @@ _VARIABLE = re.compile(
 _PACKAGE = re.compile(r"No module named '([\w.]+)'|Cannot find module '([^']+)'")
 _READ_ONLY = re.compile(r"[Rr]ead-only file ?system(?:: '([^']+)')?|EROFS|readonly database")
 _NETWORK = re.compile(
-    r"Network is unreachable|ENETUNREACH|Connection refused|ECONNREFUSED|Can't connect to|connection to server .* failed"
+    r"Network is unreachable|ENETUNREACH|Connection refused|ECONNREFUSED|Can't connect to|connection to server .{0,200} failed"
     r"|Temporary failure in name resolution|Name or service not known|EAI_AGAIN|getaddrinfo"
 )
 _HOST = re.compile(
     r"DisallowedHost|Invalid HTTP_HOST|Host header|host_matching|not allowed.{0,20}host|[Bb]locked [Hh]ost", re.DOTALL
 )
-_FILE = re.compile(r"unable to open database file|no such table|relation .* does not exist")
+_FILE = re.compile(r"unable to open database file|no such table|relation .{0,200} does not exist")
 _MEMORY = re.compile(r"MemoryError|Cannot allocate memory|out of memory|std::bad_alloc", re.IGNORECASE)
 _PORT = re.compile(r"Address already in use|EADDRINUSE")
 _RUN = re.compile(r"the program '([^']+)' cannot be run: (.+)")
