@@ -30,7 +30,7 @@ collect_ignore = ["bookshop_urls.py", "spy_agent.py"]  # one needs the settings 
 # Files that take long, the longest first: they are begun first, so that no worker is left alone with one in the end.
 _LONG = (
     "benchmarks", "pointer_training", "own_application", "suites", "application_guide", "vector", "widgets", "methods_benchmark",
-    "players", "learner", "train", "demonstrations", "linear_time", "side_effects", "methods", "pretrained", "broken_applications",
+    "players", "learners", "train", "demonstrations", "linear_time", "side_effects", "methods", "pretrained", "broken_applications",
     "evaluation", "fuzz_command", "tasks", "third_party", "browsers", "chromium", "virtual_time", "large_worlds", "spying", "arena",
     "pictures", "applications", "pointer", "report", "audit", "rooms", "application_check", "eyes", "hard", "constraints", "changes",
     "places", "fuzz", "layout", "miniwob", "sightings",

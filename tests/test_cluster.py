@@ -172,7 +172,7 @@ def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster,
             assert our[name] == pytest.approx(their[name], rel=1e-4, abs=1e-4), name
     weights = dict(load_model(alone)[0].named_parameters())
     for name, value in load_model(resumed)[0].named_parameters():
-        if not name.endswith("k_proj.bias"):  # its gradients are rounding errors, see `tests.test_learner`
+        if not name.endswith("k_proj.bias"):  # its gradients are rounding errors, see `tests.cluster.test_learners`
             # Not 1e-5 as there: prompts are batched as they come, so what is sampled differs in its rounding already.
             assert torch.allclose(value, weights[name], atol=1e-4, rtol=0), name
 

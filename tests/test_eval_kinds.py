@@ -1,6 +1,6 @@
 """Each eval kind is one module, which nothing else lists: its checks pass for what they want, fail for what they do not, and raise.
 
-`test_official_rules` has what the public evaluators say of the same kinds.
+`evaluators/test_official.py` has what the public evaluators say of the same kinds.
 """
 
 import importlib

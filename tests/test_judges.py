@@ -5,8 +5,8 @@ import json
 import pytest
 from werkzeug.wrappers import Request, Response
 
+from tests.evaluators.test_official import outcome, string
 from tests.serving import serving
-from tests.test_official_rules import outcome, string
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.judges import ChatJudge

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests import needs
+from tests.evaluators.test_official import outcome
 from tests.official_pages import Shop, page_for
 from tests.serving import outcome_of, serving
-from tests.test_official_rules import outcome
 from webarena_gym.addresses import placeholders, read_addresses, resolve, resolve_all
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError

@@ -26,6 +26,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import Observation, field_value, visible_text
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.reading import options, split_number
+from webarena_gym.texts import without_plural
 
 Form = Literal["leave", "back", "link", "button", "box", "option", "type", "search", "answer"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -164,7 +165,7 @@ def words(text: str) -> frozenset[str]:
     ['3', 'list', 'open', 'product', 'review']
     """
     matches = re.findall(r"[^\W_]+", text.lower())
-    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in matches if word not in _STOP_WORDS)
+    return frozenset(without_plural(word) for word in matches if word not in _STOP_WORDS)
 
 
 def overlap(text: str, goal: str) -> tuple[float, float]:

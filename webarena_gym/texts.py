@@ -35,6 +35,15 @@ def comparable(text: str) -> str:
     return text if text.isascii() else normalize("NFC", text.translate(_INVISIBLE))
 
 
+def without_plural(word: str) -> str:
+    """Return a word of more than three characters without a final "s".
+
+    >>> without_plural("orders"), without_plural("gas")
+    ('order', 'gas')
+    """
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
 def _truncation_note(count: int) -> str:
     return f" [{count:,} characters were cut]"
 

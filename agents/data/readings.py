@@ -11,6 +11,7 @@ from webarena_gym.answers.values import MONTHS, read
 from webarena_gym.observation import Observation, observe
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.reading import split_number
+from webarena_gym.texts import without_plural
 
 _NO_WINDOW = 10**9  # characters: no window
 _SELECT = re.compile(r"<select[^>]*>.*?</select>")
@@ -173,8 +174,7 @@ def words(text: str) -> frozenset[str]:
     >>> sorted(words("How many orders are there in May 2022?"))
     ['2022', 'may', 'order']
     """
-    content_words = (word for word in _WORD.findall(text.lower()) if word not in _COMMON)
-    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in content_words)
+    return frozenset(without_plural(word) for word in _WORD.findall(text.lower()) if word not in _COMMON)
 
 
 def nearest_lines(texts: tuple[str, ...], topic: frozenset[str], count: int) -> list[str]:

@@ -4,13 +4,14 @@ For servers with structured outputs, a language is converted to a regular expres
 """
 
 import re
-from calendar import month_name, monthrange
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple, Union
 
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.answers.values import MONTHS
 
 _WORD = re.compile(r"\\.|\w+|[^\w\s\\]")
 _SPECIAL = frozenset(r"\^$.|?*+()[]{}-/")
@@ -32,7 +33,7 @@ _TAB = re.compile(r"(?:^Tabs: | \| )\[([0-9]+)\]")
 _PASSIVE_TAGS = frozenset(("tr", "td", "th", "img", "h1", "h2", "h3", "h4", "h5", "h6"))  # tags without actions
 _FIELD_TAGS = frozenset(("input", "select", "textarea"))
 _CHECKABLE = frozenset(("checkbox", "radio"))
-_MONTHS = {name[:3]: number for number, name in enumerate(month_name) if name}
+_MONTHS = {name[:3]: number for number, name in enumerate(MONTHS, 1)}
 _NAMED = re.compile(r"\b([A-Z][a-z]{2})[a-z]{0,6}\.? (?:([0-9]{1,2}),? )?([0-9]{4})\b")
 _SLASHED = re.compile(r"\b([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})\b")
 _ISO = re.compile(r"\b([0-9]{4})-([0-9]{2})-([0-9]{2})\b")

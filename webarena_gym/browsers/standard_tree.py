@@ -118,7 +118,7 @@ class _Engine(ParseEngine):
     """justhtml's parser, which also records the forms that own controls, and in which a select ends a scope.
 
     The rules are those of https://html.spec.whatwg.org/multipage/parsing.html#create-an-element-for-the-token. The methods are private to
-    justhtml, so pyproject.toml bounds its version, and tests/test_html_trees.py compares trees and owners with Chromium's.
+    justhtml, so pyproject.toml bounds its version, and tests/browsers/test_standard_tree.py compares trees and owners with Chromium's.
 
     Attributes:
         owners: the form of each control that the parser gave one.

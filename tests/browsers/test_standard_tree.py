@@ -15,7 +15,7 @@ from webarena_gym.browsers.standard_tree import parse_standard
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network
 
-RECORDED = json.loads((Path(__file__).parent / "data" / "trees.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "trees.json").read_text(encoding="utf-8"))
 """Chromium's version, and pages with the outlines of their trees in it."""
 
 
