@@ -209,17 +209,17 @@ from urllib.parse import parse_qs
 FORM = b"<form method=post><input name=user><input name=password type=password><button>In</button></form>"
 def app(environ, start_response):
     headers, body = [("Content-Type", "text/html")], FORM
-    if environ["PATH_INFO"] != "/login" and "s=1" not in environ.get("HTTP_COOKIE", ""):
+    if environ["PATH_INFO"] not in ("/login", "/secure") and "s=1" not in environ.get("HTTP_COOKIE", ""):
         start_response("303 See Other", [("Location", "/login")])
         return [b""]
     if environ["REQUEST_METHOD"] == "POST":
         form = parse_qs(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode())
         if form["password"] == ["secret"]:
-            start_response("303 See Other", [("Location", "/"), ("Set-Cookie", "s=1; Path=/")])
+            start_response("303 See Other", [("Location", "/"), ("Set-Cookie", "s=1; Path=/" + "; Secure" * (environ["PATH_INFO"] == "/secure"))])
             return [b""]
         body = b"<p>Wrong password</p>" + FORM
     start_response("200 OK", headers)
-    return [body if environ["PATH_INFO"] == "/login" else b"<h1>Ann</h1>"]
+    return [body if environ["PATH_INFO"] != "/" else b"<h1>Ann</h1>"]
 """
 
 
@@ -229,6 +229,7 @@ def app(environ, start_response):
     ({"user": "[name=user"}, "secret", r"the login field '\[name=user' is not a CSS selector: .*; expected one such as"),
     ({"proof": "/login"}, "secret", "a proof page for signed-in users only"),
     ({"word": "Bob"}, "secret", "It does not contain the word 'Bob'"),
+    ({"path": "/secure"}, "secret", "Browsers reject cookies with the attribute Secure over http: s; change that setting"),
 ])  # fmt: skip
 def test_a_login_that_fails_names_the_fields_and_the_pages(describe, login, password, message):
     keys = {**COMMAND, "wsgi": "desk:app", "account": {"user": "ann", "password": password}, "login": {**LOGIN, **login}}

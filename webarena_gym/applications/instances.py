@@ -189,6 +189,9 @@ class AppInstance:
     def __init__(self, application: Application, host: AppHost, folder: Path, number: int) -> None:
         self._application, self._host, self._log = application, host, folder / "log"
         self.folder, self.state, self.number = folder, folder / "state", number
+        self.secure_cookies: set[str] = (
+            set()
+        )  # names of the cookies that browsers reject, because the address begins with http://
         self._path_pairs = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
         self._port = 0
         if "{port}" in application.command:
@@ -316,6 +319,10 @@ class AppInstance:
         for address in self._addresses:
             content = content.replace(address.encode(), self._application.url.encode()) if is_text else content
             response_headers = [(name, value.replace(address, self._application.url)) for name, value in response_headers]
+        cookies = (value.partition(";") for name, value in response_headers if name.lower() == "set-cookie")
+        self.secure_cookies |= {
+            first.partition("=")[0] for first, _, rest in cookies if "secure" in rest.lower().replace(" ", "").split(";")
+        }
         state.clamp_times(self.state, self._application.clock)
         start_response(f"{response.status} {response.reason}", response_headers)
         return [content]

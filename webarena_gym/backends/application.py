@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.diagnosis import advice
 from webarena_gym.applications.instances import AppInstance
 from webarena_gym.applications.processes import AppLauncher, launcher_of
 from webarena_gym.applications.suite import Suite
@@ -20,7 +21,7 @@ from webarena_gym.backends.base import Backend, page_text, replay_solution, star
 from webarena_gym.backends.needed import unneeded_changes
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
-from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
+from webarena_gym.errors import ApplicationError, HostUnknownError, ServerError, SnapshotError, TaskError
 from webarena_gym.logins import is_signed_in, log_in
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Network
@@ -152,7 +153,14 @@ class ApplicationBackend(Backend):
             raise ApplicationError(
                 f"login: the proof page {application.login.proof!r} also opens without a login: choose one that requires it"
             )
-        log_in(self.browser, application.login, application.url, application.account, self.status_of)
+        try:
+            log_in(self.browser, application.login, application.url, application.account, self.status_of)
+        except ServerError as error:
+            names = ", ".join(sorted(self._instance().secure_cookies))
+            hint = (
+                f". Browsers reject cookies with the attribute Secure over http: {names}; change that setting" if names else ""
+            )
+            raise ApplicationError(f"{error}{hint}{advice(application, self.log_tail())}") from error
         cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
         return {application.host: cookies}, self.browser.storage()
 

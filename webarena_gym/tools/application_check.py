@@ -314,9 +314,13 @@ def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str
         seconds.append(time.perf_counter() - start)
         errors += env.backend.site_errors
     differences = (first_difference(texts[0], text) for text in texts)
+    scripts = "; for durations that scripts measure, virtual_time = true" if env.options.browser == "chromium" else ""
     return seconds, [
         *(f"it fails: {error}" for error in errors[:1]),
-        *(f"two resets show different pages, {pair}: set clock=, or seed random values" for pair in filter(None, differences)),
+        *(
+            f"two resets show different pages, {pair}: set clock=, or seed random values{scripts}"
+            for pair in filter(None, differences)
+        ),
     ][:1]
 
 

@@ -43,7 +43,7 @@ PLAYING = _PLAYING.format(
 BY_LABEL = _PLAYING.format(
     format="that `help` lists",
     short='click "Add to Cart"   hover Help   type Title red shoes   search Search red shoes   select Size Large',
-    named="Elements are named by their labels; labels of several words are put in quotes.",
+    named="Elements are named by their labels; labels of several words are put in quotes, and texts may be.",
 )
 
 _SHORT: Mapping[str, Kind] = {
@@ -105,6 +105,8 @@ def expand_short_form(line: str, dialect: Dialect) -> str:
 
     >>> expand_short_form("type 5 red shoes", DIALECTS["webrl"])
     'do(action="Type", argument="red shoes", element="5")'
+    >>> expand_short_form('type "Full name" "Ann Lee"', DIALECTS["webrl"])
+    'do(action="Type", argument="Ann Lee", element="Full name")'
     >>> expand_short_form("click [6]", DIALECTS["webarena"])
     'click [6]'
     """
@@ -113,6 +115,8 @@ def expand_short_form(line: str, dialect: Dialect) -> str:
     if kind is None or rest.startswith(("[", "(")):
         return line
     element, text = _split(rest) if kind in _WITH_ELEMENT else (None, rest)
+    if text[:1] in {'"', "'"} and text[1:].find(text[0]) == len(text) - 2:  # a text in quotes, as labels are
+        text = text[1:-1]
     if element == "" or (kind in _WITH_TEXT and not text):
         raise ValueError(
             f"{word} needs {'an element' if element == '' else 'a text'}; expected one such as `{_example(kind, word)}`"
