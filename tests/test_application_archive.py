@@ -112,6 +112,7 @@ INNER = {
     ({"name =": 'shared = ["__pycache__/a"]\nname ='}, {"__pycache__/a/b": ""}, "__pycache__", "shared"),
     ({"name =": 'exclude = ["/*.toml"]\nname ='}, {}, FILE, "file"),
 ])  # fmt: skip
+@pytest.mark.sampled(2)
 def test_what_an_application_uses_is_never_omitted(folder, tmp_path, capsys, changes, files, omitted, key):
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -145,6 +146,7 @@ def change(path):
     ("state/notes.db", lambda path: path.write_bytes(b"")), ("sqlite3.py", Path.touch), ("more", Path.mkdir), ("link", lambda path: path.symlink_to("/")),
     ("notes_app.py", lambda path: (path.unlink(), path.mkdir())),
 ])  # fmt: skip
+@pytest.mark.sampled(2)
 def test_a_changed_folder_in_the_cache_is_unpacked_again(archive, cache, name, damage):
     folder = cached_folder(archive, cache)
     contents = {path.relative_to(folder): path.is_dir() or path.read_bytes() for path in folder.rglob("*")}

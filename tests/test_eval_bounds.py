@@ -241,6 +241,7 @@ def requests():
 
 
 @pytest.mark.parametrize("kind", [name for name in eval_kinds() if name not in ("verified", "verifier")])
+@pytest.mark.sampled(2)
 def test_judging_takes_linear_time(kind, tmp_path):
     growing = {
         "string_match": answers, "url_match": places, "program_html": contents, "state": states,

@@ -56,6 +56,7 @@ NUMBERS = st.integers(0, 10**9)
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.tuples(NUMBERS, NUMBERS), st.lists(st.tuples(st.booleans(), NUMBERS), min_size=4, max_size=12))
+@pytest.mark.sampled(2)
 def test_an_env_sees_nothing_of_another(envs, site, places, starts, turns):
     *pair, alone = envs
     together = [[begin(env, site, places, start)] for env, start in zip(pair, starts, strict=True)]
@@ -79,6 +80,7 @@ def rows(env, site):
     return {name: [tuple(row) for row in connection.execute(f"SELECT * FROM {name}")] for name in tables}
 
 
+@pytest.mark.sampled(2)
 def test_reset_forgets_every_write(envs, site, places):
     env = envs[0]
     base = load_world(WORLD)

@@ -19,7 +19,7 @@ def compare(task, oracle):
         return disagreements(env, task, oracle)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_drawn_task_agrees_with_its_oracle(name):
     (task,) = draw([name], world_seed=1002, count=1)
