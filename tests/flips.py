@@ -36,6 +36,8 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 _ARITHMETIC: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),
 }  # fmt: skip
+_FAILED = (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)  # interrupted: an error in the collection
+_DECIDED = (*_FAILED, pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _WALL = 4  # times the CPU seconds of a limit, the seconds after which a run is stopped
 _TEXTS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp)
 
@@ -192,6 +194,23 @@ class Run(NamedTuple):
     failed: str
 
 
+def _run_here(root: Path, test: str, limit_s: float, log: Path) -> int:
+    """Run a test file in this process, with its output in a file, and return pytest's exit status."""
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.stdout = sys.stderr = os.fdopen(output, "w")
+    resource.setrlimit(resource.RLIMIT_CPU, (max(1, round(limit_s)), resource.RLIM_INFINITY))
+    os.chdir(root)
+    os.environ["PYTHONPATH"] = sys.path[0] = str(root)
+    for name in [name for name in sys.modules if name.partition(".")[0] in (*PACKAGES, "benchmarks", "tests")]:
+        del sys.modules[name]
+    status = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", test])
+    sys.stdout.flush()
+    return status
+
+
 def run_tests(root: Path, test: str, limit_s: float) -> Run:
     """Run one test file, or one test, until its first failure or its limit in CPU seconds.
 
@@ -200,19 +219,11 @@ def run_tests(root: Path, test: str, limit_s: float) -> Run:
     log = root / "flips.log"
     process = os.fork()
     if not process:
-        os.setsid()
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.stdout = sys.stderr = os.fdopen(output, "w")
-        resource.setrlimit(resource.RLIMIT_CPU, (max(1, round(limit_s)), resource.RLIM_INFINITY))
-        os.chdir(root)
-        os.environ["PYTHONPATH"] = sys.path[0] = str(root)
-        for name in [name for name in sys.modules if name.partition(".")[0] in (*PACKAGES, "benchmarks", "tests")]:
-            del sys.modules[name]
-        status = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", test])
-        sys.stdout.flush()
-        os._exit(status)
+        status = pytest.ExitCode.INTERNAL_ERROR
+        try:
+            status = _run_here(root, test, limit_s, log)
+        finally:
+            os._exit(status)
     end = time.monotonic() + _WALL * limit_s
     while not (ended := os.wait4(process, os.WNOHANG))[0] and time.monotonic() < end:
         time.sleep(0.2)
@@ -254,9 +265,9 @@ def try_flip(root: Path, flip: Flip, limit_s: float) -> tuple[str, str]:
             result = run_tests(root, test, left)
         finally:
             replace_text(file, original)
-        if result.status is None:
+        if result.status not in _DECIDED:
             return "undecided", f"{number} of {len(tests)} test files"
-        if result.status not in (0, 5) and run_tests(root, result.failed or test, 4 * limit_s).status == 0:
+        if result.status in _FAILED and run_tests(root, result.failed or test, 4 * limit_s).status == 0:
             return "noticed", result.failed or test
     return "survived", f"{len(tests)} test files"
 
@@ -270,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--limit-s", type=float, default=60.0, metavar="S", help="CPU seconds of one flip (default: %(default)s)"
     )
     options = parser.parse_args(arguments)
-    for package in ("gymnasium", "hypothesis", "lxml.html", "jinja2", "torch", "transformers", "werkzeug"):
+    for package in ("gymnasium", "lxml.html", "jinja2", "torch", "transformers", "werkzeug"):
         importlib.import_module(package)
     counts = dict.fromkeys(("noticed", "survived", "undecided"), 0)
     with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from webarena_gym.texts import comparable, cut, first_difference
+from webarena_gym.texts import comparable, cut, first_difference, without_plural
 
 
 @pytest.mark.parametrize("length", [0, 1, 30, 31, 32, 99, 100, 101, 5_000, 1_000_000])
@@ -25,3 +25,14 @@ def test_the_first_different_lines():
     assert first_difference("a\nb\nc", "a\nx\ny") == "'b' and 'x'"
     assert first_difference("a", "a\nb") == "'' and 'b'"
     assert first_difference("a\n", "a") == ""
+
+
+def test_short_words_keep_their_ending():
+    assert [without_plural(word) for word in ("cars", "car", "gas", "list", "s", "ss")] == [
+        "car",
+        "car",
+        "gas",
+        "list",
+        "s",
+        "ss",
+    ]

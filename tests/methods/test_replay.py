@@ -1,9 +1,12 @@
 """A replay buffer keeps the newest trajectories, and draws distinct ones."""
 
 from random import Random
+from types import SimpleNamespace
+
+import torch
 
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.replay import Replay, split_by_trajectory, step_rewards, valid_trajectories
+from agents.methods.replay import Replay, imitation_loss, split_by_trajectory, step_rewards, valid_trajectories
 from agents.rollouts.curriculum import Group
 from tests import tiny
 
@@ -44,3 +47,10 @@ def test_failed_and_empty_rollouts_are_left_out():
     assert [item.task_id for item in valid] == ["a", "d"]
     assert step_rewards(valid) == [1.0, 1.0, 0.0]
     assert split_by_trajectory([1, 2, 3], valid) == [[1, 2], [3]]
+
+
+def test_imitation_weighs_each_token():
+    weights, advantages, new = (torch.tensor(values) for values in ([0.5, 0.25], [1.0, -2.0], [-3.0, -4.0]))
+    loss, metrics = imitation_loss(SimpleNamespace(weights=weights, advantages=advantages, new=new))
+    assert loss.item() == 0.5 * 3.0 - 0.25 * 2.0 * 4.0
+    assert metrics == {}
