@@ -158,3 +158,33 @@ def test_numbers_with_more_digits_than_a_float_are_compared_exactly(tmp_path, in
     assert len(state.database_changes("shop", base, now, ())) == 1
     with closing(state.open_database(base)) as database:
         assert database.execute("SELECT n4 = 10, n6 > 2, n6 + 1, typeof(n3) FROM t").fetchone() == (1, 1, 3.5, "integer")
+
+
+def test_folders_are_compared_and_restored(tmp_path):
+    base, now, again = (tmp_path / name for name in ("base", "now", "again"))
+    for place in (base, now, again):
+        for name in ("kept", "empty", "full", "turns"):
+            (place / name).mkdir(parents=True)
+        for name in ("full/a.txt", "turns/b.txt", "file"):
+            (place / name).write_text("text\n")
+    (now / "empty").rmdir()
+    shutil.rmtree(now / "full")
+    shutil.rmtree(now / "turns")
+    (now / "turns").write_text("now a file\n")
+    (now / "file").unlink()
+    (now / "file" / "below").mkdir(parents=True)
+    (now / "new").mkdir()
+    (now / "photos").mkdir()
+    (now / "photos" / "c.txt").write_text("text\n")
+    changed = state.difference(base, now)
+    state.apply(changed, again)
+    assert state.difference(now, again) == {}
+    assert sorted(path.relative_to(now) for path in now.rglob("*")) == sorted(
+        path.relative_to(again) for path in again.rglob("*")
+    )
+    texts = {str(change).partition(", digest")[0] for change in state.changes("shop", base, now, {}, ())}
+    assert {"shop: file added: path=new/", "shop: file removed: path=empty/", "shop: file added: path=photos/c.txt"} <= texts
+    assert not {"shop: file added: path=photos/", "shop: file removed: path=full/"} & texts, (
+        "the changes of their files imply it"
+    )
+    assert state.changes("shop", base, now, {}, ("/*",)) == []

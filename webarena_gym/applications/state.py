@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from webarena_gym.applications.application import Application
@@ -74,6 +74,8 @@ def clamp_times(folder: Path, clock: str) -> None:
 def difference(base: Path, now: Path) -> Difference:
     """Return the files that differ between two copies of a folder. Files of equal size and modification time count as equal.
 
+    Folders that were added or removed are included, with a slash at the end of the name.
+
     Links to targets outside of a folder are ignored.
 
     Args:
@@ -89,7 +91,9 @@ def difference(base: Path, now: Path) -> Difference:
         after = _stamps(now)
         try:
             contents: dict[str, bytes | None] = {
-                name: (now / name).read_bytes() for name, stamp in after.items() if stamp != before.get(name)
+                name: b"" if name.endswith("/") else (now / name).read_bytes()
+                for name, stamp in after.items()
+                if stamp != before.get(name)
             }
         except FileNotFoundError:
             continue
@@ -97,7 +101,7 @@ def difference(base: Path, now: Path) -> Difference:
             contents = {
                 name: content
                 for name, content in contents.items()
-                if name not in before or content != (base / name).read_bytes()
+                if name not in before or name.endswith("/") or content != (base / name).read_bytes()
             }
             return dict(sorted((contents | dict.fromkeys(before.keys() - after.keys())).items()))
     raise ApplicationError(f"the files in {now} changed during each attempt to read them; stop the writes and try again")
@@ -105,16 +109,20 @@ def difference(base: Path, now: Path) -> Difference:
 
 def apply(files: Difference, folder: Path) -> None:
     """Apply a difference to a copy of the base state. Links on the paths of files are replaced."""
-    for name, content in files.items():
-        path = folder / name
-        for part in (*reversed(path.relative_to(folder).parents), path.relative_to(folder)):
+    for name in files:
+        path = PurePosixPath(name)
+        for part in (*reversed(path.parents), path):
             if (folder / part).is_symlink():
                 (folder / part).unlink()
-        if content is None:
-            path.unlink(missing_ok=True)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+    for name in sorted((name for name, content in files.items() if content is None), reverse=True):  # a folder after its files
+        with suppress(OSError):  # a folder with ignored files, such as links out of the state
+            (folder / name).rmdir() if name.endswith("/") else (folder / name).unlink(missing_ok=True)
+    for name, content in files.items():
+        if name.endswith("/") and content is not None:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        elif content is not None:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
 
 
 def changes(
@@ -163,7 +171,10 @@ def changed_files(
     base: Path, now: Path, databases: Mapping[str, str], declared: tuple[str, ...], own_names: tuple[str, str] = ("", "")
 ) -> Iterator[tuple[str, bytes | None, bytes | None]]:
     """Yield the path and both contents of each file that differs and is neither a database nor declared; see `changes`."""
-    for name, content in difference(base, now).items():
+    changed = difference(base, now)
+    for name, content in changed.items():
+        if name.endswith("/") and any(other.startswith(name) for other in changed if other != name):
+            continue  # the changes of its files imply it
         if (
             name in databases.values()
             or name.endswith(_SIDE_FILES)
@@ -171,6 +182,8 @@ def changed_files(
         ):
             continue
         old_content = (base / name).read_bytes() if (base / name).is_file() else None
+        if name.endswith("/") and content is None:
+            old_content = b""
         yield name, _mask_name(old_content, own_names[0]), _mask_name(content, own_names[1])
 
 
@@ -358,7 +371,7 @@ def _schema(content: bytes) -> dict[str, str | None]:
 
 
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the size in bytes and the modification time in ns of each file, by its path in the folder."""
+    """Return the size in bytes and the modification time in ns of each file, by its path in the folder; (0, 0) of each folder."""
     stamps = {}
     root = folder.resolve()
     for path in folder.rglob("*"):
@@ -367,4 +380,6 @@ def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
             if is_inside and path.is_file() and not path.name.endswith("-shm"):
                 status = path.stat()
                 stamps[path.relative_to(folder).as_posix()] = (status.st_size, status.st_mtime_ns)
+            elif path.is_dir() and not path.is_symlink():
+                stamps[f"{path.relative_to(folder).as_posix()}/"] = (0, 0)
     return stamps

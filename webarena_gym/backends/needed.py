@@ -71,7 +71,9 @@ def unneeded_changes(
             urls={f"__{application.name.upper()}__": application.url},
         )
         rows = _unneeded_rows(application, base, now, connections, _judge_of(task, "state", outcome, end_s))
-        checked = {str(PurePosixPath(check["path"])) for check in task.eval.get("file") or ()}
+        checked = {
+            f"{PurePosixPath(check['path'])}{'/' * check['path'].endswith('/')}" for check in task.eval.get("file") or ()
+        }
         lines = _unneeded_lines(application, base, now, own_names, files, checked, _judge_of(task, "file", outcome, end_s))
         try:
             for change in chain(rows, lines):
@@ -127,8 +129,12 @@ def _unneeded_lines(
 ) -> Iterator[Change]:
     """Yield the changes of files that the checks do not need. The files `checked` are copied to the folder `files`, and undone there."""
     for name in checked:
+        if name.endswith("/"):
+            continue
         _write(files / name, (now / name).read_bytes() if (now / name).is_file() else None)
     for name, old, new in state.changed_files(base, now, application.databases, application.incidental, own_names):
+        if name.endswith("/") and name in checked:
+            continue  # a folder is there or not, so its change is needed
         content = _needed_content(files / name, old, new, passes) if passes and name in checked else old
         if content != new:
             yield from state.file_changes(application.name, name, content, new)

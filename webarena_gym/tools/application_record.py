@@ -276,6 +276,9 @@ def _file_check(path: str, recording: Recording, typed: set[str]) -> list[dict[s
 
     Lines that vary are omitted, and binary files have no checks.
     """
+    if path.endswith("/"):
+        is_folder, is_repeated = ((folder / path).is_dir() for folder in recording.folders[1:])
+        return [{"path": path, "contains": "" if is_folder else None}] if is_folder == is_repeated else []
     try:
         before, after, again = (
             (folder / path).read_text("utf-8") if (folder / path).is_file() else None for folder in recording.folders

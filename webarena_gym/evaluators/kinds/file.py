@@ -42,7 +42,10 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
         path = (folder / check["path"]).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise EvaluationError(f"the file {check['path']!r} is not in the application's state")
-        content = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+        if check["path"].endswith("/"):
+            content = "" if path.is_dir() else None
+        else:
+            content = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
     except (OSError, RuntimeError) as error:  # such as a name that is too long, or a cycle of links
         raise EvaluationError(f"the file {shorten(check['path'])} cannot be read: {error}") from error
     text = check["contains"]
