@@ -277,6 +277,20 @@ def test_an_application_with_problems_is_not_packed(folder, tmp_path, capsys):
     assert not list(tmp_path.glob("*.zip*"))
 
 
+def test_a_task_without_a_solution_is_packed_and_counted(folder, tmp_path, capsys):
+    bare = {key: value for key, value in TASK.items() if key != "solution"} | {"task_id": "bare"}
+    (folder / "tasks.json").write_text(json.dumps([TASK, bare]))
+    archive = tmp_path / f"a{SUFFIX}"
+    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
+    assert "1 task solved in inprocess, 1 without a solution" in capsys.readouterr().out
+    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0
+
+
+def test_the_name_of_an_archive_is_rejected_before_the_check(tmp_path, capsys):
+    assert main(["app", "pack", str(tmp_path / "no folder"), "--licence", "MIT", "-o", str(tmp_path / "n.zip")]) == 2
+    assert f"n.zip'; expected a name that ends with {SUFFIX}" in capsys.readouterr().err
+
+
 def test_a_report_that_differs_elsewhere_is_a_problem(archive, capsys):
     rewrite(archive, lambda manifest: manifest["check"]["inprocess"].update(pages=77))
     assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 1
@@ -294,8 +308,9 @@ def test_an_archive_installs_nothing_outside_of_its_folder(folder, tmp_path, pyt
 @pytest.mark.slow
 def test_the_packages_of_an_archive_are_installed(folder, tmp_path, capsys):
     (folder / FILE).write_text(TOML + 'python = ".venv/bin/python"\n')
-    (folder / "requirements.txt").write_text("")
-    install(folder)
+    (folder / "requirements.txt").write_text("# none\n")
+    install(folder, print)
+    assert capsys.readouterr().out == f"installing into {folder / '.venv'}: no packages\n"
     archive = tmp_path / f"a{SUFFIX}"
     assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
     with zipfile.ZipFile(archive) as opened:

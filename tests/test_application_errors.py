@@ -77,6 +77,7 @@ def describe(tmp_path):
             (tmp_path / f"{name}.py").write_text(text)
         return tmp_path
 
+    write.folder = tmp_path
     yield write
     close_all()
 
@@ -95,11 +96,13 @@ LOGIN = {"path": "/login", "user": "[name=user]", "password": "[name=password]",
     ({"start_s": True}, "start_s is True; expected a number"),
     ({"start_s": -1}, "start_s is -1; expected a number above 0"),
     ({"network": 1}, "network is 1; expected true or false"),
-    ({"account": {"username": "ann", "password": "secret"}, "login": LOGIN}, "account has the keys username, password; expected user, password"),
+    ({"account": {"username": "ann", "password": "secret"}, "login": LOGIN}, "account has an unknown key 'username': expected one of 'user', 'password'"),
+    ({"account": {"user": "ann", "password": "secret"}, "login": {**LOGIN, "prof": "/"}}, "login has an unknown key 'prof': did you mean 'proof'"),
+    ({"account": {"user": "ann", "password": "secret"}, "login": {"path": "/"}}, "login has the keys path; expected path, user, password, proof, word"),
     ({"wsgi": "notes.py"}, 'wsgi is \'notes.py\'; expected "module:name", such as "notes:app"'),
     ({"databases": {"notes": "state/db.sqlite3"}}, "the database notes is 'state/db.sqlite3'; expected a file in .*state, such as 'db.sqlite3'"),
     ({"databases": {"notes": "postgresql://localhost/a"}}, "expected a dump in .*, which the commands save and load"),
-    ({"databases": {"notes": "../notes.py"}}, "which begins with .*; expected a SQLite file or a dump"),
+    ({"databases": {"notes": "../notes.py"}}, "which leads to .*notes.py; expected a file in .*state, which each episode copies"),
     ({"command": "serve {prot} {port}", "wsgi": None}, r"command is 'serve {prot} {port}', with the unknown placeholder {prot}; expected {state}"),
     ({"environment": {"A": "{x}"}}, r"environment: A is '{x}', with the unknown placeholder {x}"),
     ({"load": "sh -c 'a"}, r"load is \"sh -c 'a\"; expected a command whose quotes are closed"),
@@ -112,6 +115,13 @@ def test_an_invalid_value_is_named_with_what_is_expected(describe, keys, message
     with pytest.raises(ApplicationError, match=message) as raised:
         read_application(folder)
     assert "secret" not in str(raised.value)
+
+
+def test_a_database_is_a_sqlite_file_or_a_dump(describe):
+    folder = describe()
+    (folder / "state" / "db.sqlite3").write_text("id,title")
+    with pytest.raises(ApplicationError, match="which begins with b'id,title'; expected a SQLite file or a dump"):
+        read_application(folder)
 
 
 def test_an_error_of_the_syntax_shows_the_line(describe):
@@ -209,7 +219,7 @@ from urllib.parse import parse_qs
 FORM = b"<form method=post><input name=user><input name=password type=password><button>In</button></form>"
 def app(environ, start_response):
     headers, body = [("Content-Type", "text/html")], FORM
-    if environ["PATH_INFO"] not in ("/login", "/secure") and "s=1" not in environ.get("HTTP_COOKIE", ""):
+    if environ["PATH_INFO"] not in ("/login", "/public", "/secure") and "s=1" not in environ.get("HTTP_COOKIE", ""):
         start_response("303 See Other", [("Location", "/login")])
         return [b""]
     if environ["REQUEST_METHOD"] == "POST":
@@ -219,7 +229,7 @@ def app(environ, start_response):
             return [b""]
         body = b"<p>Wrong password</p>" + FORM
     start_response("200 OK", headers)
-    return [body if environ["PATH_INFO"] != "/" else b"<h1>Ann</h1>"]
+    return [body if environ["PATH_INFO"] in ("/login", "/secure") else b"<h1>Ann</h1>"]
 """
 
 
@@ -227,8 +237,9 @@ def app(environ, start_response):
     ({}, "secre", "'Wrong password In'.* Expected an account that the form accepts"),
     ({"user": "[name=username]"}, "secret", r'no user field.*expected a CSS selector of one of its fields: input\[name="user"\], input\[name="password"\]'),
     ({"user": "[name=user"}, "secret", r"the login field '\[name=user' is not a CSS selector: .*; expected one such as"),
-    ({"proof": "/login"}, "secret", "a proof page for signed-in users only"),
-    ({"word": "Bob"}, "secret", "It does not contain the word 'Bob'"),
+    ({"proof": "/login"}, "secret", "seems to accept ann, but the proof page .* Expected a proof page that redirects signed-out users .*or a `word`"),
+    ({"proof": "/public"}, "secret", "'/public' also opens for signed-out users; name a page that redirects them .*, or set login.word"),
+    ({"word": "Bob"}, "secret", "seems to accept ann.*It does not contain the word 'Bob'"),
     ({"path": "/secure"}, "secret", "Browsers reject cookies with the attribute Secure over http: s; change that setting"),
 ])  # fmt: skip
 def test_a_login_that_fails_names_the_fields_and_the_pages(describe, login, password, message):
@@ -237,6 +248,19 @@ def test_a_login_that_fails_names_the_fields_and_the_pages(describe, login, pass
     env = WebArenaLite(application=application, tasks=[exploration_task(application)])
     with closing(env), pytest.raises(WebArenaGymError, match=message):
         env.reset()
+
+
+def test_pages_that_all_lead_to_a_login_form_are_a_problem(describe, capsys):
+    keys = {**COMMAND, "wsgi": "desk:app"}
+    folder = describe(
+        keys, desk=SIGN_IN.replace('"/public"', '"/"').replace('("/login", "/secure") else', '("/login", "/") else')
+    )
+    arguments = ["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]
+    assert main(arguments) == 1
+    assert "form with a password, such as http://desk.test/: set [account] and [login]" in capsys.readouterr().out
+    file = folder / "webarena-app.toml"
+    file.write_text(f"{file.read_text()}account = {toml(FORM['account'])}\nlogin = {toml({**LOGIN, 'proof': '/me'})}\n")
+    assert main(arguments) == 0, capsys.readouterr().out
 
 
 def changed(check=(), drop=(), **keys):
@@ -253,7 +277,9 @@ def changed(check=(), drop=(), **keys):
     (changed(drop=["expected"]), "a check of the state lacks expected; expected a list"),
     (changed({"expected": [1]}), r"has expected \[1\]; expected a list of rows, such as \[\[1\]\]"),
     (changed({"site": "db"}), "checks the state of the site 'db'; expected one of 'notes'"),
-    (changed({"query": "SELECT count(*) FROM notes"}), "no such table: notes"),
+    (changed({"query": "SELECT count(*) FROM notes"}), r"no such table: notes \(tables: note\)"),
+    (changed(site=["notes"]), "unknown key 'site'; did you mean 'sites'"),
+    ({**{key: value for key, value in TASK.items() if key != "sites"}, "site": ["notes"]}, "unknown key 'site'; did you mean 'sites'"),
     (changed(start_url="/gone"), "begins at '/gone'; expected an address such as '__NOTES__/gone'"),
     (changed(start_url="http://localhost:8000/a"), "expected an address such as '__NOTES__/a'"),
     (changed(start_url="__NOTE__/a"), "expected an address such as '__NOTES__/a'"),
@@ -261,12 +287,40 @@ def changed(check=(), drop=(), **keys):
     (changed(sites=["note"]), "has the site 'note'; expected 'notes', the name of the application"),
     (changed(solution=TASK["solution"][:2]), r'its solution ends with do\(action="Click", element="Add"\); expected the last action exit'),
 ])  # fmt: skip
-def test_the_check_names_what_is_wrong_with_a_task(describe, capsys, task, message):
+@pytest.mark.parametrize("has_solution", [True, False])
+def test_the_check_names_what_is_wrong_with_a_task(describe, capsys, task, message, has_solution):
+    if not has_solution:
+        task = {key: value for key, value in task.items() if key != "solution"}
+        if "last action" in message:
+            return
     folder = describe(tasks=[task])
     assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) in (1, 2)
     printed = "".join(capsys.readouterr())
-    assert re.search(message, printed), printed
+    assert len(re.findall(message, printed)) == 1, printed
     assert "Traceback" not in printed
+
+
+def test_a_task_without_a_solution_is_a_note(describe, capsys):
+    bare = {key: value for key, value in TASK.items() if key != "solution"}
+    done = {**bare, "task_id": "done", "eval": {"eval_types": ["state"], "state": [{**CHECK, "expected": [[0]]}]}}
+    arguments = ["app", "check", str(describe(tasks=[bare])), "--resets", "2", "--browser", "inprocess"]
+    assert main(arguments) == 0
+    assert "milk: no solution to replay; its start page opens" in capsys.readouterr().out
+    (describe.folder / "tasks.json").write_text(json.dumps([done]))
+    assert main(arguments) == 1
+    assert "problems:\ndone: an immediate exit earns the reward" in capsys.readouterr().out
+
+
+def test_a_solution_on_a_page_that_needs_scripts_names_the_browser(describe, capsys):
+    page = """
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<a href=/>Home</a><div id=root></div><script>document.body.innerHTML = '<input aria-label=Title><button>Add</button>'</script>"]
+"""
+    folder = describe({"wsgi": "scripted:app"}, scripted=page)
+    assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) == 1
+    assert "there is no element 'Title'" in (printed := capsys.readouterr().out)
+    assert "the page needs scripts: check and pack with --browser chromium" in printed
 
 
 @pytest.mark.parametrize(("keys", "message"), [

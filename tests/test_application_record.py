@@ -108,6 +108,11 @@ def test_a_task_is_saved_if_its_solution_earns_the_reward_and_nothing_cheaper_do
     assert ('"solution"' in output) == bool(message), "a task that is not saved is printed"
 
 
+def test_quotes_that_are_typed_are_named(folder, monkeypatch, capsys):
+    record(folder, monkeypatch, 'type Title "Friday 10:00"', 'type "Title" Milk', "exit")
+    assert capsys.readouterr().out.count('texts are typed as they are, here with the quotes: "Friday 10:00"') == 1
+
+
 def test_a_solution_that_cannot_be_replayed_is_not_saved(folder, monkeypatch, capsys):
     def click_code(_):
         (code,) = {line.partition("Code ")[2][:8] for line in capsys.readouterr().out.splitlines() if "Code " in line}

@@ -72,7 +72,7 @@ def test_what_the_audit_finds_is_printed(capsys, monkeypatch):
     status, out, _ = run(capsys, "audit")
     assert status == 1
     assert "  other rewarded: a/1/0: by b\n  excused: c/1/0: any\n" in out
-    assert "2 tasks of d\n" in out
+    assert "  2 tasks of d could not be tested with the answer of another draw\n" in out
 
 
 def test_the_audit_of_memorised_answers_needs_two_worlds_and_says_how_much_they_earn(capsys):

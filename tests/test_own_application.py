@@ -640,7 +640,7 @@ def test_what_cannot_start_says_why(notes):
     with pytest.raises(ApplicationError, match=r"it keeps notes.db.* open, which all episodes would share"):
         WebArenaLite(application=notes(**kept)).reset()
     open_page = Login("/login", '[name="user"]', '[name="password"]', "/open")
-    with pytest.raises(ApplicationError, match="the proof page '/open' also opens without a login"):
+    with pytest.raises(ApplicationError, match="the proof page '/open' also opens for signed-out users"):
         WebArenaLite(application=notes(login=open_page)).reset()
     failing = f"{sys.executable} -c 'raise SystemExit(7)' {{port}}"
     with pytest.raises(ApplicationError, match="notes exited with status 7 before it was ready"):

@@ -67,10 +67,21 @@ def log_in(browser: Browser, login: Login, base_url: str, account: Account, stat
         proof = browser.page()
         status = status_of(proof.url) if status_of else 0
         missing = f" It does not contain the word {login.word!r}." if login.word else ""
+        is_accepted = _find(after, login.password) is None
+        problem = (
+            f"the form at {address} seems to accept {account.user}, but the proof page does not show a signed-in user"
+            if is_accepted
+            else f"{account.user} could not sign in at {address}"
+        )
+        expected = (
+            "a proof page that redirects signed-out users or asks them for the password, but not signed-in users, or a `word` that only these see"
+            if is_accepted
+            else "an account that the form accepts, and a proof page for signed-in users only"
+        )
         raise ServerError(
-            f"{account.user} could not sign in at {address}. The form led to {after.url}: {visible_text(after.root)[:_EXCERPT]!r}. "
+            f"{problem}. The form led to {after.url}: {visible_text(after.root)[:_EXCERPT]!r}. "
             f"The proof page led to {proof.url}{f' (status {status})' if status else ''}: {visible_text(proof.root)[:_EXCERPT]!r}.{missing}"
-            " Expected an account that the form accepts, and a proof page for signed-in users only"
+            f" Expected {expected}"
         )
 
 

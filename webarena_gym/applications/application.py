@@ -209,7 +209,7 @@ class Application:
             raise ApplicationError(f"the database {name} is {path!r}; expected {expected}. {hint}")
         if not file.resolve().is_relative_to(self.state_folder.resolve()):
             raise ApplicationError(
-                f"the database {name} is {path!r}, a link to {file.resolve()}; expected a file, which each episode copies"
+                f"the database {name} is {path!r}, which leads to {file.resolve()}; expected a file in {self.state_folder}, which each episode copies"
             )
         with file.open("rb") as opened:
             start = opened.read(len(_SQLITE))
@@ -336,6 +336,10 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
             try:
                 values[key] = kind(**values[key])
             except TypeError:
+                for name in values[key]:
+                    if name not in kind._fields:
+                        hint = suggestion(name, kind._fields)
+                        raise ApplicationError(f"{where}: {key} has an unknown key {name!r}: {hint}") from None
                 names = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
                 raise ApplicationError(
                     f"{where}: {key} has the keys {', '.join(values[key])}; expected {', '.join(names)}"

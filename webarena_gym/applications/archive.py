@@ -15,7 +15,7 @@ import tempfile
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from fnmatch import fnmatchcase
@@ -212,8 +212,12 @@ def _differs(folder: Path, manifest: Manifest) -> bool:
         return True
 
 
-def install(folder: Path) -> None:
+def install(folder: Path, report: Callable[[str], object] = lambda _: None) -> None:
     """Create the virtual environment of an unpacked application and install its packages, which needs their index.
+
+    Args:
+        folder: folder of the application.
+        report: function that is called with one line before the installation starts.
 
     Raises:
         ApplicationError: if an installation fails, or the environment would be outside of the folder.
@@ -228,6 +232,9 @@ def install(folder: Path) -> None:
         raise ApplicationError(
             f"python is {record['python']!r}; expected a path such as .venv/bin/python, below the unpacked folder"
         )
+    lines = (folder / PACKAGES).read_text(encoding="utf-8").splitlines()
+    packages = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    report(f"installing into {environment}: {', '.join(packages) or 'no packages'}")
     for command in (
         [sys.executable, "-m", "venv", str(environment)],
         [str(interpreter), "-m", "pip", "install", "--quiet", "-r", str(folder / PACKAGES)],

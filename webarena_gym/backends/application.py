@@ -151,7 +151,8 @@ class ApplicationBackend(Backend):
         self.browser.start([], {})
         if is_signed_in(self.browser, application.login, application.url, application.account, self.status_of):
             raise ApplicationError(
-                f"login: the proof page {application.login.proof!r} also opens without a login: choose one that requires it"
+                f"login: the proof page {application.login.proof!r} also opens for signed-out users;"
+                " name a page that redirects them or asks for the password, or set login.word to a word that only signed-in users see"
             )
         try:
             log_in(self.browser, application.login, application.url, application.account, self.status_of)

@@ -233,12 +233,12 @@ def parse_task(record: object, where: str = "task") -> Task:
     where = f"{where}, task {str(record.get('task_id', '?'))[:_MAX_VALUE]}"
     if is_verified(record):
         record = translate(record, where)
-    missing = [key for key in _REQUIRED if key not in record]
-    if missing:
-        raise TaskError(f"{where}: the key {missing[0]!r} is missing")
     unknown = [key for key in record if key not in _KEYS and key not in _NOTES]
     if unknown:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; {suggestion(unknown[0], _KEYS)}")
+    missing = [key for key in _REQUIRED if key not in record]
+    if missing:
+        raise TaskError(f"{where}: the key {missing[0]!r} is missing")
     check_types(record, _TYPES, where)
     sites = record["sites"]
     if (

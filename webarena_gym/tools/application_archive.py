@@ -12,7 +12,7 @@ from webarena_gym.applications.trust import add_trust, expect_trusted_archive, g
 from webarena_gym.console import writable_path
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.sites.world import cache_folder
-from webarena_gym.tools.application_check import SOLVED, Certificate, examine
+from webarena_gym.tools.application_check import SOLVED, UNPROVEN, Certificate, examine
 
 _COMPARED = ("pages", "statuses", "controls", "tasks")  # of reports that must be equal elsewhere
 
@@ -20,7 +20,11 @@ _COMPARED = ("pages", "statuses", "controls", "tasks")  # of reports that must b
 def add_pack_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `app pack`."""
     command.add_argument(
-        "-o", "--out", type=writable_path("file"), metavar="ARCHIVE", help=f"the archive (default: NAME{SUFFIX})"
+        "-o",
+        "--out",
+        type=writable_path("file"),
+        metavar="ARCHIVE",
+        help=f"the archive, a file whose name ends with {SUFFIX} (default: NAME{SUFFIX}, in the current folder)",
     )
     command.add_argument(
         "--licence",
@@ -35,6 +39,8 @@ def pack_application(options: argparse.Namespace) -> int:
     """Check an application, and pack it if there are no problems."""
     if options.application.name.endswith(SUFFIX):
         raise ApplicationError(f"{options.application} is an archive; expected the {FILE} of an application, or its folder")
+    if options.out and not options.out.name.endswith(SUFFIX):
+        raise ApplicationError(f"the archive is {str(options.out)!r}; expected a name that ends with {SUFFIX}")
     application = read_application(options.application)
     file = options.application / FILE if options.application.is_dir() else options.application
     certificate = examine(application, options.browser, options.resets)
@@ -43,8 +49,6 @@ def pack_application(options: argparse.Namespace) -> int:
         print(f"{application.name} is not packed, because it has problems")
         return 1
     out = options.out or Path(f"{application.name}{SUFFIX}")
-    if not out.name.endswith(SUFFIX):
-        raise ApplicationError(f"the archive is {str(out)!r}; expected a name that ends with {SUFFIX}")
     reports = {str(browser): report for browser, report in certificate.reports.items()}
     manifest, excluded = pack(application, file, out, version=options.version, licence=options.licence, check=reports)
     if certificate.unchecked:
@@ -75,7 +79,7 @@ def unpack_archive(options: argparse.Namespace) -> int:
     """Unpack an archive, and install the packages of its application if asked to."""
     manifest = unpack(options.archive, options.folder)
     if options.install:
-        install(options.folder)
+        install(options.folder, print)
     print(f"wrote {manifest.name} {manifest.version} ({manifest.licence}) to {options.folder}: {len(manifest.files)} files")
     return 0
 
@@ -91,7 +95,7 @@ def verify_archive(options: argparse.Namespace) -> int:
         add_trust(options.archive.read_bytes(), grants_of(application, folder))
     expect_trusted_archive(options.archive, application, folder, installs=options.install)
     if options.install:
-        install(folder)
+        install(folder, print)
     certificate = examine(application, options.browser, options.resets)
     differences = [
         f"{browser}: {key} are {now[key]!r}; expected {then[key]!r}"
@@ -163,6 +167,9 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _tasks(certificate: Certificate) -> str:
-    """Return how many tasks of an application are solved, as text."""
-    count = max((len(report["tasks"]) for report in certificate.reports.values()), default=0)
-    return f"{count} task{'s' * (count != 1)} solved in {' and '.join(certificate.reports)}"
+    """Return how many tasks of an application are solved, and how many have no solution, as text."""
+    results = max((list(report["tasks"].values()) for report in certificate.reports.values()), key=len, default=[])
+    unproven = results.count(UNPROVEN)
+    count = len(results) - unproven
+    solved = f"{count} task{'s' * (count != 1)} solved in {' and '.join(certificate.reports)}"
+    return f"{solved}, {unproven} without a solution" if unproven else solved

@@ -39,8 +39,9 @@ _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - in l
 _MOST_NAMED = 3  # addresses in a message
 _MANY_FILES = 20  # changed files in the folders of a folder, that a pattern replaces
 _NO_CONTROLS = "no page has a control that an action can name"
-_NO_SOLUTION = "it has no solution to replay: add the key solution, or record the task with `webarena-gym app record`"
 SOLVED = "solved, and no cheaper attempt earns it"  # result of a sound task
+UNPROVEN = "no solution to replay; its start page opens, its checks can be evaluated, and no cheap attempt earns it"
+"""Result of a sound task without a solution."""
 _BROWSERS: tuple[BrowserKind, ...] = ("inprocess", "chromium")
 
 
@@ -132,9 +133,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         )
         report["pages"] = len(pages)
         report["controls"] = dict(Counter(kind for page in pages for kind in _controls(page)).most_common())
-        report["need_scripts"] = [
-            page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)
-        ]
+        report["need_scripts"] = [page.url for page in pages if _needs_scripts(page)]
         statuses = {page.url: backend.status_of(page.url) for page in pages}
         report["statuses"] = {str(status): count for status, count in sorted(Counter(statuses.values()).items())}
         report["missing"] = [f"{url}: {status}" for url, status in statuses.items() if 400 <= status < 500][
@@ -168,6 +167,8 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
     report["tasks"] = {}
     if tasks and report["equal_resets"]:
         problems += check_tasks(application, tasks, browser, report["tasks"])
+    if application.login is None and SOLVED not in report["tasks"].values() and all(map(_asks_for_password, pages)):
+        problems.append(f"all pages lead to a form with a password, such as {pages[0].url}: set [account] and [login]")
     report["problems"] = problems
     return report
 
@@ -205,9 +206,9 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
     print(
         f"{browser}: {application.name} starts in {report['first_start_s']} s; a reset takes {report['reset_ms']} ms (median of {resets}), a page {report['step_ms']} ms"
     )
-    statuses = ", ".join(f"{count} x {status}" for status, count in report["statuses"].items())
+    statuses = ", ".join(f"status {status}: {count}" for status, count in report["statuses"].items())
     controls = ", ".join(f"{count} {kind}" for kind, count in report["controls"].items())
-    print(f"{report['pages']} pages ({statuses}) have these controls: {controls or 'none'}")
+    print(f"pages visited: {report['pages']} ({statuses}); their controls: {controls or 'none'}")
     if not report["enclosed"]:
         print("this system does not isolate processes: an episode can write the files of others")
     for line in _problem_of("links lead to missing pages", report["missing"]):
@@ -231,7 +232,12 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
         more = f" and {len(others)} more need" if others else " needs"
         print(f"{first}{more} scripts: use --browser chromium")
     for task_id, result in report["tasks"].items():
-        print(f"{task_id}: {result}")
+        if result in (SOLVED, UNPROVEN):  # the others are problems
+            print(f"{task_id}: {result}")
+
+
+def _asks_for_password(page: Page) -> bool:
+    return any(dom.element_type(field) == "password" and dom.is_visible(field) for field in page.root.iter("input"))
 
 
 def _targets(page: Page) -> Iterator[str]:
@@ -327,35 +333,41 @@ def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str
 def check_tasks(application: Application, tasks: Sequence[Task], browser: str, results: dict[str, str]) -> list[str]:
     """Check each task of an application: its solution earns the reward, and nothing cheaper does. Fill `results` by task id."""
     problems = []
-    env = WebArenaLite(application=application, browser=browser, max_steps=100, tasks=tasks)
-    for task in env.tasks:
-        try:
-            failure = replay(env, task) if task.solution else _NO_SOLUTION
-            failure = f"{failure}{_advice(env)}" if failure else _start_problem(env, task)
-        except WebArenaGymError as error:  # raised by its checks
-            failure = str(error)
-        if failure:
-            results[task.task_id] = failure
-            problems.append(f"{task.task_id}: {failure}")
-            continue
-        cheap = {"an immediate exit": exit_with(""), "no action": Action(Kind.WAIT)}
-        cheap |= {
-            f"the answer {answer!r}": exit_with(answer)
-            for answer in (*task.wrong_answers, *(["N/A"] if task.is_achievable else []))
-        }
-        hasty = WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])
-        earned = [name for name, action in cheap.items() if earns(hasty, task, action)]
-        hasty.close()
-        results[task.task_id] = f"{earned[0]} earns the reward" if earned else SOLVED
-        problems += [f"{task.task_id}: {results[task.task_id]}"] if earned else []
-    env.close()
+    with closing(WebArenaLite(application=application, browser=browser, max_steps=100, tasks=tasks)) as env:
+        for task in env.tasks:
+            try:
+                pages: list[Page] = []
+                failure = replay(env, task, pages.append) if task.solution else ""
+                failure = f"{failure}{_advice(env, pages)}" if failure else _start_problem(env, task)
+                failure = failure or _cheap_problem(application, task, browser)
+            except WebArenaGymError as error:  # raised by its start or its checks
+                failure = str(error)
+            results[task.task_id] = failure or (SOLVED if task.solution else UNPROVEN)
+            problems += [f"{task.task_id}: {failure}"] if failure else []
     return problems
 
 
-def _advice(env: WebArenaLite) -> str:
-    """Return the settings that solve a problem in the log of the current episode."""
+def _cheap_problem(application: Application, task: Task, browser: str) -> str:
+    """Return the problem if an attempt without the work earns the reward of a task. Raises WebArenaGymError if a check cannot be evaluated."""
+    attempts = {"an immediate exit": exit_with(""), "no action": Action(Kind.WAIT)}
+    attempts |= {
+        f"the answer {answer!r}": exit_with(answer)
+        for answer in (*task.wrong_answers, *(["N/A"] if task.is_achievable else []))
+    }
+    with closing(WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])) as env:
+        return next((f"{name} earns the reward" for name, action in attempts.items() if earns(env, task, action)), "")
+
+
+def _advice(env: WebArenaLite, pages: Sequence[Page]) -> str:
+    """Return the settings that solve a problem in the log, or on the last page, of the current episode."""
     assert isinstance(env.backend, ApplicationBackend)
-    return advice(env.backend.application, env.backend.log_tail())
+    lines = advice(env.backend.application, env.backend.log_tail())
+    needs_scripts = bool(pages) and _needs_scripts(pages[-1])
+    return f"; the page needs scripts: check and pack with --browser chromium{lines}" if needs_scripts else lines
+
+
+def _needs_scripts(page: Page) -> bool:
+    return NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)
 
 
 def _start_problem(env: WebArenaLite, task: Task) -> str:

@@ -161,9 +161,27 @@ def _next_reply(prompt: str, dialect: Dialect) -> str | None:
             )
             continue
         try:
-            return expand_short_form(line, dialect)
+            reply = expand_short_form(line, dialect)
         except ValueError as error:
             _print(_in_colour(str(error), _RED))
+            continue
+        if (quoted := _quoted_text(line)) and reply != line:
+            _print(f"note: texts are typed as they are, here with the quotes: {quoted}")
+        return reply
+
+
+def _quoted_text(line: str) -> str:
+    """Return the text of a short form if it is in quotes, otherwise "".
+
+    >>> _quoted_text('type Body "Friday 10:00"'), _quoted_text('type "First name" Ann'), _quoted_text('click "Add note"')
+    ('"Friday 10:00"', '', '')
+    """
+    word, _, rest = line.strip().partition(" ")
+    kind = _SHORT.get(word.lower())
+    if kind not in _WITH_TEXT:
+        return ""
+    text = _split(rest.strip())[1] if kind in _WITH_ELEMENT else rest.strip()
+    return text if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else ""
 
 
 def _short_forms(dialect: Dialect) -> str:

@@ -46,6 +46,7 @@ _MAX_VALUE_BYTES = 200_000
 _TIMEOUT_S = 5.0
 _INTERRUPTED = "interrupted"  # SQLite's message for a query that was ended at a limit
 _MAX_ROWS_IN_VERDICT = 5
+_MAX_TABLES = 30  # names in a message
 _EXTRA_ROWS = 6  # rows read beyond the expected number, for the verdict
 
 _TOKEN = re.compile(r"'[^']*'|[\w.]+|\S")
@@ -114,9 +115,8 @@ def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end
         if outcome.initial_database is None or str(error.__cause__) == _INTERRUPTED:
             raise  # the limits on instructions and time are no property of the state
         _run_query(outcome.initial_database, check, steps, end_s)
-        return Verdict(
-            "state", False, f"{error}, but not in the initial state", "equal rows", expected[:_MAX_ROWS_IN_VERDICT], []
-        )
+        reason = f"{_failure(check['query'], error.__cause__)}, but not in the initial state"
+        return Verdict("state", False, reason, "equal rows", expected[:_MAX_ROWS_IN_VERDICT], [])
     place = ", ".join(columns)
     if rows == expected:
         return Verdict("state", True, "as expected", "equal rows", place=place)
@@ -146,8 +146,23 @@ def _run_query(
         limit = (
             f" (the queries of a task may take {MAX_STEPS:,} steps, and {_TIMEOUT_S:g} s)" if str(error) == _INTERRUPTED else ""
         )
-        raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
+        raise EvaluationError(f"{_failure(query, error)}{limit or _table_names(database, str(error))}") from error
     return columns, rows
+
+
+def _failure(query: str, error: BaseException | None) -> str:
+    return f"the query {query[:500]!r} failed: {error}"
+
+
+def _table_names(database: sqlite3.Connection, error: str) -> str:
+    """Return the names of the tables of a database if an error names an unknown one, otherwise ""."""
+    if not error.startswith("no such table"):
+        return ""
+    rows = database.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name").fetchmany(
+        _MAX_TABLES + 1
+    )
+    names = [name for (name,) in rows]
+    return f" (tables: {', '.join([*names[:_MAX_TABLES], *['...'] * (len(names) > _MAX_TABLES)]) or 'none'})"
 
 
 def _title(column: str) -> str:

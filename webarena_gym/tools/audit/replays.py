@@ -122,7 +122,9 @@ class AuditFindings:
         yield from (f"  excused: {finding}" for finding in self.excused)
         if self.without_other:
             templates = sorted({finding.partition("/")[0] for finding in self.without_other})
-            yield f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(templates)}"
+            count = totals["without_other"]
+            tasks = f"{count} task{'s' * (count != 1)} of {', '.join(templates)}"
+            yield f"  {tasks} could not be tested with the answer of another draw"
 
     def add(self, other: "AuditFindings") -> None:
         for item in fields(self):
