@@ -97,6 +97,8 @@ class MethodsSettings(TrainingSettings):
     """training time of each BC agent"""
     cloning_cpu_minutes: float = 0.0
     """CPU time of each BC agent instead of cloning_minutes, which does not depend on the load of the machine"""
+    cloning_model: str = SMALL
+    """model that the BC agents are trained from"""
     cloning_worlds: tuple[int, ...] = ()
     """seeds of the worlds of the demonstrations, if they are not those of the other training"""
     minutes: float = 4.0
@@ -275,8 +277,14 @@ def _cloning_budget(settings: MethodsSettings) -> dict[str, float]:
 
 def _cloning_options(settings: MethodsSettings) -> dict[str, Any]:
     """Return the options of the BC agents that the settings change."""
-    values = {"tools": settings.tools, "window": settings.window, "worlds": settings.cloning_worlds}
-    return {name: value for name, value in values.items() if value and value != getattr(MethodsSettings, name)}
+    values = {
+        "tools": settings.tools,
+        "window": settings.window,
+        "worlds": settings.cloning_worlds,
+        "model": settings.cloning_model,
+    }
+    unchanged = {"tools": (), "window": MethodsSettings.window, "worlds": (), "model": SMALL}
+    return {name: value for name, value in values.items() if value != unchanged[name]}
 
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:

@@ -93,9 +93,12 @@ def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):
 
 
 def test_bc_agents_have_the_tools_worlds_and_time_of_the_settings(tmp_path):
-    settings = methods.MethodsSettings(tools=("lookup",), window=600, cloning_worlds=(12,), cloning_cpu_minutes=2.0)
+    settings = methods.MethodsSettings(
+        tools=("lookup",), window=600, cloning_worlds=(12,), cloning_cpu_minutes=2.0, cloning_model="m"
+    )
     made = methods._cloning(settings, tmp_path, 1, {})
     assert (made.tools, made.window, made.worlds, made.cpu_minutes, made.minutes) == (("lookup",), 600, (12,), 2.0, 0.0)
+    assert made.model == "m"
     zero = methods._cloning(settings, tmp_path, 1, methods.RECIPES["zero"].cloning)
     assert (zero.updates, zero.cpu_minutes, zero.minutes) == (1, 0.0, 0.0)
     plain = methods._cloning(methods.MethodsSettings(worlds=(13,)), tmp_path, 1, {})
