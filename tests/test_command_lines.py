@@ -399,6 +399,7 @@ def test_options_of_one_meaning_are_spelled_alike():
     (["serve", "--application", "nope.toml"], "the application nope.toml does not exist"),
     (["app", "check"], "there is no webarena-app.toml in the folder"),
     (["app", "check", "nowhere"], "the application nowhere does not exist"),
+    (["app", "new", "b", "--wsgi", "app.py"], "--wsgi is 'app.py'; expected \"module:name\", such as app:app"),
     (["app", "new", "b", "--name", "My Notes"], "--name is 'My Notes'; expected lower-case letters"),
     (["play", "--session", "nope.json", "observe"], "cannot read the session nope.json: No such file"),
     (["evaluate", "--agent", "random", "--limit", "six"], "--limit is 'six'; expected a whole number of 1 or more"),

@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import tomllib
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import fields
@@ -698,6 +699,8 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert "expected a JSON list" in capsys.readouterr().err
     assert main(["app", "new", str(folder / "fresh"), "--name", "shop"]) == 0
     assert main(["app", "new", str(folder / "fresh")]) == 2
+    assert main(["app", "new", str(folder / "other"), "--name", "shop", "--wsgi", "shop.web:make_app()"]) == 0
+    assert tomllib.loads((folder / "other" / "webarena-app.toml").read_text())["wsgi"] == "shop.web:make_app()"
     with pytest.raises(ApplicationError, match="expected a folder"):
         read_application(folder / "fresh")
 

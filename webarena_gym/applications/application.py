@@ -70,12 +70,12 @@ class Application:
     """folder of files for file fields"""
     databases: Mapping[str, str] = field(default_factory=dict)
     """SQLite files in `state` by name, or dumps (.sql) that `save` writes by pg_dump, mysqldump or mariadb-dump, for checks of the kind
-    "state" and for side effects; the first also has the name of the site"""
+    "state" and for side effects. In tasks, the name of the application means the first database, unless another one has that name"""
     incidental: tuple[str, ...] = ()
     """changes that are no side effects: a table (`session`), columns (`*.last_login`), added rows (`+log`), files (`/cache/*`)"""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """additional environment variables. With `wsgi` and `asgi`, they are set once the interpreter is isolated: of those that it reads at its
-    start, such as PYTHONUTF8 and LD_LIBRARY_PATH, only PYTHONPATH has an effect"""
+    """additional environment variables. With `wsgi` and `asgi`, they are set after the interpreter has started. Variables that Python reads
+    at start, except PYTHONPATH, have no effect"""
     inherits: tuple[str, ...] = ()
     """names of variables of this process that the application sees too. By default it sees the search paths, the locale and the home folder;
     others may contain secrets"""
@@ -106,7 +106,7 @@ class Application:
     """let the time of scripts pass only while Chromium waits for a page, as fast as they run; see `app check` for pages that need real
     time as well"""
     clock: str = ""
-    """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime"""
+    """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime, in Debian the package of that name"""
     limits: Mapping[str, int | str] = field(default_factory=dict)
     """limits of each copy: `memory` of each of its processes, such as "512M" or "2G"; `processes`, the number of its processes and threads, by
     a control group (Linux), which Python code can undo while it is loaded; and `cpu`, the number of cores, which a hostile program can undo"""

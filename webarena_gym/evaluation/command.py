@@ -66,7 +66,7 @@ def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
         type=integer(1),
         default=steps,
         metavar="N",
-        help="number of random actions (default: %(default)s)",
+        help="number of random actions; --states is an alias (default: %(default)s)",
     )
     parser.add_argument(
         "--destructive",

@@ -35,8 +35,8 @@ class Login(NamedTuple):
         path: path of the form, relative to the site's base URL.
         user: CSS selector of the field of the username.
         password: CSS selector of the field of the password.
-        proof: path of a page that requires a login: it redirects other users, or asks them for the password. "{user}" is replaced by the
-            username.
+        proof: path of a page that requires a login: it redirects other users, or asks them for the password. A public page is an error.
+            "{user}" is replaced by the username.
         word: a word that the page `proof` contains for signed-in users only; "" if the page redirects other users.
 
     """

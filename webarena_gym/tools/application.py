@@ -1,6 +1,7 @@
 """`webarena-gym app`: describe your web application, check that it can be an environment, and record tasks on it."""
 
 import argparse
+import re
 import shlex
 from contextlib import closing
 from pathlib import Path
@@ -28,6 +29,7 @@ from webarena_gym.tools.application_record import record_task
 from webarena_gym.tools.play import BY_LABEL, play_in_terminal
 from webarena_gym.tools.serve import add_serve_options, serve_sites
 
+_WSGI = re.compile(r"[\w.]+:\w+(\(\))?")
 _TOML = """\
 # A web application as an environment. All keys: docs/applications.md.
 {name_line}# the site's name in tasks; __{upper}__ is replaced by its address, http://{name}.test
@@ -62,13 +64,28 @@ _RECORD_DESCRIPTION = (
     "Record a new task: it is added to the task file with your solution and checks of the rows, files and answer. The command replays the "
     "solution, and saves the task if the solution earns the reward and nothing cheaper does.\n\n"
 )
-_DESCRIPTIONS = {"check": _CHECK_DESCRIPTION, "play": BY_LABEL, "record": f"{_RECORD_DESCRIPTION}{BY_LABEL}"}
+_UNPACK_DESCRIPTION = (
+    "Write the files of an archive to a folder. Nothing is started, so the archive needs no trust; from then on the folder is yours, and its "
+    "application runs with what its webarena-app.toml asks for. --install runs the installers of packages with your rights."
+)
+_DESCRIPTIONS = {
+    "unpack": _UNPACK_DESCRIPTION,
+    "check": _CHECK_DESCRIPTION,
+    "play": BY_LABEL,
+    "record": f"{_RECORD_DESCRIPTION}{BY_LABEL}",
+}
 _EXAMPLES = {
     "check": "my-app", "audit": "my-app --resets 50", "fuzz": "my-app --steps 500", "serve": "my-app --port 8000", "play": "my-app",
     "pack": "my-app --licence MIT --out notes.webarena.zip", "unpack": "notes.webarena.zip my-app --install",
-    "verify": "notes.webarena.zip --install", "matrix": "my-app other-app",
+    "verify": "notes.webarena.zip --trust --install", "matrix": "my-app other-app",
     "record": 'my-app --goal "Create a note with the title Milk." --task-id milk',
 }  # fmt: skip
+_MORE_EXAMPLES = {
+    "record": [
+        'my-app --goal "Move Tea to Done." --task-id tea --start /board --browser chromium',
+        'my-app --goal "Sign up as Bo." --task-id bo --start /register --without-login',
+    ]
+}
 
 
 def add_application_commands(parser: argparse.ArgumentParser) -> None:
@@ -79,13 +96,19 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         help="write a webarena-app.toml to fill in",
         description="Write a webarena-app.toml, which describes your application, and a tasks.json without tasks. Then edit the first, and "
         "add tasks with `app record`.",
-        examples=["my-app --name notes"],
+        examples=["my-app --name notes", "my-app --name notes --wsgi app:app"],
     )
     new.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the application")
     new.add_argument(
         "--name",
         default="app",
         help="name of the site in tasks and addresses, such as notes for http://notes.test (default: app)",
+    )
+    new.add_argument(
+        "--wsgi",
+        default="",
+        metavar="MODULE:NAME",
+        help="the WSGI application, such as app:app for app in app.py (default: NAME:app)",
     )
     new.set_defaults(run=_new)
     for name, summary, run in (
@@ -109,7 +132,9 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         ("matrix", "check several applications, and print a table of tasks, costs and problems", report_matrix),
     ):
         description = _DESCRIPTIONS.get(name, f"{summary[0].upper()}{summary[1:]}.")
-        command = commands.add_parser(name, help=summary, description=description, examples=[_EXAMPLES[name]])
+        command = commands.add_parser(
+            name, help=summary, description=description, examples=[_EXAMPLES[name], *_MORE_EXAMPLES.get(name, [])]
+        )
         if name in ("verify", "unpack"):
             add_archive_options(command, can_trust=name == "verify")
         elif name == "matrix":
@@ -176,7 +201,10 @@ def _new(options: argparse.Namespace) -> int:
         raise ApplicationError(
             f"--name is {options.name!r}; expected lower-case letters, digits and underscores, such as notes"
         )
-    lines = {"name_line": f'name = "{options.name}"', "wsgi_line": f'wsgi = "{options.name}:app"'}
+    wsgi = options.wsgi or f"{options.name}:app"
+    if not _WSGI.fullmatch(wsgi):
+        raise ApplicationError(f'--wsgi is {wsgi!r}; expected "module:name", such as app:app')
+    lines = {"name_line": f'name = "{options.name}"', "wsgi_line": f'wsgi = "{wsgi}"'}
     values = {"name": options.name, "upper": options.name.upper(), **{key: f"{line} ".ljust(39) for key, line in lines.items()}}
     for name, content in ((FILE, _TOML), ("tasks.json", "[]\n")):
         path = options.folder / name

@@ -174,8 +174,8 @@ def _add_app(commands: Commands) -> None:
     app = commands.add_parser(
         "app",
         help="use your own web application as an environment",
-        description="Use your own web application as an environment. The examples are in the order of their use; the guide is "
-        "docs/guides/bring-your-own-application.md.",
+        description="Use your own web application as an environment. The examples are in the order of their use. Then "
+        "`webarena-gym evaluate --application FOLDER` scores agents on it. The guide is docs/guides/bring-your-own-application.md.",
         examples=[
             "new my-app --name notes",
             "check my-app",
