@@ -310,7 +310,7 @@ def test_the_packages_of_an_archive_are_installed(folder, tmp_path, capsys):
     (folder / FILE).write_text(TOML + 'python = ".venv/bin/python"\n')
     (folder / "requirements.txt").write_text("# none\n")
     install(folder, print)
-    assert capsys.readouterr().out == f"installing into {folder / '.venv'}: no packages\n"
+    assert capsys.readouterr().out == "installing into .venv: no packages\n"
     archive = tmp_path / f"a{SUFFIX}"
     assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
     with zipfile.ZipFile(archive) as opened:

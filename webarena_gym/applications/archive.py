@@ -234,7 +234,7 @@ def install(folder: Path, report: Callable[[str], object] = lambda _: None) -> N
         )
     lines = (folder / PACKAGES).read_text(encoding="utf-8").splitlines()
     packages = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
-    report(f"installing into {environment}: {', '.join(packages) or 'no packages'}")
+    report(f"installing into {os.path.relpath(environment, folder)}: {', '.join(packages) or 'no packages'}")
     for command in (
         [sys.executable, "-m", "venv", str(environment)],
         [str(interpreter), "-m", "pip", "install", "--quiet", "-r", str(folder / PACKAGES)],
