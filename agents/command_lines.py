@@ -6,8 +6,8 @@ import json
 import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import redirect_stderr
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import MISSING, field, fields, make_dataclass
 from inspect import cleandoc, isfunction
 from pathlib import Path
@@ -47,11 +47,15 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Arguments of the examples at the end of each command's help."""
 GROUPS: Mapping[str, tuple[str, str]] = {
-    "start": ("Start with these.", "policy model members models episodes out worlds updates max_steps split limit"),
+    "start": (
+        "Start with these.",
+        "policy model members models episodes out worlds updates max_steps split limit group_size tasks_per_update learning_rate "
+        "lora_rank",
+    ),
     "task": (
         "Tasks and their worlds.",
-        "application suite variation per_template templates layout_worlds one_world_each allow_held_out_worlds world_seed fresh_worlds tasks test_world "
-        "test_worlds shown evaluated worlds split limit",
+        "application suite variation per_template templates demonstrations layout_worlds one_world_each allow_held_out_worlds world_seed "
+        "fresh_worlds tasks test_world test_worlds shown evaluated worlds split limit",
     ),
     "prompt": (
         "Observation and prompt of the agent.",
@@ -59,21 +63,22 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "rollout": (
         "Episodes and their sampling.",
-        "temperature tasks_per_update group_size step_limits dynamic_sampling processes num_envs max_new_tokens constrained vllm sharing "
+        "temperature step_limits dynamic_sampling processes num_envs max_new_tokens constrained vllm "
         "seek_mixed groups_remembered replayed replay fork_every workers steps_per_update candidates trace detours mistakes dagger max_steps",
     ),
     "optimizer": (
         "Updates of the parameters.",
-        "epochs minibatches learning_rate schedule max_grad_norm average weight_decay optimizer tokens_per_update tokens_per_pass "
-        "dtype gradient_checkpointing lora_rank lora_layers decisions_per_update dropout batch curriculum curriculum_power",
+        "epochs minibatches schedule max_grad_norm average weight_decay optimizer tokens_per_update decisions_per_update dropout batch "
+        "curriculum curriculum_power copy_weight thinned focus",
     ),
+    "computation": ("Precision, memory and adapters.", "dtype gradient_checkpointing tokens_per_pass sharing lora_layers"),
     "loss": (
         "Advantages and loss.",
-        "advantages weighting clip_low clip_high ratio old_logprobs kl_weight distilled correction discount entropy_weight copy_weight",
+        "advantages weighting clip_low clip_high ratio old_logprobs kl_weight distilled correction discount entropy_weight",
     ),
     "run": (
         "Length, checkpoints and output.",
-        "begin_with demonstrations minutes cpu_minutes env_steps save_every save_samples save_rollouts threads seed save json "
+        "begin_with minutes cpu_minutes env_steps save_every save_samples save_rollouts threads seed save json "
         "model out updates",
     ),
     "cluster": (
@@ -87,9 +92,9 @@ _TEXT_METAVARS = {
     "policy": "MODEL", "split": "NAME", "suite": "NAME", "tasks": "TASK", "templates": "NAME", "vllm": "URL",
 }  # fmt: skip
 """Names of the values of text options in the help."""
+_RANGE = re.compile(r"\d+(?:(?:-|:|,|\.\.+)\d+)+,?")  # several numbers in one word
 _MAX_UNGROUPED = 12  # maximum number of options in a help without groups
 _MAX_COLUMNS = 100  # width of a help
-_START_OPTIONS = 5  # options in the first group
 Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
 """Type of an option with template names. Its alias is the option --template of `webarena-gym`."""
 PresentFile = Annotated[Path, existing_path("file")]
@@ -134,7 +139,7 @@ ChatTemplateKwargs = Annotated[
 def parse_settings(
     kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str,
     hidden: Collection[str] = (), note: str = "", default_hints: Mapping[str, str] | None = None,
-    special_groups: Mapping[str, tuple[str, str]] | None = None, usage: str = "",
+    special_groups: Mapping[str, tuple[str, str]] | None = None, usage: str = "", refused: Mapping[str, str] | None = None,
 ) -> S:  # fmt: skip
     """Parse the command line of `python -m PROGRAM` into settings.
 
@@ -148,6 +153,7 @@ def parse_settings(
         default_hints: Texts of the help in place of a default, by name, for defaults that depend on the model.
         special_groups: Groups in the form of `GROUPS` that come last in the help and precede `GROUPS` in the choice of a group.
         usage: Option of the program that is not a setting, for the first line of the help.
+        refused: Ends of the error messages for options that the command does not have, by option, such as "is for language models only".
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
@@ -161,7 +167,8 @@ def parse_settings(
         if {"-h", "--help"} & {*arguments}:
             _show_help(kind, values, f"{program} {usage}".rstrip(), hidden, note, default_hints or {}, special_groups or {})
         else:
-            _check_arguments(get_type_hints(kind, include_extras=True), arguments, f"see python -m {program} --help")
+            hints = get_type_hints(kind, include_extras=True)
+            _check_arguments(hints, arguments, f"see python -m {program} --help", refused or {})
         with redirect_stderr(box):
             return tyro.cli(kind, args=list(arguments), default=kind(**values), prog=f"python -m {program}")
     except ArgumentTypeError as error:
@@ -175,6 +182,7 @@ def parse_settings(
                 required_names = [f"--{name.replace('_', '-')}" for name, value in values.items() if value is tyro.MISSING]
                 missing_names = ", ".join(name for name in required_names if name not in option_names)
                 message = f"the following options are required: {missing_names}; see python -m {program} --help"
+            message = name_options(message, kind)
             if without_value := re.match(r"Missing value for argument '(--[\w-]+)'", message):
                 message = f"{without_value[1]} has no value; expected one"
             print_error(f"python -m {program}", message)
@@ -247,7 +255,9 @@ def group_options(
     ]
     groups: dict[str, list[str]] = {}
     for group, (_, field_names) in {**special_groups, **GROUPS}.items():
-        names = [name for name in field_names.split() if name in ungrouped][: _START_OPTIONS if group == "start" else None]
+        names = [name for name in field_names.split() if name in ungrouped]
+        if group == "start" and "policy" not in names:  # in training, only suites have splits
+            names = [name for name in names if name not in ("split", "limit")]
         ungrouped = [name for name in ungrouped if name not in names]
         groups[group] = names
     order = [*GROUPS, "method", *special_groups]
@@ -333,13 +343,40 @@ def value_name(name: str, hint: Any) -> str | None:
     return {str: _TEXT_METAVARS.get(name, "TEXT"), int: "N", float: "X"}.get(hint)
 
 
-def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str) -> None:
+def name_options(message: str, kind: type[Any]) -> str:
+    """Return an error message of the settings `kind` with options in place of the names of fields.
+
+    Only the subject of a statement is replaced ("NAME is", "NAME="), and names of several words, which are not words of a sentence.
+
+    >>> from agents.settings import RunSettings
+    >>> name_options("save_every is 0; expected at least 1", RunSettings)
+    '--save-every is 0; expected at least 1'
+    """
+    names = sorted((item.name for item in fields(kind)), key=len, reverse=True)
+    several = "|".join(name for name in names if "_" in name)
+    pattern = rf"(?<![\w.'\"/-])(?:({'|'.join(names)})(?= is |=)|({several}))(?![\w(-])"
+    return re.sub(pattern, lambda match: f"--{match[0].replace('_', '-')}", message)
+
+
+@contextmanager
+def errors_name_options(kind: type[Any]) -> Iterator[None]:
+    """Replace the names of fields of the settings `kind` by options in ValueErrors that are raised in the block."""
+    try:
+        yield
+    except ValueError as error:
+        if len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (name_options(error.args[0], kind),)
+        raise
+
+
+def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str, refused: Mapping[str, str]) -> None:
     """Raise ArgumentTypeError for an unknown option or an invalid value, with the same messages as all commands of the project.
 
     Args:
         hints: Types of the settings by name.
         arguments: The command line.
         advice: Text for an unknown option without a similar name.
+        refused: Ends of the messages for options that the command does not have.
 
     """
     readers: dict[str, Callable[[str], object] | None] = {}
@@ -354,6 +391,8 @@ def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice:
             option, has_value, value = word.partition("=")
             name = option.replace("_", "-")
             if name not in readers:
+                if name in refused:
+                    raise ArgumentTypeError(f"{name} {refused[name]}")
                 hint = suggestion(name, [item for item in readers if not item.startswith("--no-")], list_all=False)
                 raise ArgumentTypeError(f"{quote_value(word)} is not understood; {hint or advice}")
             read, value = readers[name], value if has_value else None
@@ -378,7 +417,7 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
             choices += get_args(part)
         else:
             types.add(part)
-    is_optional = NoneType in types
+    is_optional, is_list = NoneType in types, "tuple" in str(hint)
     types.discard(NoneType)
     number = decimal() if float in types else integer() if types == {int} else None
     if not checks and number is None and (types or not choices):
@@ -390,6 +429,10 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
         if checks:
             return checks[0](text)
         if number is not None:
+            if is_list and _RANGE.fullmatch(text):
+                raise ArgumentTypeError(
+                    f"is {quote_value(text)}; separate numbers by spaces: ranges and commas are not supported"
+                )
             return number(text)
         if text not in choices:
             raise ArgumentTypeError(f"is {quote_value(text)}; {suggestion(text, choices)}")

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 from agents.command_lines import collect_rarely, option_value, parse_settings
 from agents.data.trajectories import Trajectory, append_trajectory
-from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save, scored_options
+from agents.evaluation.settings import (
+    EvaluationSettings,
+    choose_tasks,
+    default_hints,
+    expect_server,
+    policy_defaults,
+    save,
+    scored_options,
+)
 from webarena_gym import console
 
 
@@ -20,7 +28,10 @@ def main(arguments: Sequence[str]) -> int:
     defaults = {"processes": 0}
     if policy:
         defaults |= policy_defaults(policy, *(option_value(arguments, name) for name in ("--system", "--split")))
-    settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
+    settings = parse_settings(
+        EvaluationSettings, arguments, defaults, program="agents.evaluate", default_hints={} if policy else default_hints(),
+        refused={"--model": "is the option of the training commands; expected --policy MODEL"},
+    )  # fmt: skip
     tasks = choose_tasks(settings)
     expect_server(settings.policy)
     from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch

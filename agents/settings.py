@@ -207,7 +207,7 @@ class PassSettings:
     gradient_checkpointing: MayChange[bool] = False
     """recompute layers in the backward pass instead of storing activations: slower, less memory"""
     lora_rank: int = 0
-    """train low-rank adapters of this rank instead of the weights; 0: the weights"""
+    """language models: train low-rank adapters (LoRA) of this rank instead of the weights; 0: the weights"""
     lora_layers: int = 0
     """number of last layers that get adapters; fewer train faster, since the layers before them need no backward pass; 0: all layers"""
 

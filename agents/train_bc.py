@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from agents.command_lines import collect_rarely, option_value, parse_settings, trains_adapters
+from agents.command_lines import collect_rarely, errors_name_options, option_value, parse_settings, trains_adapters
 from agents.data.demonstrations import recorded_agent
 from agents.models.checkpoints import is_pretrained, recorded_settings
 from agents.settings import recorded_tools
@@ -27,18 +27,21 @@ from webarena_gym import console
 
 _ANY_MODEL = """
 
-Defaults depend on the model. `--model MODEL --help` shows those of one model, and `--model pointer --help` the options of a pointer network,
-which is not a language model."""
+Defaults depend on the model. `--model MODEL --help` shows those of one model. This help lists the options of language models. The second
+example trains a pointer network, which is not a language model: `--model pointer --help` lists its options, such as --one-world-each."""
 
 
 def main(arguments: Sequence[str]) -> None:
     """Train with the options of the command line. A file of demonstrations sets the defaults of the env and prompt options."""
     model = option_value(arguments, "--model")
     if model == POINTER:
-        settings = parse_settings(PointerBCSettings, arguments, program="agents.train_bc")
+        settings = parse_settings(
+            PointerBCSettings, arguments, program="agents.train_bc", refused=_other_options(BCSettings, "language models")
+        )
         from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415 - options are refused without torch
 
-        print(train_pointer(settings))
+        with errors_name_options(PointerBCSettings):
+            print(train_pointer(settings))
         return
     file = option_value(arguments, "--demonstrations")
     recorded = recorded_agent(Path(file)) if file else {}
@@ -48,10 +51,17 @@ def main(arguments: Sequence[str]) -> None:
     bc_settings = parse_settings(
         BCSettings, arguments, defaults, program="agents.train_bc", note="" if model else _ANY_MODEL,
         default_hints=_default_hints(model), hidden=[] if has_small_options else small_names, special_groups=SMALL_MODEL_GROUPS,
+        refused=_other_options(PointerBCSettings, "pointer networks"),
     )  # fmt: skip
     from agents.training.cloning import train  # noqa: PLC0415 - options are refused without torch
 
-    print(train(bc_settings))
+    with errors_name_options(BCSettings):
+        print(train(bc_settings))
+
+
+def _other_options(kind: type[Any], models: str) -> dict[str, str]:
+    """Return the ends of error messages for the options of another kind of model. Options of both kinds are never looked up."""
+    return {f"--{item.name.replace('_', '-')}": f"is for {models} only; leave it out" for item in fields(kind)}
 
 
 def _is_pretrained(model: str) -> bool:

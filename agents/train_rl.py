@@ -4,6 +4,7 @@
 `env_steps` or `cpu_minutes`. The training loop is in `agents.grpo`.
 """
 
+import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,14 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from agents.command_lines import collect_rarely, format_default, option_value, parse_settings, trains_adapters
+from agents.command_lines import (
+    collect_rarely,
+    errors_name_options,
+    format_default,
+    option_value,
+    parse_settings,
+    trains_adapters,
+)
 from agents.models.checkpoints import (
     UNTRAINED_RECORD,
     CheckpointError,
@@ -25,15 +33,19 @@ from agents.models.checkpoints import (
     usage_record,
 )
 from agents.settings import ENV_FIELDS, recorded_tools
+from agents.training.metrics import read_metrics
 from agents.training.settings import (
     LANGUAGE_MODEL_GROUPS,
     METHODS,
     MODEL_RECORD_FIELDS,
     OF_LANGUAGE_MODELS,
+    POINTER,
     PRETRAINED_RL_LEARNING_RATE,
+    SMALL,
     STREAM_OPTIONS,
     TrainSettings,
     hidden_from_pointing_networks,
+    trl_errors,
 )
 from webarena_gym import console
 from webarena_gym.arguments import quote_value, suggestion
@@ -145,19 +157,38 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     if program == "agents.train_rl":
         usage = f"[--method {{{','.join(METHODS)}}}]"
         note = f"\n\n--method NAME selects the method, by default grpo. `--method NAME --help` shows its options.{note}"
+    if model in (SMALL, POINTER) and not Path(model).exists():
+        raise ValueError(
+            f"--model is {model!r}, a new model; expected a trained one: python -m agents.train_bc --model {model} --out FOLDER"
+        )
     record = usage_record(model) if model else {}
     model_defaults = _defaults(method, model, option_value(arguments, "--out"), record, has_adapters=trains_adapters(arguments))
     settings = parse_settings(
         kind, arguments, {"processes": 0, **model_defaults}, program=program, hidden=hidden,
         note=note, default_hints=_default_hints(method, model), special_groups={} if model else LANGUAGE_MODEL_GROUPS, usage=usage,
+        refused=trl_errors({item.name: item for item in fields(kind)}),
     )  # fmt: skip
-    if settings.cluster:
-        from agents.cluster.learners import fit  # noqa: PLC0415 - most runs do not need Ray
+    with errors_name_options(kind):
+        if settings.cluster:
+            from agents.cluster.learners import fit  # noqa: PLC0415 - most runs do not need Ray
 
-        fit(partial(train, settings), settings, settings.out)
-        print(checkpoints(settings.out)[-1].path)
-    else:
-        print(train(settings))
+            fit(partial(train, settings), settings, settings.out)
+            print(checkpoints(settings.out)[-1].path)
+        else:
+            print(train(settings))
+    if warning := untrained_warning(settings.out):
+        print(warning, file=sys.stderr)
+
+
+def untrained_warning(out: Path) -> str:
+    """Return a warning if no update of the run in a folder trained on any step; otherwise ""."""
+    counts = [record["trained_steps"] for record in read_metrics(out) if "trained_steps" in record]
+    if not counts or any(counts):
+        return ""
+    return (
+        f"warning: none of the {len(counts)} updates trained on a step, because no rollouts of a task differed in their success "
+        "(metric equal_groups); choose easier tasks, a model after train_bc, or more rollouts (--group-size)"
+    )
 
 
 if __name__ == "__main__":

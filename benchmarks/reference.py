@@ -14,10 +14,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from agents.command_lines import GROUPS, group_description, group_options, setting_descriptions, value_name
 from agents.evaluation.report.curves import metric_definitions
-from agents.evaluation.settings import EvaluationSettings
+from agents.evaluation.settings import EvaluationSettings, default_hints
 from agents.models.checkpoints import UNTRAINED_RECORD
 from agents.train_rl import language_model_defaults
 from agents.training.settings import (
+    GRPO_CONFIG,
     METHODS,
     PRETRAINED,
     PRETRAINED_BC_RATES,
@@ -180,6 +181,24 @@ def training_options() -> Iterator[Section]:
     yield from _sections([GRPOSettings], {"language model": language_model, "pointer network": pointer}, GRPO_OPTIONS)
 
 
+def trl_options() -> Iterator[Section]:
+    """Yield the table of TRL's arguments with our options, and both defaults."""
+    ours = {**_defaults(GRPOSettings), **language_model_defaults("grpo"), "learning_rate": _Text(PRETRAINED_RL_RATES)}
+    yield (
+        "",
+        [
+            {
+                "TRL": f"`{name}`",
+                "default in TRL": f"`{argument.default}`" if argument.default is None else _value(argument.default),
+                "option here": _option(GRPOSettings, argument.option) if argument.option else "-",
+                "default here": _cell_of(ours, argument.option),
+                "remark": argument.remark,
+            }
+            for name, argument in GRPO_CONFIG.items()
+        ],
+    )
+
+
 def method_options() -> Iterator[Section]:
     """Yield the tables of the options that other methods add to those of all methods or of M-GRPO, or whose defaults they change."""
     methods: dict[tuple[tuple[str, str, str], ...], list[str]] = defaultdict(list)
@@ -212,7 +231,13 @@ def cloning_options() -> Iterator[Section]:
 def evaluation_options() -> Iterator[Section]:
     """Yield the tables of the options of `agents.evaluate`."""
     yield from _sections(
-        [EvaluationSettings], {"default": _defaults(EvaluationSettings) | {"processes": 0, "system": _SYSTEM}}, {}
+        [EvaluationSettings],
+        {
+            "default": _defaults(EvaluationSettings)
+            | {"processes": 0}
+            | {name: _Text(hint) for name, hint in default_hints().items()}
+        },
+        {},
     )
 
 
@@ -290,6 +315,9 @@ def _value_name(kind: object, name: str) -> str:
     hint = get_type_hints(kind, include_extras=True)[name]
     if value := value_name(name, hint):
         return f"`{value}`"
+    unions = [part for part in get_args(hint) if part is not NoneType]
+    if unions and all(get_origin(part) is Literal for part in unions):
+        return f"`{{{','.join(value for part in unions for value in get_args(part))}}}`"
     parts = {part for part in (hint, *get_args(hint)) if part is bool}
     return "-" if parts else "`JSON`"
 
@@ -332,5 +360,5 @@ def _cell(text: str) -> str:
 TABLES: dict[str, Callable[[], Iterator[Section]]] = {
     **{name: partial(keywords, names) for name, names in KEYWORDS.items()},
     "application_keys": application_keys, "training_options": training_options, "method_options": method_options, "cloning_options": cloning_options,
-    "evaluation_options": evaluation_options, "metrics": metrics,
+    "evaluation_options": evaluation_options, "metrics": metrics, "trl_options": trl_options,
 }  # fmt: skip

@@ -298,3 +298,13 @@ def test_the_prompt_of_a_language_model_without_stored_settings_describes_the_ac
         assert make_settings(model=model, out=tmp_path / "run", system="none").system == "none"
     (tmp_path / "agent.json").write_text('{"system": "none"}')
     assert policy_defaults(str(tmp_path))["system"] == make_settings(model=str(tmp_path), out=tmp_path / "run").system == "none"
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--env", "max_steps=2"], "--env contains max-steps=2; expected the option --max-steps 2 in place of --env"),
+    (["--model", "runs/a"], "--model is the option of the training commands; expected --policy MODEL"),
+])  # fmt: skip
+def test_an_option_in_the_wrong_place_is_named(words, message, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--policy", "random", *words])
+    assert message in capsys.readouterr().err

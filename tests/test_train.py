@@ -1,4 +1,5 @@
 import itertools
+import json
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -289,6 +290,10 @@ RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
     ({"save_every": 0}, "save_every is 0; expected at least 1"),
     ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
     ({"groups_remembered": 0}, "groups_remembered is 0; expected at least 1"),
+    ({"group_size": 1}, "group_size is 1; expected at least 2, since advantages compare"),
+    ({"group_size": 0, "advantages": "forks"}, "group_size is 0; expected at least 1"),
+    ({"tasks_per_update": 0}, "tasks_per_update is 0; expected at least 1"),
+    ({"temperature": 0.0}, "temperature is 0.0; expected more than 0"),
     ({"replayed": -1}, "replayed is -1; expected at least 0"),
     ({"replayed": 8, "old_logprobs": "sampled"}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
     ({"distilled": 0.1, "kl_weight": 0.1}, "distilled is 0.1 and kl_weight 0.1; expected 0 for one of them"),
@@ -424,21 +429,20 @@ def test_the_help_separates_the_options_of_language_models_and_has_the_defaults_
     pointer = "agents/checkpoints/cloned-1"
     _, boxes = help_of(train_rl.main, capsys)
     special = {"--" + name.replace("_", "-") for name in hidden_from_pointing_networks() & names_of(METHODS["grpo"])}
-    assert (
-        set().union(*(re.findall(r"--[a-z-]+", boxes[f"language model {part}"]) for part in ("prompt", "computation")))
-        >= special
-    )
+    special -= {"--lora-rank"}  # in the first group
+    parts = ("prompt", "computation")
+    assert set().union(*(re.findall(r"--[a-z-]+", boxes[f"language model {part}"]) for part in parts)) >= special
     others = " ".join(box for title, box in boxes.items() if not title.startswith("language model"))
     assert not [name for name in special if re.search(rf"{name} (N|X|TEXT|URL|JSON|{{|, --no-)", others)]
     assert "truncated (default: as stored with the model, or 15)" in boxes["start"]
-    assert "one seed (default: 16; 8 for a pointer network)" in boxes["rollout"]
-    assert "learning rate (default: 1e-06, or 0.0003 with --lora-rank; 0.0005 for a pointer network)" in boxes["optimizer"]
+    assert "need at least 2 (default: 16; 8 for a pointer network)" in boxes["start"]
+    assert "learning rate (default: 1e-06, or 0.0003 with --lora-rank; 0.0005 for a pointer network)" in boxes["start"]
     settings = {"language model": make_settings(model=str(clone), out="o"), "pointer": make_settings(model=pointer, out="o")}
     for source, made in ((clone, settings["language model"]), (pointer, settings["pointer"])):
         _, boxes = help_of(train_rl.main, capsys, "--model", source)
         assert f"truncated (default: {made.max_steps})" in boxes["start"]
-        assert f"one seed (default: {made.group_size})" in boxes["rollout"]
-        assert f"learning rate (default: {made.learning_rate})" in boxes["optimizer"]
+        assert f"need at least 2 (default: {made.group_size})" in boxes["start"]
+        assert f"learning rate (default: {made.learning_rate})" in boxes["start"]
     assert settings["pointer"].max_steps == 30
 
 
@@ -448,13 +452,13 @@ def test_the_help_of_cloning_has_the_defaults_of_each_kind_of_model(capsys, tmp_
     save_agent(tmp_path, model, tokenizer, {})
     text, boxes = help_of(clone_command, capsys)
     assert "agents.train_bc --model MODEL --out FOLDER [-h]" in text
-    assert "(default: 2e-05, or 0.0005 with --lora-rank; 0.002 for a small model)" in boxes["optimizer"]
+    assert "(default: 2e-05, or 0.0005 with --lora-rank; 0.002 for a small model)" in boxes["start"]
     assert "--vocabulary" in boxes["small model"]
     _, boxes = help_of(clone_command, capsys, "--model", tmp_path)
-    assert "(default: 2e-05, or 0.0005 with --lora-rank)" in boxes["optimizer"]
+    assert "(default: 2e-05, or 0.0005 with --lora-rank)" in boxes["start"]
     assert "small model" not in boxes
     _, boxes = help_of(clone_command, capsys, "--model", "small")
-    assert "(default: 0.002)" in boxes["optimizer"]
+    assert "(default: 0.002)" in boxes["start"]
     with pytest.raises(SystemExit):
         clone_command(["--out", str(tmp_path / "run")])
     assert "the following options are required: --model" in capsys.readouterr().err
@@ -503,12 +507,38 @@ def test_the_command_reads_the_record_of_the_model_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("options", "message"), [
     (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
     (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
+    (["--model", "small"], "--model is 'small', a new model; expected a trained one: python -m agents.train_bc --model small"),
+    (["--model", "pointer"], "python -m agents.train_bc --model pointer"),
+    (["--num-generations", "8"], "--num-generations is a name of TRL; the option here is --group-size"),
+    (["--epsilon_high=0.3"], "the option here is --clip-high"),
+    (["--worlds", "11-20"], "--worlds is '11-20'; separate numbers by spaces"),
+    (["--worlds", "11,12"], "--worlds is '11,12'; separate numbers by spaces"),
+    (["--group-size", "1"], "--group-size is 1; expected at least 2"),
+    (["--step-limits", "5", "2"], "--step-limits=(5, 2)"),
+    (["--model", "agents/checkpoints/cloned-1", "--overlap"], "--overlap is True, which is for language models; leave it out"),
+    (["--model", "agents/checkpoints/cloned-1", "--lora-rank", "8"], "--lora-rank is 8, which is for language models; leave it out"),
 ])  # fmt: skip
 def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, message):
     with pytest.raises((SystemExit, ValueError)) as ended:
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
     said = capsys.readouterr().err + str(ended.value)
     assert message in " ".join(said.replace("│", " ").split())
+
+
+def test_cloning_names_the_kind_of_model_of_an_option(tmp_path, capsys):
+    for model, option, kind in (("pointer", "--lora-rank", "language models"), ("small", "--detours", "pointer networks")):
+        with pytest.raises(SystemExit):
+            clone_command(["--model", model, "--out", str(tmp_path), option, "1"])
+        assert f"{option} is for {kind} only; leave it out" in capsys.readouterr().err
+
+
+def test_a_run_that_trained_no_step_warns_at_its_end(tmp_path):
+    for counts, warns in (([0, 0], True), ([0, 3], False), ([], False)):
+        out = tmp_path / str(counts)
+        out.mkdir()
+        lines = [json.dumps({"update": number, "trained_steps": count}) + "\n" for number, count in enumerate(counts, 1)]
+        (out / "metrics.jsonl").write_text("".join(lines))
+        assert train_rl.untrained_warning(out).startswith(f"warning: none of the {len(counts)} updates") is warns
 
 
 def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):

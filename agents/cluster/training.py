@@ -266,10 +266,9 @@ def _check(args: TrainSettings, ranks: Ranks, create: type[Method]) -> None:
     """Raise ValueError for incompatible settings."""
     kind = kind_of(args.model)
     kind.check(args)
-    if kind is PointingNetwork and (args.overlap or args.cluster):
-        raise ValueError(
-            f"overlap is {args.overlap} and cluster {args.cluster!r}, which are for language models; expected their defaults"
-        )
+    for name in ("overlap", "cluster") if kind is PointingNetwork else ():
+        if value := getattr(args, name):
+            raise ValueError(f"{name} is {value!r}, which is for language models; leave it out")
     if args.constrained and args.cluster:
         raise ValueError(f"cluster is {args.cluster!r}; expected another value with constrained replies")
     if args.cluster and args.workers:

@@ -12,11 +12,12 @@ import tyro
 from agents.command_lines import ChatTemplateKwargs, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import Trajectory, write_trajectories
-from agents.models.checkpoints import ModelKind, is_small, model_kind, usage_record
+from agents.models.checkpoints import UNTRAINED_RECORD, ModelKind, is_small, model_kind, usage_record
 from agents.models.packages import BASES
-from agents.settings import EnvSettings, expect_least
+from agents.settings import ENV_FIELDS, EnvSettings, expect_least
+from agents.training.settings import MODEL_RECORD_FIELDS
 from webarena_gym import suite as task_suite
-from webarena_gym.arguments import quote_value, suggestion
+from webarena_gym.arguments import quote_value, read_pairs, suggestion
 from webarena_gym.clients.chat import ChatModel
 from webarena_gym.options import EVALUATION_STEPS, HARD_STEPS, EnvOptions, read_source
 from webarena_gym.tasks import Task
@@ -43,12 +44,12 @@ class EvaluationSettings(EnvSettings):
     """
 
     policy: str
-    """expert, random, a run, a folder of a model (also a vision-language model) or an ensemble, a Hugging Face name, or chat:MODEL on the
-    OpenAI-compatible server $OPENAI_BASE_URL"""
+    """expert, random, a run, a folder of a model (also a vision-language model) or of an ensemble (several models that vote, made by
+    agents.ensemble), OWNER/NAME on the Hugging Face Hub, or chat:MODEL on the OpenAI-compatible server $OPENAI_BASE_URL"""
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
-    """a further keyword of the env, as NAME=JSON, such as browser=chromium; may be repeated"""
+    """a keyword of the env without an option here, as NAME=JSON, such as browser=chromium; may be repeated"""
     split: str = "test"
-    """set of tasks to evaluate on: train, validation, test, pool or hard; or a split of --suite"""
+    """set of tasks to evaluate on: train, validation, test, pool, hard, pictures or tools; or a split of --suite"""
     world_seed: int | None = None
     """generate tasks of the split's templates in this world, instead of loading those of the split"""
     fresh_worlds: int = 0
@@ -99,6 +100,12 @@ class EvaluationSettings(EnvSettings):
 
     def __post_init__(self) -> None:
         expect_least(self, fresh_worlds=0)
+        for name, value in read_pairs(self.keywords, "--env").items():
+            if name in ENV_FIELDS:
+                option = f"--{name.replace('_', '-')}"
+                raise ValueError(
+                    f"--env contains {name.replace('_', '-')}={value}; expected the option {option} {value} in place of --env"
+                )
 
     def env_arguments(self) -> dict[str, Any]:
         return {**super().env_arguments(), **(OCCAM_ENV if self.system == "occam" else {})}
@@ -181,6 +188,17 @@ def policy_defaults(policy: str, system: str | None = None, split: str | None = 
     if kind == "language" and not is_small(policy):
         common["num_envs"] = PRETRAINED_ENVS
     return common | {name: value for name, value in usage_record(policy).items() if name in names}
+
+
+def default_hints() -> dict[str, str]:
+    """Return the texts of the help for defaults that depend on the policy, if there is none."""
+    values = {item.name: item.default for item in fields(EvaluationSettings)}
+    recorded = {
+        **{name: values[name] for name in ENV_FIELDS},
+        **{name: values[name] for name in MODEL_RECORD_FIELDS},
+        **UNTRAINED_RECORD,
+    }
+    return {name: f"as stored with the model, or {value}" for name, value in recorded.items() if value not in (None, "")}
 
 
 _UNSCORED = frozenset("policy num_envs workers save trace json threads processes".split())  # noqa: SIM905

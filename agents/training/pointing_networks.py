@@ -65,7 +65,7 @@ class PointingNetwork:
         )
         for name in language_model_options:
             if value := getattr(settings, name):
-                raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
+                raise ValueError(f"{name} is {value!r}, which is for language models; leave it out")
         if settings.contexts == "released":
             raise ValueError("contexts is 'released', which is for language models; expected 'sampled'")
 

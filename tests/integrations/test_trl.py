@@ -5,6 +5,7 @@ import math
 import os
 import signal
 from contextlib import suppress
+from dataclasses import fields
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils import get_json_schema
 from trl.data_utils import prepare_multimodal_messages
 
+from agents.training.settings import GRPO_CONFIG, GRPOSettings
 from tests.processes import children
 from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.browsers.chromium.driver import find_executable
@@ -77,6 +79,14 @@ def train(tokenizer, tmp_path, rows, scripted=None, **options):
         trainer._generate_single_turn = lambda ids, *rest: scripted(ids, generate(ids, *rest))
     trainer.train()
     return [line for line in trainer.state.log_history if "loss" in line]
+
+
+def test_the_page_of_settings_has_the_defaults_of_trl():
+    defaults = {item.name: item.default for item in fields(trl.GRPOConfig)}
+    options = {item.name for item in fields(GRPOSettings)}
+    for name, argument in GRPO_CONFIG.items():
+        assert defaults[name] == argument.default, name
+        assert argument.option in {*options, ""}, name
 
 
 def test_the_tools_are_the_env_s_own():

@@ -42,3 +42,5 @@ from agents.training.settings.models import hidden_from_pointing_networks as hid
 from agents.training.settings.models import template_record as template_record
 from agents.training.settings.other_agents import EyesSettings as EyesSettings
 from agents.training.settings.other_agents import SB3Settings as SB3Settings
+from agents.training.settings.trl import GRPO_CONFIG as GRPO_CONFIG
+from agents.training.settings.trl import trl_errors as trl_errors

@@ -61,7 +61,7 @@ class BCSettings(PassSettings, ToolCloningSettings):
     updates: MayChange[int] = 2000
     """number of updates of the training; 0 saves the untrained model"""
     demonstrations: PresentFile | None = None
-    """file of demonstrations, written by `python -m agents.demonstrations`; by default the expert plays them"""
+    """file of demonstrations, written by `python -m agents.demonstrations` without --tool-calls; by default the expert plays them"""
     expert_thoughts: Thoughts = "none"
     """thoughts of the expert before each action: none, one sentence, or a long chain with derivations"""
     system: Style = "none"
@@ -89,7 +89,7 @@ class BCSettings(PassSettings, ToolCloningSettings):
     learning_rate: float = 2e-3
     """maximum learning rate, after a warmup; it decays to 2 %, or to 3 % for a pointer network"""
     tokens_per_update: int = 3072
-    """tokens in one update, including padding, computed with whole pages; updates with shortened pages have fewer"""
+    """tokens in one update, including padding, measured before `curriculum` and `thinned` shorten the pages"""
     copy_weight: float = 0.5
     """weight of the loss on repeated tokens within prompts, which teaches a new model to copy"""
     curriculum: float = 0.6
@@ -99,8 +99,7 @@ class BCSettings(PassSettings, ToolCloningSettings):
     thinned: float = 0.0
     """fraction of the updates in which pages lack random lines, after the curriculum and until 85 % of the training"""
     focus: float = 0.0
-    """minimum probability of training on a step; steps of templates and positions that the model predicts well are trained on less often;
-    0: all steps equally often"""
+    """train less often on steps that the model predicts well, but at least with this probability; 0: off"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

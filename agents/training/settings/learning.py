@@ -66,11 +66,12 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     save_rollouts: MayChange[int] = 0
     """interval in updates at which rollouts are written for the report, to rollouts/<update>.jsonl.gz in the run's folder; 0: never"""
     step_limits: tuple[int, ...] = ()
-    """increasing step limits for equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default `max_steps`"""
+    """limits of the steps of an episode that grow during the training: each holds for an equal part of it, such as 10 20 40 (KLong, arXiv
+    2602.17547); by default, `max_steps` holds throughout"""
     tasks_per_update: int = 16
     """groups in one batch of rollouts"""
     group_size: int = 8
-    """rollouts of each task, all from one seed"""
+    """rollouts of each task, all from one seed; methods whose advantages compare them need at least 2"""
     dynamic_sampling: int = 1
     """oversampling limit for groups with mixed rewards, as a multiple of `tasks_per_update`; 1: no oversampling"""
     processes: MayChange[Processes] = 1
@@ -91,7 +92,7 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_least(self, save_rollouts=0)
+        expect_least(self, save_rollouts=0, group_size=1, tasks_per_update=1)
         if not 0 <= self.average < 1:
             raise ValueError(f"average is {self.average}; expected at least 0 and less than 1")
         limits = list(self.step_limits)
@@ -148,8 +149,9 @@ class GRPOSettings(ClippedSettings):
     """baseline of advantages: steps of the group with the same prompt (state); whole rollouts (trajectory); the sum of both (gigpo); or
     continuations forked from a rollout's states (forks)"""
     weighting: Literal["paper", "constant", "dr_grpo", "token_mean"] = "token_mean"
-    """paper: mean over trajectories, steps and tokens in turn; constant: the same with 15 for the number of steps; dr_grpo: 1024 for the
-    tokens of a trajectory; token_mean: equal weights for all tokens"""
+    """weights of tokens in the loss; token_mean: all tokens are weighted equally; paper: average over tokens, then steps, then trajectories;
+    constant: the same, but divide by 15 instead of the number of steps; dr_grpo: divide the sum over the tokens of a trajectory by 1,024
+    instead of their number"""
     seek_mixed: bool = True
     """draw more often from templates that neither always succeed nor always fail"""
     groups_remembered: int = 5
@@ -168,6 +170,10 @@ class GRPOSettings(ClippedSettings):
         if self.distilled and self.kl_weight:
             raise ValueError(f"distilled is {self.distilled} and kl_weight {self.kl_weight}; expected 0 for one of them")
         expect_one_of("advantages", self.advantages, get_args(Advantages))
+        if self.group_size < 2 and self.advantages != "forks" and not self.distilled:
+            raise ValueError(
+                f"group_size is {self.group_size}; expected at least 2, since advantages compare rollouts of a task"
+            )
         if self.replayed and self.old_logprobs == "sampled":
             # Ratios to the log-probabilities of much older policies would be clipped.
             raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")

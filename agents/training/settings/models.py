@@ -32,8 +32,8 @@ class LanguageModelSettings(PassSettings, EnvSettings):
     """train each action in the context it was sampled in, or, as an ablation, with its page replaced by the placeholder, as the released
     trainer of WebAgent-R1 does"""
     correction: Literal["none", "token", "sequence_mask"] = "none"
-    """importance weights for a sampler whose probabilities differ from the trainer's: of each token, truncated at 2 (token), or of the whole
-    reply, 0 above 2 (sequence_mask)"""
+    """correction for a sampler that differs from the trainer; none: no correction; token: weight each token by its ratio, at most 2;
+    sequence_mask: weight the reply by its ratio, and drop it above 2"""
     num_envs: MayChange[int] = 64
     """episodes played at the same time"""
     sharing: MayChange[Literal["auto", "rows", "tree"]] = "auto"
@@ -79,9 +79,16 @@ class ModelSettings(LanguageModelSettings, RunFolderSettings):
     """A model that is trained on its own episodes."""
 
     model: str
-    """the model to train: a run of train_bc, a model folder, or a name on the Hugging Face Hub"""
+    """the model to train: a run of train_bc, which creates new models, a model folder, or OWNER/NAME on the Hugging Face Hub"""
     temperature: float = 1.0
-    """temperature of sampling and of the trained log-probabilities"""
+    """temperature of sampling and of the trained log-probabilities, above 0"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.temperature > 0:
+            raise ValueError(
+                f"temperature is {self.temperature}; expected more than 0, since training compares sampled replies"
+            )
 
     # Some methods have options of these names.
 
@@ -123,7 +130,7 @@ LANGUAGE_MODEL_GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "language model computation": (
         "Language models only: precision, memory, adapters and sampling.",
-        "lora_rank lora_layers dtype gradient_checkpointing tokens_per_pass num_envs vllm correction sharing distilled",
+        "lora_layers dtype gradient_checkpointing tokens_per_pass num_envs vllm correction sharing distilled",
     ),
 }
 """Groups of options in the help for any model, in the form of `agents.command_lines.GROUPS`."""
