@@ -114,7 +114,7 @@ class TrainingWorlds:
             if split != allowed_split and not self.allow_held_out_worlds:
                 raise ValueError(
                     f"{name} includes {world}, the held-out world of the {split} split; expected worlds for training, such as "
-                    f"11 to 999, or allow_held_out_worlds (--allow-held-out-worlds), after which scores on that split mean nothing"
+                    f"11 to 999, or allow_held_out_worlds, after which scores on that split mean nothing"
                 )
 
 

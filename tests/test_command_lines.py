@@ -218,7 +218,8 @@ def test_a_command_that_trains_rejects_held_out_worlds_unless_they_are_allowed(n
         with pytest.raises((SystemExit, ValueError)) as ended:
             parse(spelled, *worlds)
         said = f"{capsys.readouterr().err} {ended.value}"
-        assert f"{option} includes {world}, the held-out world of the {HELD_OUT[world]} split" in said
+        shown = f"--{option.replace('_', '-')}" if "_" in option else option
+        assert f"{shown} includes {world}, the held-out world of the {HELD_OUT[world]} split" in said
         if name.startswith("agents.") and name != "agents.demo":
             assert str(world) in str(getattr(parse(spelled, *worlds, "--allow-held-out-worlds"), option))
     assert parse(spelled, "7")
