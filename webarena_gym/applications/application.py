@@ -63,9 +63,8 @@ class Application:
     hidden: tuple[str, ...] = ()
     """files and folders that the application must not read, such as the tasks and verifiers of a web server that serves its own folder"""
     readable: tuple[str, ...] = ()
-    """files and folders in home folders that the application may read, such as `~/nltk_data`. Of home folders, it sees its own folder, its
-    interpreter and packages, the folders of the search paths, and the paths in its commands and variables; the rest is empty, if the system
-    supports mount namespaces (Linux)"""
+    """further files and folders in home folders that the application may read, such as `~/nltk_data`. Home folders appear empty except for
+    these and what the application needs, if the system supports mount namespaces (Linux)"""
     uploads: str = ""
     """folder of files for file fields"""
     databases: Mapping[str, str] = field(default_factory=dict)
@@ -108,8 +107,8 @@ class Application:
     clock: str = ""
     """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime, in Debian the package of that name"""
     limits: Mapping[str, int | str] = field(default_factory=dict)
-    """limits of each copy: `memory` of each of its processes, such as "512M" or "2G"; `processes`, the number of its processes and threads, by
-    a control group (Linux), which Python code can undo while it is loaded; and `cpu`, the number of cores, which a hostile program can undo"""
+    """limits of each copy: `memory` of each of its processes, such as "512M" or "2G"; `processes`, the number of its processes and threads;
+    and `cpu`, the number of cores"""
     account: Account | None = None
     """account that is signed in at the start of tasks with `require_login`"""
     login: Login | None = None
@@ -121,8 +120,8 @@ class Application:
     draws: int = 3
     """number of tasks of each template for a seed"""
     exclude: tuple[str, ...] = ("/runs", f"/*{SUFFIX}")
-    """files and folders that `app pack` omits, besides virtual environments, caches and `.git`: patterns of their paths in the folder of
-    `webarena-app.toml`. They begin with `/` or `*`, and `*` also matches `/`: `/runs` is a file or folder of the top, `*.log` matches in all folders"""
+    """patterns of files and folders that `app pack` omits, besides virtual environments, caches and `.git`. They begin with `/`, the folder of
+    `webarena-app.toml`, or with `*`"""
 
     def __hash__(self) -> int:
         return hash(repr(self))
