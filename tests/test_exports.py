@@ -62,8 +62,8 @@ def exception_classes():
     """Every exception class that a module of the package defines, by its name and module."""
     found = {}
     for module_info in pkgutil.walk_packages(webarena_gym.__path__, "webarena_gym."):
-        # An adapter needs the package that it adapts to, which need not be here.
-        if not module_info.name.endswith("__main__") and ".integrations." not in module_info.name:
+        # An adapter needs the package that it adapts to, which need not be here. The host runs in an application's interpreter, alone.
+        if not module_info.name.endswith(("__main__", ".host")) and ".integrations." not in module_info.name:
             module = importlib.import_module(module_info.name)
             for name, value in vars(module).items():
                 if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__ == module_info.name:
