@@ -19,6 +19,7 @@ from agents.command_lines import NewFolder, PresentFolder, parse_settings
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import agent_record
 from agents.remember import remember
+from agents.settings import TrainingWorlds
 from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
@@ -113,6 +114,10 @@ class MethodsSettings(TrainingSettings):
     """rollouts of each task in a group of M-GRPO"""
     learning_rate: float = 3e-4
     """learning rate of each method except those of Stable-Baselines3"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        TrainingWorlds().expect_training_worlds("cloning_worlds", self.cloning_worlds)
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
