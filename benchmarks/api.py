@@ -1,4 +1,5 @@
-"""Summaries of the API pages: signature and first sentence of each public member, read from the source without importing it.
+"""Summaries of the API pages: signature, first sentence, arguments, fields, result and exceptions of each public member, read from the source
+without importing it.
 
 `benchmarks.tables` writes them above the directives `::: NAME` of `docs/api`, from which mkdocstrings builds the full reference. The
 directives are in a comment, which `docs/site_hooks.py` opens, so that a reader of the repository does not see them.
@@ -20,7 +21,11 @@ PAGES = tuple(sorted((ROOT / "docs" / "api").glob("*.md")))
 
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n    options:(?:\n      \w+: \w+)*\n      members: \[([^]]*)\])?", re.MULTILINE)
 _SENTENCE = re.compile(r".+?\.(?=\s+[\"'`A-Z\[])")
+_RAISED = re.compile(r"(?<=\. )Raises .+?\.(?= [A-Z`]|$)")
 _LENGTH = 120  # of a signature with its annotations
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^    \*{0,2}([\w.]+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+_RECORDS = ("NamedTuple", "TypedDict", "dataclass")  # kinds of classes whose annotated names are fields
 _GROUPS = {
     "env_tasks": "task selection", "env_observation": "observations and actions", "env_sites": "browser and sites",
     "env_pictures": "pictures", "env_rewards": "episodes and rewards", "env_tools": "tools",
@@ -45,8 +50,8 @@ def summary(page: Path) -> str:
 
     """
     parts = [
-        "This summary has signatures and the first sentences of docstrings. `make docs` builds the full reference, with arguments, return\n"
-        f"values and exceptions, in `site/api/{page.stem}.html`.\n"
+        "This summary has signatures, arguments, results and exceptions. `make docs` builds the full reference, with remarks and examples, in\n"
+        f"`site/api/{page.stem}.html`.\n"
     ]
     directives = _DIRECTIVE.findall(page.read_text(encoding="utf-8"))
     for path, listed in directives:
@@ -74,7 +79,7 @@ def _types(paths: Sequence[str], text: str) -> Iterator[str]:
         except LookupError:
             continue  # of the standard library or another package
         if isinstance(kind, Member) and isinstance(kind.node, ast.ClassDef):
-            lines[name] = f"- `{kind.module}.{name}`: {_first_sentence(kind.doc)}\n"
+            lines[name] = f"- `{kind.module}.{name}`: {_first_sentence(kind.doc)}\n{''.join(_fields(kind))}"
         elif isinstance(kind, Member) and isinstance(kind.node, ast.Assign):
             doc = f": {_first_sentence(kind.doc)}" if kind.doc else ""
             lines[name] = f"- `{name} = {_code(kind.node.value)}`{doc}\n"
@@ -93,10 +98,13 @@ def _object(path: str, names: Sequence[str]) -> Iterator[str]:
             yield lines
         return
     yield f"### `{path}`\n"
-    yield f"`{_title(definition, definition.name)}`: {_first_sentence(definition.doc)}\n"
+    yield f"`{_title(definition, definition.name)}`{_bases(definition)}: {_first_sentence(definition.doc)}\n"
+    if details := "".join(_details(definition, has_fields=False)):
+        yield f"{re.sub('^  ', '', details, flags=re.MULTILINE)}"
     if path == "webarena_gym.options.EnvOptions":
         yield "".join(
-            f"- {_GROUPS[table]}: {', '.join(f'`{name}`' for name in names.split())}\n" for table, names in KEYWORDS.items()
+            f"- [{_GROUPS[table]}](../keywords.md#{_GROUPS[table].replace(' ', '-')}): {', '.join(f'`{name}`' for name in names.split())}\n"
+            for table, names in KEYWORDS.items()
         )
     elif isinstance(definition.node, ast.ClassDef) and (
         lines := "".join(map(_line, _select(_class_members(definition), names, path)))
@@ -151,8 +159,14 @@ def _members(body: Sequence[ast.stmt], *, is_public: bool = True) -> Iterator[Me
 def _class_members(member: Member) -> Iterator[Member]:
     """Yield the members of a class, with the descriptions of its "Attributes" section, and the documented attributes of `__init__`."""
     assert isinstance(member.node, ast.ClassDef)
-    section = re.search(r"^(?:Attributes|Args):\n((?:    .*\n?|\n)+)", member.doc, re.MULTILINE)
-    described = dict(re.findall(r"^    (\w+): ((?:.*)(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE))
+    described = dict(_entries(member.doc, "Attributes", "Args"))
+    for base in member.node.bases:  # NamedTuple("Name", [("field", type)])
+        if isinstance(base, ast.Call) and base.args[1:] and isinstance(base.args[1], ast.List):
+            for field in base.args[1].elts:
+                assert isinstance(field, ast.Tuple)
+                name = ast.literal_eval(field.elts[0])
+                node = ast.AnnAssign(target=ast.Name(name), annotation=field.elts[1], simple=1)
+                yield Member(name, node, described.get(name, ""))
     for inner in _members(member.node.body):
         yield inner._replace(doc=inner.doc or described.get(inner.name, ""))
     for node in member.node.body:
@@ -173,7 +187,77 @@ def _select(members: Iterator[Member], names: Sequence[str], path: str) -> Itera
 
 
 def _line(member: Member) -> str:
-    return f"- `{_title(member, member.name)}`: {_first_sentence(member.doc)}\n"
+    title = _title(member, member.name).replace("close_extras(", "close(", 1)  # the method that Gymnasium's `close` calls
+    return f"- `{title}`{_bases(member)}{': ' if member.doc else ''}{_first_sentence(member.doc)}{_exceptions(member.doc)}\n{''.join(_details(member))}"
+
+
+def _exceptions(doc: str) -> str:
+    """Return a sentence of the first paragraph of a docstring, after its first one, that names exceptions.
+
+    >>> _exceptions("Return the task. Raises TaskError for an unknown id.")
+    ' Raises TaskError for an unknown id.'
+    """
+    match = _RAISED.search(" ".join(doc.partition("\n\n")[0].split()))
+    return f" {match[0]}" if match else ""
+
+
+def _bases(member: Member) -> str:
+    """Return the parents of an exception in parentheses; "" for other members."""
+    if not isinstance(member.node, ast.ClassDef) or not member.name.endswith(("Error", "NothingToDraw")):
+        return ""
+    return f" ({', '.join(f'`{_code(base)}`' for base in member.node.bases)})"
+
+
+def _details(member: Member, *, has_fields: bool = True) -> Iterator[str]:
+    """Yield indented lines: the fields of a record, or the described arguments of a function or class, its result, and its exceptions."""
+    node = member.node
+    if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return
+    if isinstance(node, ast.ClassDef) and _is_record(node):
+        if has_fields:
+            yield from _fields(member)
+        return
+    function = node
+    if isinstance(node, ast.ClassDef):
+        function = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
+    if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        described = dict(_entries(member.doc, "Args"))
+        is_long = len(member.name) + len(_all_arguments(function, is_annotated=True)) > _LENGTH
+        for text in _each_argument(function.args, is_annotated=True):
+            name = re.split(r"[:=]", text.lstrip("*"), maxsplit=1)[0]
+            if name in described or (is_long and name):
+                doc = f": {described[name]}" if name in described else ""
+                yield f"  - `{text}`{doc}\n"
+    sections = dict(_SECTION.findall(member.doc))
+    for title in ("Returns", "Yields"):
+        if title in sections:
+            yield f"  - {title.lower()}: {' '.join(sections[title].split())}\n"
+    for name, text in _entries(member.doc, "Raises"):
+        yield f"  - raises `{name}`: {text}\n"
+
+
+def _fields(member: Member) -> Iterator[str]:
+    """Yield an indented line for each field of a record."""
+    if isinstance(member.node, ast.ClassDef) and _is_record(member.node):
+        for field in _class_members(member):
+            if isinstance(field.node, ast.AnnAssign):
+                doc = f": {_first_sentence(field.doc)}" if field.doc else ""
+                yield f"  - `{_title(field, field.name)}`{doc}\n"
+
+
+def _is_record(node: ast.ClassDef) -> bool:
+    return any(word in _code(part) for part in (*node.bases, *node.decorator_list) for word in _RECORDS)
+
+
+def _entries(doc: str, *titles: str) -> Iterator[tuple[str, str]]:
+    r"""Yield the names and descriptions of sections of a docstring.
+
+    >>> list(_entries("Do it.\n\nArgs:\n    name: a name,\n        in two lines.\n", "Args"))
+    [('name', 'a name, in two lines.')]
+    """
+    for title, body in _SECTION.findall(doc):
+        if title in titles:
+            yield from ((name, " ".join(text.split())) for name, text in _ENTRY.findall(body))
 
 
 def _title(member: Member, name: str) -> str:
@@ -188,16 +272,21 @@ def _title(member: Member, name: str) -> str:
             return f"{name}: {returned}"
         return f"{name}{_arguments(node, name)}" + (f" -> {returned}" if returned and returned != "None" else "")
     if isinstance(node, ast.AnnAssign):
-        value = f" = {_code(node.value)}" if node.value and len(_code(node.value)) < 30 else ""
+        value = _code(node.value).replace("field(default_factory=dict)", "{}") if node.value else ""
+        value = f" = {value}" if 0 < len(value) < 30 else ""
         return f"{name}: {_code(node.annotation)}{value}"
     value = _code(node.value) if isinstance(node, ast.Assign) else ""
     return f"{name} = {value}" if 0 < len(value) < 60 and not isinstance(getattr(node, "value", None), ast.Call) else name
 
 
 def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:
-    """Return the arguments of a function in parentheses, without `self`. Annotations of a long signature are left out."""
-    full = f"({', '.join(_each_argument(node.args, is_annotated=True))})"
-    return full if len(name) + len(full) <= _LENGTH else f"({', '.join(_each_argument(node.args, is_annotated=False))})"
+    """Return the arguments of a function in parentheses, without `self`. Annotations of a long signature are left out; `_details` lists them."""
+    full = _all_arguments(node, is_annotated=True)
+    return full if len(name) + len(full) <= _LENGTH else _all_arguments(node, is_annotated=False)
+
+
+def _all_arguments(node: ast.FunctionDef | ast.AsyncFunctionDef, *, is_annotated: bool) -> str:
+    return f"({', '.join(_each_argument(node.args, is_annotated=is_annotated))})"
 
 
 def _each_argument(arguments: ast.arguments, *, is_annotated: bool) -> Iterator[str]:

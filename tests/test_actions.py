@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from inspect import Parameter, Signature
 from itertools import product
 
@@ -242,7 +243,7 @@ MALFORMED = [
     ("<think>do(action='Wait')</think>", "no action"), ("<answer></answer>", "no action"),
     ("# do(action='Wait')", "no action"),
     ("redo(action='Wait')", "no action"), ("do()", "there is no action"), ("do(action='')", "there is no action"),
-    ("do(action='Fly')", "there is no action 'fly'"), ("do(action='Press')", "there is no action 'press'"),
+    ("do(action='Fly')", "there is no action 'Fly'"), ("do(action='Press')", "there is no action 'Press'"),
     ("do(action='Click')", "needs element"), ("do(action='Type', element='3')", "needs argument"),
     ("do(action='Type', argument='x')", "needs element"),
     ("do(action='Select Dropdown Option', element='3')", "needs argument"), ("do(action='Switch Tab')", "needs argument"),
@@ -375,8 +376,13 @@ def refusal(dialect, reply):
 
 
 def assert_lists_the_forms(dialect, said):
+    """Check that an error ends with the example of the action that the reply names, with at most three similar ones, or with all."""
     examples = [dialect.example(form) for form in dialect.forms]
-    assert said.splitlines()[-len(examples) :] == examples
+    hint = re.search(r"(?:\. Expected the form |; did you mean )(.*?)\??\Z", said, re.DOTALL)
+    if hint and "The actions are, with an example each" not in said:
+        assert set(hint[1].split(" or ")) <= set(examples)
+    else:
+        assert said.splitlines()[-len(examples) :] == examples
     assert len(said) <= MAX_REASON + 100 + sum(len(example) + 1 for example in examples) <= MAX_ERROR
 
 
@@ -422,6 +428,25 @@ def test_the_actions_of_another_dialect_are_refused_with_all_the_forms(dialect, 
 def test_any_refusal_lists_all_the_forms(dialect, reply):
     said = refusal(dialect, reply)
     assert said is None or assert_lists_the_forms(dialect, said) is None
+
+
+@pytest.mark.parametrize(("dialect", "reply", "said"), [
+    ("webrl", 'do(action="Clik", element="3")', "there is no action 'Clik'; did you mean do(action=\"Click\", element=\"12\")?"),
+    ("webrl", "go_back()", "expected exactly one; did you mean go_backward()?"),
+    ("webrl", "exit", 'Expected the form exit(message="84.3 km")'),
+    ("webrl", 'do(action="Click"', 'the reply ends there. Expected the form do(action="Click", element="12")'),
+    ("webrl", "exit(msg=3)", 'expected message. Expected the form exit(message="84.3 km")'),
+    ("webrl", "click [6]", "an action of the dialect 'webarena', but the environment uses 'webrl'. The actions are"),
+    ("webrl", 'click("6")', "an action of the dialect 'browsergym', but"), ("webarena", 'click("6")', "the dialect 'browsergym', but"),
+    ("webarena", "clik [6]", "did you mean click [12]?"), ("webarena", 'exit(message="a")', "the dialect 'webrl', but"),
+    ("webarena", "type [3]", "each in brackets. Expected the form type [12] [red shoes] [1]"),
+    ("browsergym", "click [6]", "the dialect 'webarena', but"), ("browsergym", 'clik("6")', 'did you mean click("12")?'),
+    ("browsergym", "noop", "Expected the form noop()"), ("browsergym", 'fill("3")', 'Expected the form fill("12", "red shoes")'),
+])  # fmt: skip
+def test_an_error_names_the_intended_action_or_the_dialect_of_the_reply(dialect, reply, said):
+    error = refusal(DIALECTS[dialect], reply)
+    assert said in error
+    assert ("The actions are" in error) == ("of the dialect" in error or "the dialect" in said)
 
 
 @EVERY

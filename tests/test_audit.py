@@ -36,7 +36,10 @@ def test_doing_nothing_leaving_at_once_wrong_answers_and_na_are_tried():
     assert audit([refused]).is_clean
 
 
-@pytest.mark.parametrize(("steps", "said"), [([click("Nothing like it")], "nearest labels"), ([end_task("b")], "not rewarded")])
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [([click("Nothing like it"), end_task("a")], "labels on this page include"), ([end_task("b")], "not rewarded")],
+)
 def test_a_solution_that_fails_is_told_with_its_reason(steps, said):
     findings = audit([task(answer(exact_match="a"), steps)])
     assert (findings.solved, findings.tasks) == (0, 1)

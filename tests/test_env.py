@@ -149,7 +149,7 @@ def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
 
 @pytest.mark.parametrize(("reply", "said"), [
     ("I give up", "no action"),
-    ('do(action="Click", element="No such thing")', "nearest labels"),
+    ('do(action="Click", element="No such thing")', "labels on this page include"),
     ('do(action="Type", argument="x", element="My Account")', "My Account"),
     ('do(action="Select Dropdown Option", argument="x", element="My Account")', "My Account"),
     *((f'do(action="Switch Tab", argument="{tab}")', "the tabs are 0 to 0") for tab in ("7", "x", "²", "-1", "1.0", "", "٣")),

@@ -283,6 +283,13 @@ def test_wrong_options_are_bad_input(evaluate, wrong):
     assert evaluate("--agent", "expert", *wrong)[0] == 2
 
 
+def test_errors_begin_with_the_reason_and_options_have_no_short_forms(evaluate):
+    status, _, said = evaluate("--agent", "expert", "--env", "window=-1")
+    assert (status, "window is -1; expected a positive integer; cannot create an env with {" in said) == (2, True)
+    status, _, said = evaluate("--agent", "expert", "--lim", 2)
+    assert (status, "unknown argument '--lim'; did you mean '--limit'?" in said) == (2, True)
+
+
 # Going on.
 
 

@@ -89,6 +89,8 @@ def test_the_header_shows_tabs_and_focus_and_a_label_is_found_whatever_its_case_
 @pytest.mark.parametrize(("html", "elements", "wanted", "said"), [
     (SHOP, "label", "bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
     (SHOP, "label", "Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
+    (SHOP, "label", "Zzz", "no element 'Zzz'; labels on this page include '"),
+    (SHOP, "label", "6", "no element '6'; name the element by its label, not by a number; labels on this page include '"),
     (SHOP, "label", "", "no element ''"),
     (SHOP, "label", "Add to Cart [3]", "'Add to Cart'"),
     (SHOP, "id", "99", "the ids on this page are 0 to 12"),

@@ -160,8 +160,16 @@ def test_attributes_and_methods_of_the_envs_can_be_reached(three):
         assert three.get_attr("tag") == each
     with pytest.raises(ValueError, match="2 entries; expected one for each of 3"):
         three.set_attr("tag", [1, 2])
+    with pytest.raises(ValueError, match="seed has 1 entry; expected one for each of 3"):
+        three.reset(seed=[1])
     with pytest.raises(ValueError, match="actions is the str 'exit', not a list"):
         three.send("exit")
+    with pytest.raises(TypeError, match=r"actions is \{0: 'exit'\}; expected a list of 3 strings"):
+        three.send({0: "exit"})
+    with pytest.raises(TypeError, match="action of env 1 must be a str, got int"):
+        three.send(["exit()", 5, "exit()"])
+    with pytest.raises(AttributeError, match=r"no attribute 'step_async'; use send\(\) and recv\(\)"):
+        three.step_async(["exit()"] * 3)
     with pytest.raises(AttributeError):
         three.get_attr("colour")
     with pytest.raises(Exception, match="pickle"):
@@ -174,13 +182,14 @@ def test_workers_can_be_spawned_too():
 
 
 @pytest.mark.parametrize(("options", "error", "said"), [
-    ({"num_envs": 0}, ValueError, "num_envs is 0; expected 1 or more"),
-    ({"batch_size": 3}, ValueError, "batch_size is 3; expected 1 to 2"),
-    ({"batch_size": 0}, ValueError, "batch_size is 0; expected 1 to 2"),
-    ({"workers": 0}, ValueError, "workers is 0; expected 1 or more"),
-    ({"num_envs": True}, ValueError, "num_envs is True; expected 1 or more"),
-    ({"workers": numpy.True_}, ValueError, "workers is .*True_?; expected 1 or more"),
-    ({"batch_size": 1.5}, ValueError, "batch_size is 1.5; expected 1 to 2"),
+    ({"num_envs": 0}, ValueError, "num_envs is 0; expected an integer of 1 or more"),
+    ({"batch_size": 3}, ValueError, "batch_size is 3; expected an integer from 1 to 2"),
+    ({"batch_size": 0}, ValueError, "batch_size is 0; expected an integer from 1 to 2"),
+    ({"workers": 0}, ValueError, "workers is 0; expected an integer of 1 or more"),
+    ({"num_envs": "2"}, ValueError, "num_envs is '2'; expected an integer of 1 or more"),
+    ({"num_envs": True}, ValueError, "num_envs is True; expected an integer of 1 or more"),
+    ({"workers": numpy.True_}, ValueError, "workers is .*True_?; expected an integer of 1 or more"),
+    ({"batch_size": 1.5}, ValueError, "batch_size is 1.5; expected an integer from 1 to 2"),
     ({"max_episode_steps": True}, ValueError, "max_episode_steps is True; expected a positive integer"),
     ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
     ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
@@ -200,11 +209,14 @@ def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said)
 
 @pytest.mark.parametrize("name", VECTOR_KEYWORDS)
 def test_keywords_of_the_vector_env_are_refused_by_other_envs_with_their_place(name):
-    with pytest.raises(
-        TypeError, match=rf"no keyword '{name}', which belongs to gymnasium\.make_vec without vectorization_mode="
-    ):
+    with pytest.raises(TypeError, match=rf"no keyword '{name}': use gymnasium\.make_vec\(\.\.\., {name}=\.\.\.\)"):
         WebArenaLite(**{name: 2})
     assert tuple(inspect.signature(WebArenaLiteVector).parameters)[:-1] == VECTOR_KEYWORDS
+
+
+def test_a_seed_belongs_to_reset():
+    with pytest.raises(TypeError, match=r"no keyword 'seed': pass it to reset\(seed=\.\.\.\)"):
+        WebArenaLite(seed=1)
 
 
 def test_tasks_of_a_split_are_loaded_once_also_by_a_function_that_chooses_the_split():

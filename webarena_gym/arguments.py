@@ -75,8 +75,8 @@ def expect_between(name: str, value: object, minimum: int, maximum: int | None =
     """Return an integer from `minimum` to `maximum` (None: unlimited) as an int. Raises ValueError for anything else."""
     number = as_int(value)
     if type(number) is not int or number < minimum or (maximum is not None and number > maximum):
-        limits = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
-        raise ValueError(f"{name} is {value!r}; expected {limits}")
+        limits = f"of {minimum} or more" if maximum is None else f"from {minimum} to {maximum}"
+        raise ValueError(f"{name} is {value!r}; expected an integer {limits}")
     return number
 
 

@@ -59,13 +59,22 @@ _NAME = re.compile(rf"(?<!^)(?<![.?!] )\b{_NAME_PART}(?:,? (?:(?:of|and|x|&) )?{
 
 
 class Candidate(NamedTuple):
-    """One possible action on a page."""
+    """One possible action on a page.
+
+    Attributes:
+        form: kind of the action.
+        action: the action.
+        label: label of the control.
+        line: line of the page text with the control.
+        already_set: True if the box is already checked, the option selected, or the field filled with the text.
+
+    """
 
     form: Form
     action: Action
-    label: str = ""  # label of the control
-    line: str = ""  # line of the page text with the control
-    already_set: bool = False  # the box is already checked, the option selected, or the field filled with the text
+    label: str = ""
+    line: str = ""
+    already_set: bool = False
 
     @property
     def text(self) -> str:

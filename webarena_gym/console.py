@@ -357,7 +357,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *, formatter_class: Any = Help, examples: Sequence[str] = (), **options: Any) -> None:
-        super().__init__(formatter_class=formatter_class, **options)
+        super().__init__(formatter_class=formatter_class, **{"allow_abbrev": False, **options})
         commands = [f"{self.prog} {example}".rstrip() for example in examples]
         if not commands:
             described = re.findall(r"`(python -m [^`]+)`", self.description or "")
@@ -389,7 +389,7 @@ class Parser(argparse.ArgumentParser):
             words = arguments[: arguments.index("--")] if "--" in arguments else arguments
             for option in (word for word in words if word.startswith("--")):
                 name = option.partition("=")[0]
-                if not any(known.startswith(name) for known in self._option_string_actions):
+                if name not in self._option_string_actions:
                     self._reject(option)
         namespace, unknown = super().parse_known_args(arguments, namespace)
         if unknown:

@@ -74,9 +74,13 @@ class Episode:
 class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
     """The complete state of an episode. It is small and picklable, and can be restored any number of times, in any env or process.
 
-    `content` is a pickle of the episode, the state of the sites and of the browser, and the state of the random number generator. `seal` is
-    the SHA-256 digest of `content`, which detects damage. It is not a signature and does not authenticate the snapshot, so restore only
-    snapshots from sources that you trust.
+    The digest detects damage. It is not a signature and does not authenticate the snapshot, so restore only snapshots from sources that you
+    trust.
+
+    Attributes:
+        content: pickle of the episode, the state of the sites and of the browser, and the state of the random number generator.
+        seal: SHA-256 digest of `content`.
+
     """
 
     __slots__ = ()

@@ -82,7 +82,7 @@ class EnvOptions:
     """format of pages: simplified HTML ("html"), accessibility tree ("axtree") or AgentOccam's outline ("occam"). With Chromium also
     pictures: "pixels", "text+pixels" or "marks" (with numbered boxes)"""
     window_size: tuple[int, int] = (1280, 720)
-    """width and height of Chromium's window in pixels"""
+    """width and height of Chromium's window in pixels, for example `(390, 844)` for a phone"""
     pictures: int = 1
     """maximum number of pictures in `info["messages"]`"""
     picture_format: PictureFormat = "jpeg"
@@ -93,7 +93,7 @@ class EnvOptions:
     """format of actions: `do(action="Click", element="6")` ("webrl"), `click [6]` ("webarena") or `click("6")` ("browsergym"). With
     Chromium also "computer", mouse and keyboard at coordinates"""
     vendor: Vendor = "openai"
-    """computer-use format of the instructions and examples"""
+    """computer-use format of the instructions and examples; replies in all four formats are accepted"""
     coordinates: Coordinates = "pixels"
     """unit of coordinates: "pixels" of the picture, or "thousandths" of its width and height"""
     elements: Elements = "id"
@@ -129,7 +129,7 @@ class EnvOptions:
     logins: Mapping[str, Login] | None = None
     """login forms of real servers, by site"""
     hosts: Iterable[str] = ()
-    """further hosts, as "name:port", that the browser may access"""
+    """further hosts, as "name:port", that the browser may access, for example the tile server of a map"""
     side_effects: SideEffects | None = None
     """changes beyond the task: they fail it ("forbidden"), are listed ("reported") or not computed ("ignored"); by default "forbidden"
     where they can be computed"""
@@ -139,11 +139,11 @@ class EnvOptions:
     tools: Sequence[str | Callable[..., Any]] = ()
     """functions that a reply can call instead of an action (needs the extra "tools")"""
     tool_budget: int | None = None
-    """maximum number of calls of tools in an episode"""
+    """maximum number of calls of tools in an episode; None for no limit except that of steps"""
     tool_window: int = 1_500
-    """maximum number of characters of the result of a tool"""
+    """maximum number of characters of the result of a tool; longer results are cut and marked as cut"""
     tool_tag: str = RESULT_TAG
-    """name of the tag around the result of a tool"""
+    """name of the tag around the result of a tool, as in `<information>`"""
 
     def __post_init__(self) -> None:
         self._read_application()
@@ -459,8 +459,10 @@ def expect_option_names(names: Iterable[str], owner: str, others: Sequence[str] 
     for name in names:
         if name in VECTOR_KEYWORDS and name not in others:
             raise TypeError(
-                f"{owner} has no keyword {name!r}, which belongs to gymnasium.make_vec without vectorization_mode=. With"
-                " vectorization_mode='sync' or 'async', Gymnasium's own vector env takes its keywords from vector_kwargs={...}"
+                f"{owner} has no keyword {name!r}: use gymnasium.make_vec(..., {name}=...). With its vectorization_mode='sync' or 'async',"
+                " Gymnasium's own vector env takes its keywords from vector_kwargs={...}"
             )
+        if name == "seed":
+            raise TypeError(f"{owner} has no keyword 'seed': pass it to reset(seed=...)")
         if name not in OPTION_NAMES:
             raise TypeError(f"{owner} has no keyword {name!r}: {suggestion(name, (*others, *OPTION_NAMES))}")

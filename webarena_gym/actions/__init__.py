@@ -19,3 +19,4 @@ from webarena_gym.actions.webarena import WebArena
 from webarena_gym.actions.webrl import WebRL
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in (WebRL(), WebArena(), BrowserGym())})
+"""The dialects of text actions by name."""

@@ -82,19 +82,38 @@ Type = Literal["element", "text", "integer", "number"]
 
 
 class Parameter(NamedTuple):
-    """One parameter of an action. It is optional if it has a default."""
+    """One parameter of an action. It is optional if it has a default.
+
+    Attributes:
+        name: name of the parameter in tool calls.
+        placeholder: text in place of its value in the signature of the action.
+        meaning: description for prompts.
+        example: an example of its value; "" for an element, whose example depends on the naming of elements.
+        type: type of its value.
+        choices: all allowed values; () allows any.
+        default: value of an omitted parameter; None if it is required.
+
+    """
 
     name: str
     placeholder: str
     meaning: str
-    example: str = ""  # "" for an element, whose example depends on the naming of elements
+    example: str = ""
     type: Type = "text"
     choices: tuple[str, ...] = ()
     default: str | None = None
 
 
 class Form(NamedTuple):
-    """One action of a dialect. `name` is also the name of the tool."""
+    """One action of a dialect.
+
+    Attributes:
+        kind: kind of the action.
+        name: name of the action, which is also that of the tool.
+        parameters: its parameters, in order.
+        meaning: description for prompts.
+
+    """
 
     kind: Kind
     name: str
@@ -103,11 +122,17 @@ class Form(NamedTuple):
 
 
 ELEMENT = Parameter("element", "element", "the element", type="element")
+"""The element of an action. Dialects rename this parameter and the following ones."""
 TEXT = Parameter("argument", "text", "the text to type", "red shoes")
+"""The text that an action types."""
 OPTION = Parameter("argument", "option", "the text of the option", "Most popular")
+"""The option that an action selects."""
 TAB_INDEX = Parameter("argument", "index", "the index of the tab; the first is 0", "1", type="integer")
+"""The index of the tab to which an action goes."""
 URL = Parameter("url", "url", "the URL to open", "http://shop.test/")
+"""The URL that an action opens."""
 KEY = Parameter("key", "key", "the key, such as Enter, Tab, ArrowDown or a letter", "Enter")
+"""The key that an action presses."""
 _ANSWER = 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'
 ANSWER = Parameter("message", "answer", _ANSWER, "84.3 km", default="")
-"""The parameters of actions; dialects rename them."""
+"""The answer that ends an episode."""

@@ -1,7 +1,7 @@
 """BrowserGym's dialect: `click('12')`, `fill('12', 'text')`, `send_msg_to_user('answer')`."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
@@ -12,6 +12,7 @@ from webarena_gym.errors import ActionError
 
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 _SIGNED_NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
+_HEAD = re.compile(r"(?<![\w.])([a-z]\w*+)(?=\()|\A\W*+(\w++)\W*+\Z")
 _BID = ELEMENT._replace(name="bid")
 _FROM, _TO = ELEMENT._replace(name="from_bid"), ELEMENT._replace(name="to_bid")
 _DOWN = 480  # pixels
@@ -63,6 +64,9 @@ class BrowserGym(Dialect):
         if call.name in _BUILDERS:
             return _BUILDERS[call.name](**present)
         return Action(form.kind, present.pop("bid", None), next(iter(present.values()), None))
+
+    def heads(self, text: str) -> Iterator[str]:
+        yield from (called or word for called, word in _HEAD.findall(text))
 
     def format(self, action: Action) -> str:
         if action.points is not None:

@@ -1,9 +1,12 @@
 """`Dialect`: a text format of actions, with a parser, a formatter, and a description for prompts; `instructions` and `tools`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from typing import Any, ClassVar, Literal, Self
 
 from webarena_gym.actions.action import Action, Form, Kind, Parameter
@@ -18,6 +21,7 @@ Naming = Literal["id", "label"]
 RESULT_TAG = "information"
 """The default tag around the result of a tool in an observation, as in Search-R1 (Jin et al. 2025, section 3.2)."""
 
+_MOST_HEADS = 20  # names in a reply that are compared with those of actions
 MAX_REASON = 300  # characters of an error message before the list of forms
 _NUMBER, _LABEL = "12", "Add to Cart"
 _LABELS: Mapping[Kind, str] = {Kind.TYPE: "Search entire store", Kind.SEARCH: "Search entire store", Kind.SELECT: "Sort By"}
@@ -84,20 +88,50 @@ class Dialect:
     def parse(self, reply: str) -> Action:
         """Return the action in a model's reply.
 
-        Raises ActionError unless the reply has exactly one, well-formed action, and at most MAX_REPLY characters. The error message lists
-        the forms of the dialect, with an example of each.
+        Raises ActionError unless the reply has exactly one, well-formed action, and at most MAX_REPLY characters. The error message ends with
+        an example of the action that the reply names or misspells, or of each action.
 
         >>> from webarena_gym.actions import DIALECTS
         >>> DIALECTS["webrl"].parse("<think>Search.</think><answer>do(action='Click', element=12)</answer>")
         Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None, points=None, by=None)
         """
+        text = ""
         try:
             if len(reply) > MAX_REPLY:
                 raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the handler adds the examples
-            return self.read(answer_part(reply))
+            text = answer_part(reply)
+            return self.read(text)
         except ActionError as error:
-            examples = "\n".join((*map(self.example, self.forms), *(tool.signature for tool in self.tools)))
-            raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
+            raise ActionError(f"{cut(str(error), MAX_REASON)}{self._remedy(text)}") from None
+
+    def heads(self, text: str) -> Iterator[str]:  # noqa: ARG002 - of subclasses
+        """Yield the names before the arguments of everything in a text that looks like an action of the dialect, also of unknown actions."""
+        yield from ()
+
+    def _remedy(self, text: str) -> str:
+        """Return the end of an error message: an example of the action that a text names or misspells, or of each action."""
+        examples = {form.name: self.example(form) for form in self.forms} | {tool.name: tool.signature for tool in self.tools}
+        names = dict.fromkeys(islice(self.heads(text), _MOST_HEADS))
+        known = [examples[name] for name in names if name in examples]
+        if len(known) == 1:
+            return f". Expected the form {known[0]}"
+        close = dict.fromkeys(examples[near] for name in names for near in get_close_matches(name[:200], examples, 3, 0.7))
+        if close and not known:
+            return f"; did you mean {' or '.join(islice(close, 3))}?"
+        other = "" if known else self._other_dialect(text)
+        hint = f"; this is an action of the dialect {other!r}, but the environment uses {self.name!r}" if other else ""
+        listed = "\n".join(examples.values())
+        return f"{hint}. The actions are, with an example each:\n{listed}"
+
+    def _other_dialect(self, text: str) -> str:
+        """Return the name of another dialect in which a text is an action; "" if there is none."""
+        from webarena_gym.actions import DIALECTS  # noqa: PLC0415 - its dialects are subclasses
+
+        for name, dialect in DIALECTS.items():
+            with suppress(ActionError):
+                if name != self.name and dialect.read(text):
+                    return name
+        return ""
 
     def grammar(self) -> str:
         """Return the actions with their descriptions, one per line, for a prompt."""

@@ -1,7 +1,7 @@
 """WebArena's dialect: `click [12]`, `type [12] [text] [1]`, `stop [answer]`."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -22,6 +22,7 @@ _ALIASES = {"page_focus": "tab_focus", "page_close": "close_tab", "noop": "noop"
 _FENCE = "```"
 _FENCE_END = re.compile(r"\s*```")
 _REST_OF_LINE = re.compile(r"[ \t]*+(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE)  # blanks, and end-of-turn tokens of models
+_HEAD = re.compile(r"^[ \t`]*+([a-z]\w*+)[ \t]*+(?=\[|$)", re.MULTILINE)
 _OPENING = re.compile(r"[ \t]*\[")
 _BETWEEN = re.compile(r"\][ \t]*\[")
 _ENTER_FLAG = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
@@ -69,6 +70,9 @@ class WebArena(Dialect):
         matches = [match for match in matches if match.is_fenced] or matches
         expect_single([f"{match.verb} {match.rest}".strip() for match in matches])
         return matches[0].call or _build(*matches[0][:2])
+
+    def heads(self, text: str) -> Iterator[str]:
+        yield from _HEAD.findall(text)
 
     def format(self, action: Action) -> str:
         if action.kind is Kind.CALL:

@@ -1,6 +1,7 @@
 """The dialect of WebRL, VisualAgentBench and WebAgent-R1: `do(action="Click", element="12")`, `exit(message="...")`."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, NEEDS_POINTS, OPTION, TAB_INDEX, TEXT, Action, Form, Kind, Parameter
 from webarena_gym.actions.calls import format_call, read_call
@@ -8,6 +9,7 @@ from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import expect_single, find_calls, quote_text
 from webarena_gym.errors import ActionError
 
+_HEAD = re.compile(r"do\(\s*+action\s*+=\s*+['\"]?([\w ]{1,40})|(?<![\w.])(?!do\()([a-z]\w*+)(?=\()|\A\W*+(\w++)\W*+\Z")
 _EXIT_MEANING = 'End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for.'
 _TITLES: dict[Kind, str] = {
     kind: "Press Enter" if kind is Kind.PRESS else str(kind)
@@ -64,6 +66,14 @@ class WebRL(Dialect):
             return Action(Kind.EXIT, argument=arguments.get("message", ""))
         return Action(Kind.GO_BACKWARD if call.name == "go_backward" else Kind.GO_FORWARD)
 
+    def heads(self, text: str) -> Iterator[str]:
+        titles = {form.name for form in self.forms if form.name not in _ARGUMENTS}
+        for title, called, word in _HEAD.findall(text):
+            if title:
+                yield "_".join(title.lower().split())
+            elif (name := called or word) not in titles:  # click("6") is no action of this dialect
+                yield name
+
     def format(self, action: Action) -> str:
         if action.kind is Kind.CALL:
             return format_call(action)
@@ -96,10 +106,11 @@ _FORMS = {form.kind: form for form in WebRL.forms}
 
 
 def _read_do(arguments: dict[str, str]) -> Action:
-    name = " ".join(arguments.pop("action", "").split()).lower()
+    title = " ".join(arguments.pop("action", "").split())
+    name = title.lower()
     kind = _KINDS.get(name)
     if kind is None:
-        raise ActionError(f"there is no action {name!r}")
+        raise ActionError(f"there is no action {title!r}")
     fields = [parameter.name for parameter in _FORMS[kind].parameters]
     for field in fields:
         if field not in arguments:

@@ -85,6 +85,7 @@ def add_commands(commands: Commands) -> None:
         examples=[
             "--agent expert --limit 20",
             "--agent chat:MODEL --base-url http://localhost:8000/v1 --tools",
+            "--agent my_agent.py:agent --elements label --split validation",
             "--agent my_agent.py:agent --elements label --application my-app",
         ],
     )
@@ -97,25 +98,8 @@ def add_commands(commands: Commands) -> None:
     splits = ", ".join(task_suite.SPLITS)
     add(
         "--split", default="test", metavar="SPLIT",
-        help=f"set of tasks to play: {splits}; or a split of --suite (default: test)",
+        help=f"set of tasks to play: {splits}; or a split of --suite (default: test). Use validation while you develop",
     )  # fmt: skip
-    add(
-        "--world-seed", type=world_seed, metavar="SEED",
-        help="generate tasks of the split's templates in this world, instead of loading those of the split",
-    )  # fmt: skip
-    add_options(evaluate, "scale")
-    add_fresh_worlds(evaluate, "play")
-    add(
-        "--tasks",
-        type=existing_path(),
-        metavar="FILE",
-        help="play the tasks of this file, in WebArena's JSON schema, instead of a split",
-    )
-    add_source(
-        evaluate,
-        ". Plays the tasks of its task file, and as many tasks of each of its templates as its key `draws` sets (default: 3), drawn with seed "
-        "0. With --world-seed, only tasks drawn from the templates with that seed",
-    )
     add(
         "--template",
         nargs="+",
@@ -123,7 +107,29 @@ def add_commands(commands: Commands) -> None:
         metavar="NAME",
         help="only tasks of these templates, such as shopping.cart_add",
     )
-    add("--limit", type=integer(1), metavar="N", help="play only N tasks, a random sample with --seed")
+    add(
+        "--limit",
+        type=integer(1),
+        metavar="N",
+        help="play only N tasks: a random sample, which depends only on --seed (0 by default)",
+    )
+    add(
+        "--tasks",
+        type=existing_path(),
+        metavar="FILE",
+        help="play the tasks of this file, in WebArena's JSON schema, instead of a split",
+    )
+    add(
+        "--world-seed", type=world_seed, metavar="SEED",
+        help="generate tasks of the split's templates in this world, instead of loading those of the split",
+    )  # fmt: skip
+    add_options(evaluate, "scale")
+    add_fresh_worlds(evaluate, "play")
+    add_source(
+        evaluate,
+        ". Plays the tasks of its task file, and as many tasks of each of its templates as its key `draws` sets (default: 3), drawn with seed "
+        "0. With --world-seed, only tasks drawn from the templates with that seed",
+    )
     add("--repeats", type=integer(1, 10_000), default=1, metavar="K", help="play each task K times, for pass@k and pass^k")
     add("--seed", type=integer(0), default=0, metavar="N", help="random seed (default: 0)")
     add(
@@ -172,23 +178,25 @@ def add_commands(commands: Commands) -> None:
         help='another field of each request, such as temperature=0.5 or chat_template_kwargs={"enable_thinking": false} (may be repeated)',
     )
     add(
-        "--timeout", type=decimal(above=0), default=300.0, metavar="S",
-        help="time limit of one request, and of a program, in seconds (default: 300)",
-    )  # fmt: skip
-    add(
         "--too-long",
         choices=("failed", "lost"),
         default="failed",
         help="result of an episode whose prompt or reply is probably too long for the model: failed (not counted) or lost (reward 0). It is lost "
         "in any case if the server states that the prompt is too long",
     )
+    limits = "In seconds, of chat models and programs."
+    add = evaluate.add_argument_group("time limits", limits).add_argument
+    add(
+        "--timeout", type=decimal(above=0), default=300.0, metavar="S",
+        help="time limit of one request, and of a program (default: 300)",
+    )  # fmt: skip
     add(
         "--deadline", type=decimal(above=0), default=900.0, metavar="S",
-        help="time limit of one reply with all retries, in seconds (default: 900)",
+        help="time limit of one reply of a chat model with all retries (default: 900)",
     )  # fmt: skip
     add(
         "--connect-timeout", type=decimal(above=0), default=5.0, metavar="S",
-        help="seconds after which a server without a response counts as unreachable (default: 5)",
+        help="time after which a server without a response counts as unreachable (default: 5)",
     )  # fmt: skip
     programs = "--base-url is the address of an episode server, with its token in $WEBARENA_GYM_TOKEN. Without it, the command starts one."
     add = evaluate.add_argument_group("programs", programs).add_argument

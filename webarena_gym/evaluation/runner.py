@@ -220,7 +220,7 @@ def evaluate(options: argparse.Namespace) -> int:
     try:
         WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
     except (TypeError, ValueError) as error:
-        raise TaskError(f"cannot create an env with {dict(plan.env)}: {error}") from error
+        raise TaskError(f"{error}; cannot create an env with {dict(plan.env)}") from error
     source = plan.suite.get("application") or "-".join(filter(None, (options.suite, options.split)))
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)

@@ -32,6 +32,7 @@ Style = Literal["html", "axtree", "occam"]
 
 _MAX_HEADER_LINE = 1_000  # characters of a URL or a dialog's text above the page
 _MAX_NOTICES = 10
+_NEAR = 0.6  # similarity of a label that an error calls near, from 0 to 1
 _MAX_ADDRESS = 200  # characters of an agent's element address that are compared with labels
 _SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
@@ -61,7 +62,7 @@ class Observation:
         Labels match without case, and by a part of a label that no other label contains.
 
         Raises:
-            ActionError: if no element or several match; the message lists the nearest labels.
+            ActionError: if no element or several match; the message lists the nearest labels, or the first ones of the page.
 
         """
         address = SPACE.sub(" ", address.strip())
@@ -90,8 +91,11 @@ class Observation:
             return self.nodes[containing[0]]
         query = cut(query, _MAX_ADDRESS)
         problem = f"the label {query!r} is ambiguous" if containing else f"there is no element {query!r}"
-        nearest = containing[:5] or difflib.get_close_matches(query, self.nodes, n=5, cutoff=0.3) or list(self.nodes)[:5]
-        raise ActionError(f"{problem}; the nearest labels are {', '.join(map(repr, nearest))}")
+        if query.isdigit():
+            problem = f"there is no element {query!r}; name the element by its label, not by a number"
+        nearest = containing[:5] or difflib.get_close_matches(query, self.nodes, n=5, cutoff=_NEAR)
+        hint = "the nearest labels are" if nearest and not query.isdigit() else "labels on this page include"
+        raise ActionError(f"{problem}; {hint} {', '.join(map(repr, nearest or list(self.nodes)[:5]))}")
 
 
 def observe(

@@ -119,7 +119,13 @@ _WEBRL = DIALECTS["webrl"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a reference solution: an action that names its element by label, and the reason for it."""
+    """One step of a reference solution.
+
+    Attributes:
+        action: the action, which names its element by label.
+        thought: the reason for the action.
+
+    """
 
     action: Action
     thought: str = ""
@@ -131,15 +137,33 @@ class Step:
 
 @dataclass(frozen=True)
 class Task:
-    """One task. The fields from `sites` to `old_task_id` are WebArena's own; `eval` is read by `evaluators.evaluate`.
+    """One task. The fields to `old_task_id` are WebArena's own; the others are empty in tasks of other projects.
 
-    `template`, `world_seed`, `solution`, `wrong_answers` and `grounds` are ours and empty in tasks of others: the template that the
-    task was drawn from, the world that it was drawn in, a solution that earns the reward there, answers of the right type that
-    must not, and the derivation of the right answer if no page states it. `scale` is that of the world; without `world_seed` it has no effect.
+    Attributes:
+        task_id: id of the task.
+        sites: names of the sites that the task needs.
+        start_url: URL at which an episode starts.
+        intent: the goal.
+        eval: the checks, which `evaluators.evaluate` reads.
+        intent_template: the goal with placeholders.
+        instantiation_dict: values of the placeholders.
+        intent_template_id: number of `intent_template`; -1 without one.
+        require_login: True if the user must be signed in.
+        storage_state: name of WebArena's file with cookies, which names the sites to log in to on real servers.
+        geolocation: position of the user, on real servers.
+        require_reset: True if WebArena resets its sites after the task; ignored, because each episode has its own copy.
+        old_task_id: id of the task in an earlier version of WebArena.
+        template: name of the template that generated the task.
+        world_seed: seed of the world in which it was generated.
+        solution: a reference solution that earns the reward there.
+        wrong_answers: answers of the right type that must not earn it.
+        grounds: derivation of the right answer, if no page states it.
+        difficulty: the properties that make a hard task hard.
+        setup: rows that are added to the world before an episode.
+        evidence: texts from which the answer was computed, each of which the solution must have been shown.
+        injection: signs, as an `eval` block, that the agent followed instructions of a hostile page.
+        scale: scale of the world; without `world_seed` it has no effect.
 
-    The four before it are mostly of hard tasks: what makes it hard, what it adds to its world before it begins (`shopping.brand_phone` does
-    so too), the texts from which its truth was
-    computed, each of which the solution must have been shown, and the signs, as an `eval` block, that a hostile page was followed.
     """
 
     task_id: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import gymnasium
 import numpy
@@ -21,6 +21,11 @@ from webarena_gym.options import HARD_STEPS, MAX_STEPS, VECTOR_KEYWORDS, LoadedT
 from webarena_gym.spaces import batch_space
 from webarena_gym.vector.pool import CONTEXTS, Command, CommandResult, Pool, Start
 
+_ASYNC_CALLS = {
+    **dict.fromkeys(("step_async", "step_wait"), "; use send() and recv()"),
+    **dict.fromkeys(("reset_async", "reset_wait"), "; use async_reset() and recv()"),
+}
+"""Methods of Gymnasium's `AsyncVectorEnv`, and the methods to use instead."""
 _EVALUATION_KEYS = ("success", "verdicts")  # keys of an info that exist only for an evaluated episode
 
 Seed = int | Sequence[int | None] | None
@@ -213,6 +218,10 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     # The asynchronous API, with the conventions of EnvPool.
 
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = _ASYNC_CALLS.get(name, "")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}", name=name, obj=self)
+
     def async_reset(self, seed: Seed = None, options: Options = None, env_ids: Iterable[int] | None = None) -> None:
         """Start new episodes, without waiting. `recv` and `poll` return their first observations, with the reward 0.
 
@@ -253,10 +262,18 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         Raises:
             AlreadyPendingCallError: for an env whose last result has not been received.
             ResetNeeded: for an episode that is over, if autoreset is disabled.
+            TypeError: for actions that are no list, or an action that is no str. No action is performed then.
 
         """
         envs = self._free_envs(env_ids)
+        takes_text = isinstance(self.single_action_space, gymnasium.spaces.Text)
+        if actions is None or isinstance(actions, dict):
+            kind = "strings" if takes_text else "actions"
+            raise TypeError(f"actions is {actions!r:.80}; expected a list of {len(envs)} {kind}")
         actions_by_env = _per_env(actions, envs, "actions")
+        for env, action in zip(envs, actions_by_env, strict=True):
+            if takes_text and not isinstance(action, str) and not self._episodes[env].is_over:
+                raise TypeError(f"action of env {env} must be a str, got {type(action).__name__}")
         if self.autoreset_mode is AutoresetMode.DISABLED:
             over = [env for env in envs if self._episodes[env].is_over]
             if over:
@@ -516,7 +533,8 @@ def _per_env(values: object, envs: Sequence[int], name: str) -> list[Any]:
         raise TypeError(f"{name} is {values!r}; expected a list with one entry for each of {len(envs)} envs")
     entries = list(values)
     if len(entries) != len(envs):
-        raise ValueError(f"{name} has {len(entries)} entries; expected one for each of {len(envs)} envs")
+        count = f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}"
+        raise ValueError(f"{name} has {count}; expected one for each of {len(envs)} envs")
     return entries
 
 
