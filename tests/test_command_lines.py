@@ -302,7 +302,7 @@ def test_the_help_of_a_parser_ends_with_examples_that_it_accepts(name, somewhere
     root = PARSERS[name] if name in PARSERS else make_parser()
     for parser in [root] if name in PARSERS else subparsers(root):
         commands = [line for line in examples_of(parser.format_help()) if line.startswith(parser.prog)]
-        assert 1 <= len(commands) <= (5 if name == "agents.report" else 3), parser.prog
+        assert 1 <= len(commands) <= (5 if name == "agents.report" else 4), parser.prog
         for line in commands:
             root.parse_args(shlex.split(line.removeprefix(root.prog)))
 
