@@ -81,7 +81,7 @@ def habits_of_text(text: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
 
 def files() -> list[Path]:
     """Return the Python files and documents that are checked, without the applications that `examples/prepare.py` installs."""
-    installed = [folder / name for folder in (ROOT / "examples").iterdir() for name in (".venv", "site", "state")]
+    installed = [folder / name for folder in (ROOT / "examples").glob("*") for name in (".venv", "site", "state")]
     paths = [
         path
         for folder in FOLDERS

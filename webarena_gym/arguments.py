@@ -29,14 +29,15 @@ def reason_of(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
-def closest_names(name: str, known: Iterable[str]) -> list[str]:
+def closest_names(name: object, known: Iterable[str]) -> list[str]:
     """Return at most three similar known names: those whose last dotted part is `name`, or else those with a similar spelling."""
+    name = str(name)  # keys of a mapping made in Python may have any type
     candidates = [candidate for candidate in known if candidate != name]
     suffix_matches = [candidate for candidate in candidates if name and candidate.rpartition(".")[2] == name]
     return suffix_matches[:3] or get_close_matches(name[:200], candidates, 3, 0.7)
 
 
-def suggestion(name: str, known: Collection[str], *, list_all: bool = True) -> str:
+def suggestion(name: object, known: Collection[str], *, list_all: bool = True) -> str:
     """Return a hint for an unknown name: similar known names, or with `list_all` the known names; "" if there is no hint.
 
     >>> suggestion("chromum", ["inprocess", "chromium"])

@@ -45,7 +45,7 @@ _OPEN_SHADOWS = """{
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (options) { return attach.call(this, {...options, mode: "open"}); };
 }"""
-NAVIGATION_S = 1.0  # limit for the start of a navigation that an action has requested
+NAVIGATION_S = 3.0  # limit for the start of a navigation that an action has requested
 POPUP_S = 10.0  # limit for the windows that an action has requested
 OPENING_S = 20.0  # limit for opening a page
 
