@@ -86,12 +86,11 @@ def pytest_unconfigure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Look for no garbage while tests are collected, nor later among what that makes: modules and tests, which stay."""
+    """Look for no garbage while tests are collected: what that makes, modules and tests, stays."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.freeze()
         gc.enable()
 
 
