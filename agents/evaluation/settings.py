@@ -47,7 +47,7 @@ class EvaluationSettings(EnvSettings):
     """expert, random, a run, a folder of a model (also a vision-language model) or of an ensemble (several models that vote, made by
     agents.ensemble), OWNER/NAME on the Hugging Face Hub, or chat:MODEL on the OpenAI-compatible server $OPENAI_BASE_URL"""
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
-    """a keyword of the env without an option here, as NAME=JSON, such as browser=chromium; may be repeated"""
+    """a keyword of the env without an option here, as NAME=VALUE, such as browser=chromium, with a value in JSON or a plain word; may be repeated"""
     split: str = "test"
     """set of tasks to evaluate on: train, validation, test, pool, hard, pictures or tools; or a split of --suite"""
     world_seed: int | None = None
