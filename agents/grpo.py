@@ -12,6 +12,9 @@ The model (`agents.training.pointing_networks` or `agents.training.language_mode
 with, `choices(episode)` the choices of each step, and `logprobs(choices)` yields the log-probabilities of choices and their indices, pass
 after pass. The methods of `agents.methods` have the interface of `GRPO` and use the same `train`.
 
+>>> trajectory_advantages([1.0, 0.0, 0.0, 1.0])  # the rewards of a group
+[1.0, -1.0, -1.0, 1.0]
+
 | part | options, which `agents.training.settings.GRPOSettings` explains |
 |---|---|
 | tasks | `worlds`, `per_template`, `templates`, `seek_mixed`, `groups_remembered` |
@@ -63,6 +66,7 @@ EPSILON = 1e-6  # returns with a smaller standard deviation count as equal
 HINT = "A solution of the next task:\n"  # before it, for the model as its own teacher
 
 Model = PointingNetwork | LanguageModel
+"""The models that can be trained."""
 
 
 # Credit.
@@ -113,17 +117,29 @@ def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[flo
 
 
 class Method(Protocol):
-    """A method of reinforcement learning: which tasks are played, which steps are trained on, and with which loss.
+    """A method of reinforcement learning: the selection of tasks, the training steps with their advantages, and the loss.
 
     Random draws depend only on the arguments, so a resumed run continues exactly.
+
+    Args:
+        args: settings of the run.
+        tasks: the training tasks.
+        model: the model in training.
+        envs: envs in this process; only methods that search or fork episodes need them.
+        policy: policy that samples from the model; only methods that search or fork episodes need it.
+
     """
 
     title: ClassVar[str]
+    """name of the method in progress bars and reports"""
     draw: Callable[[int], Task]
     """returns the task of a group by the group's number"""
     loss: Callable[[Tokens], Loss]
+    """returns the loss of a forward pass and its metrics"""
     state_dict: Callable[[], dict[str, Any]]
+    """returns the state for checkpoints"""
     load_state_dict: Callable[[dict[str, Any]], None]
+    """restores a state of `state_dict`"""
     collector: Collector | None = None
     """plays the episodes, unless it is None"""
 
@@ -138,7 +154,16 @@ class Method(Protocol):
 
 
 class GRPO(Method):
-    """Multi-turn GRPO (M-GRPO); see the module's docstring."""
+    """Multi-turn GRPO (M-GRPO); see the module's docstring.
+
+    Args:
+        args: settings of the run.
+        tasks: the training tasks.
+        model: the model in training.
+        envs: envs in this process, for the continuations of `advantages="forks"`; unused otherwise.
+        policy: policy that samples the continuations; unused otherwise.
+
+    """
 
     title = "M-GRPO"
 
@@ -267,7 +292,17 @@ def clipped_loss(args: ClippedSettings, tokens: Tokens) -> Loss:
 
 
 class SinglePass(NamedTuple):
-    """Settings of a `Learner` that takes one optimizer step on each batch."""
+    """Settings of a `Learner` that takes one optimizer step on each batch.
+
+    Attributes:
+        learning_rate: learning rate.
+        epochs: passes over a batch.
+        minibatches: optimizer steps in one pass.
+        schedule: constant learning rate, or linear decay to 0 over the training.
+        max_grad_norm: maximum gradient norm of an update; larger gradients are scaled down.
+        old_logprobs: denominator of the ratio: the sampler's log-probabilities, or the trainer's before the updates of a batch.
+
+    """
 
     learning_rate: float
     epochs: int = 1
@@ -278,7 +313,14 @@ class SinglePass(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The steps of an update, with the log-probabilities of their tokens before the update and under the reference model."""
+    """The steps of an update, with the log-probabilities of their tokens before the update and under the reference model.
+
+    Attributes:
+        steps: the n steps.
+        old_logprobs: log-probabilities of the tokens of each step before the update, n tensors.
+        reference_logprobs: the same under the reference model; None without one.
+
+    """
 
     steps: Sequence[TrainedStep]
     old_logprobs: Sequence[torch.Tensor]
@@ -287,7 +329,17 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner:
-    """Trains a model on the steps of batches. All ranks call its methods together."""
+    """Trains a model on the steps of batches. All ranks call its methods together.
+
+    Attributes:
+        model: the model in training.
+        optimizer: its optimizer.
+        loss: function of the tokens of a pass that returns the loss and its metrics.
+        args: settings: `epochs`, `minibatches`, `learning_rate`, `schedule`, `max_grad_norm` and `old_logprobs` are used.
+        reference: reference model or teacher of the loss; None without one.
+        ranks: the ranks of the training.
+
+    """
 
     model: Model
     optimizer: torch.optim.Optimizer

@@ -31,7 +31,19 @@ OptimizerName = Literal["adamw", "muon"]
 
 @dataclass(frozen=True, kw_only=True)
 class EnvSettings:
-    """The keywords of the env that training varies, as in `EnvOptions`. Use an agent with the settings it was trained with."""
+    """The keywords of the env that training varies, as in `EnvOptions`. Use an agent with the settings it was trained with.
+
+    Attributes:
+        variation: differences between worlds: the content of the sites, or also their layout.
+        elements: names of elements in actions: their number in the page, or their visible label.
+        history: earlier pages: a placeholder, omitted or complete.
+        thoughts: True to keep the complete replies of earlier steps, including thoughts.
+        application: path of your application; None for the embedded sites.
+        suite: name or path of a suite of another project; None for the bundled one.
+        window: number of visible characters of a page.
+        max_steps: number of steps after which an episode is truncated.
+
+    """
 
     variation: Variation = EnvOptions.variation
     elements: Elements = "label"

@@ -1,5 +1,5 @@
-"""Summaries of the API pages: signature, first sentence, arguments, fields, result and exceptions of each public member, read from the source
-without importing it.
+"""Summaries of the API pages: a table of the objects, and for each its signature, description, example, arguments, fields, methods, result and
+exceptions, read from the source without importing it.
 
 `benchmarks.tables` writes them above the directives `::: NAME` of `docs/api`, from which mkdocstrings builds the full reference. The
 directives are in a comment, which `docs/site_hooks.py` opens, so that a reader of the repository does not see them.
@@ -21,7 +21,8 @@ PAGES = tuple(sorted((ROOT / "docs" / "api").glob("*.md")))
 
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n    options:(?:\n      \w+: \w+)*\n      members: \[([^]]*)\])?", re.MULTILINE)
 _SENTENCE = re.compile(r".+?\.(?=\s+[\"'`A-Z\[])")
-_RAISED = re.compile(r"(?<=\. )Raises .+?\.(?= [A-Z`]|$)")
+_EXAMPLE = re.compile(r"^(?:>>> .*\n(?:.+\n?)*\n*)+", re.MULTILINE)
+_RAISED = re.compile(r"\bRaises .+?\.(?= [A-Z`]|$)")
 _LENGTH = 120  # of a signature with its annotations
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^    \*{0,2}([\w.]+): (.*(?:\n {8}.*)*)", re.MULTILINE)
@@ -43,30 +44,73 @@ class Member(NamedTuple):
 
 
 def summary(page: Path) -> str:
-    """Return the summary of an API page: each object of its directives with its members, and the types in their signatures.
+    """Return the summary of an API page: a table of the objects of its directives, each object with its members, and the types in signatures.
 
     Raises:
         LookupError: for a directive, or one of its `members`, that the source does not define.
 
     """
+    directives = _directives(page)
     parts = [
-        "This summary has signatures, arguments, results and exceptions. `make docs` builds the full reference, with remarks and examples, in\n"
-        f"`site/api/{page.stem}.html`.\n"
+        "| object | description |\n| --- | --- |\n" + "".join(_row(path, names) for path, names in directives),
+        f"`make docs` builds the full reference, with remarks, in `site/api/{page.stem}.html`.\n",
     ]
-    directives = _DIRECTIVE.findall(page.read_text(encoding="utf-8"))
-    for path, listed in directives:
-        names = [name.strip() for name in listed.split(",")] if listed else []
+    for path, names in directives:
         parts += _object(path, names)
-    if lines := "".join(_types([path for path, _ in directives], "\n".join(parts))):
+    if lines := "".join(_types(page, "\n".join(parts))):
         parts += ["### Types and constants in the signatures\n", lines]
     return "\n".join(parts)
 
 
-def _types(paths: Sequence[str], text: str) -> Iterator[str]:
-    """Yield a line for each type and constant of this project that the signatures in `text` name, and that the page does not define itself."""
+def _directives(page: Path) -> list[tuple[str, list[str]]]:
+    """Return the dotted name and the listed members of each directive of a page."""
+    matches = _DIRECTIVE.findall(page.read_text(encoding="utf-8"))
+    return [(path, [name.strip() for name in members.split(",") if name.strip()]) for path, members in matches]
+
+
+def _row(path: str, names: Sequence[str]) -> str:
+    """Return the row of a directive in the table of a page; a module with the names of its members."""
+    definition = find(path)
+    if isinstance(definition, ast.Module):
+        members = [f"`{member.name}`" for member in _select(_members(definition.body), names, path)]
+        text = f"{_first_sentence(ast.get_docstring(definition) or '')} {', '.join(members)}"
+    else:
+        text = _first_sentence(definition.doc)
+    return f"| [`{path}`]({_anchor(path)}) | {text.replace('|', chr(92) + '|')} |\n"
+
+
+def _anchor(path: str) -> str:
+    return f"#{path.lower().replace('.', '')}"
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Return the page and anchor of each object that a directive of any page describes, by its dotted name."""
+    homes = {}
+    for page in PAGES:
+        for path, names in _directives(page):
+            definition = find(path)
+            homes[_full_name(path)] = f"{page.name}{_anchor(path)}"
+            if isinstance(definition, ast.Module):
+                for member in _select(_members(definition.body), names, path):
+                    homes[f"{path}.{member.name}"] = f"{page.name}{_anchor(path)}"
+    return homes
+
+
+def _full_name(path: str) -> str:
+    """Return a dotted name with the module that defines the object, instead of one that imports it."""
+    definition = find(path)
+    return f"{definition.module}.{definition.name}" if isinstance(definition, Member) and definition.module else path
+
+
+def _types(page: Path, text: str) -> Iterator[str]:
+    """Yield a line for each type and constant of this project that the signatures in `text` name, and that the page does not define itself.
+
+    A type that another page describes is a link to it.
+    """
     defined = set(re.findall(r"^(?:### `[\w.]*?|- `|`)(\w+)(?=[`(: ])", text, re.MULTILINE))
-    signatures = " ".join(re.findall(r"^(?:- )?`([^`]*)`:", text, re.MULTILINE))
-    waiting = [(path, name) for path in paths for name in sorted(set(re.findall(r"\b_?[A-Z]\w+", signatures)))]
+    signatures = " ".join(re.findall(r"^ *(?:- )?`([^`]*)`", text, re.MULTILINE))
+    waiting = [(path, name) for path, _ in _directives(page) for name in sorted(set(re.findall(r"\b_?[A-Z]\w+", signatures)))]
     lines: dict[str, str] = {}
     while waiting:
         path, name = waiting.pop(0)
@@ -78,29 +122,38 @@ def _types(paths: Sequence[str], text: str) -> Iterator[str]:
             kind = find(f"{module}.{name}")
         except LookupError:
             continue  # of the standard library or another package
-        if isinstance(kind, Member) and isinstance(kind.node, ast.ClassDef):
-            lines[name] = f"- `{kind.module}.{name}`: {_first_sentence(kind.doc)}\n{''.join(_fields(kind))}"
-        elif isinstance(kind, Member) and isinstance(kind.node, ast.Assign):
-            doc = f": {_first_sentence(kind.doc)}" if kind.doc else ""
+        if not isinstance(kind, Member):
+            continue
+        doc = f": {_first_sentence(kind.doc)}" if kind.doc else ""
+        if home := _homes().get(f"{kind.module}.{kind.name}"):
+            lines[name] = f"- [`{kind.module}.{name}`]({home.removeprefix(page.name)}){doc}\n"
+        elif isinstance(kind.node, ast.ClassDef):
+            is_protocol = "Protocol" in map(_code, kind.node.bases)
+            details = _details(kind, has_methods=is_protocol) if is_protocol or _is_record(kind.node) else ()
+            lines[name] = f"- `{kind.module}.{name}`{doc}\n{''.join(details)}"
+        elif isinstance(kind.node, ast.Assign):
             lines[name] = f"- `{name} = {_code(kind.node.value)}`{doc}\n"
             waiting += [(kind.module, part.id) for part in ast.walk(kind.node.value) if isinstance(part, ast.Name)]
     yield from (lines[name] for name in sorted(lines))
 
 
 def _object(path: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield the paragraphs of an object: its name, its first sentence, and the list of its members."""
+    """Yield the paragraphs of an object: its name, its signature, its description with an example, and the list of its members."""
     definition = find(path)
+    yield f"### `{path}`\n"
     if isinstance(definition, ast.Module):
-        yield f"### `{path}`\n"
-        yield f"{_first_sentence(ast.get_docstring(definition) or '')}\n"
-        members = list(_select(_members(definition.body), names, path))
-        if lines := "".join(map(_line, members)):
+        doc = ast.get_docstring(definition) or ""
+        yield f"{_description(doc)}\n"
+        yield from _examples(doc)
+        if lines := "".join(map(_line, _select(_members(definition.body), names, path))):
             yield lines
         return
-    yield f"### `{path}`\n"
-    yield f"`{_title(definition, definition.name)}`{_bases(definition)}: {_first_sentence(definition.doc)}\n"
-    if details := "".join(_details(definition, has_fields=False)):
-        yield f"{re.sub('^  ', '', details, flags=re.MULTILINE)}"
+    if (title := _title(definition, definition.name)) != definition.name:
+        yield f"`{title}`\n"
+    yield f"{_description(definition.doc)}\n"
+    yield from _examples(definition.doc)
+    if details := "".join(_details(definition, has_members=False)):
+        yield f"Arguments and exceptions:\n\n{re.sub('^  ', '', details, flags=re.MULTILINE)}"
     if path == "webarena_gym.options.EnvOptions":
         yield "".join(
             f"- [{_GROUPS[table]}](../keywords.md#{_GROUPS[table].replace(' ', '-')}): {', '.join(f'`{name}`' for name in names.split())}\n"
@@ -109,7 +162,17 @@ def _object(path: str, names: Sequence[str]) -> Iterator[str]:
     elif isinstance(definition.node, ast.ClassDef) and (
         lines := "".join(map(_line, _select(_class_members(definition), names, path)))
     ):
-        yield lines
+        yield f"{'Fields' if _is_record(definition.node) else 'Methods and attributes'}:\n\n{lines}"
+
+
+def _examples(doc: str) -> Iterator[str]:
+    r"""Yield the examples of a docstring as one block, without the sentences between them.
+
+    >>> list(_examples("Add.\n\n>>> 1 + 1\n2\n\nMore."))
+    ['```pycon\n>>> 1 + 1\n2\n```\n']
+    """
+    if examples := _EXAMPLE.findall(doc):
+        yield "```pycon\n" + "\n".join(re.sub(r"  # doctest:.*", "", example.strip()) for example in examples) + "\n```\n"
 
 
 def find(path: str) -> Member | ast.Module:
@@ -168,6 +231,8 @@ def _class_members(member: Member) -> Iterator[Member]:
                 node = ast.AnnAssign(target=ast.Name(name), annotation=field.elts[1], simple=1)
                 yield Member(name, node, described.get(name, ""))
     for inner in _members(member.node.body):
+        if isinstance(inner.node, ast.AnnAssign) and "ClassVar" in _code(inner.node.annotation) and not inner.doc:
+            continue
         yield inner._replace(doc=inner.doc or described.get(inner.name, ""))
     for node in member.node.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
@@ -187,18 +252,18 @@ def _select(members: Iterator[Member], names: Sequence[str], path: str) -> Itera
 
 
 def _line(member: Member) -> str:
-    title = _title(member, member.name).replace("close_extras(", "close(", 1)  # the method that Gymnasium's `close` calls
-    return f"- `{title}`{_bases(member)}{': ' if member.doc else ''}{_first_sentence(member.doc)}{_exceptions(member.doc)}\n{''.join(_details(member))}"
+    return f"- `{_title(member, member.name)}`{_bases(member)}{_summary(member.doc)}\n{''.join(_details(member))}"
 
 
-def _exceptions(doc: str) -> str:
-    """Return a sentence of the first paragraph of a docstring, after its first one, that names exceptions.
+def _summary(doc: str) -> str:
+    r"""Return a colon, the first paragraph of a docstring, and the sentence of a later one that names exceptions; "" without a docstring.
 
-    >>> _exceptions("Return the task. Raises TaskError for an unknown id.")
-    ' Raises TaskError for an unknown id.'
+    >>> _summary("Find a task.\n\nThe id has three parts. Raises TaskError for an unknown id.")
+    ': Find a task. Raises TaskError for an unknown id.'
     """
-    match = _RAISED.search(" ".join(doc.partition("\n\n")[0].split()))
-    return f" {match[0]}" if match else ""
+    first, _, remainder = _description(doc).partition("\n\n")
+    raised = _RAISED.search(" ".join(remainder.split()))
+    return f": {' '.join(first.split())}{f' {raised[0]}' if raised else ''}" if doc else ""
 
 
 def _bases(member: Member) -> str:
@@ -208,16 +273,12 @@ def _bases(member: Member) -> str:
     return f" ({', '.join(f'`{_code(base)}`' for base in member.node.bases)})"
 
 
-def _details(member: Member, *, has_fields: bool = True) -> Iterator[str]:
-    """Yield indented lines: the fields of a record, or the described arguments of a function or class, its result, and its exceptions."""
+def _details(member: Member, *, has_members: bool = True, has_methods: bool = True) -> Iterator[str]:
+    """Yield indented lines: the described arguments of a function or class, its result, its exceptions, and the fields and methods of a class."""
     node = member.node
     if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return
-    if isinstance(node, ast.ClassDef) and _is_record(node):
-        if has_fields:
-            yield from _fields(member)
-        return
-    function = node
+    function: ast.stmt | None = node
     if isinstance(node, ast.ClassDef):
         function = next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"), None)
     if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -234,15 +295,11 @@ def _details(member: Member, *, has_fields: bool = True) -> Iterator[str]:
             yield f"  - {title.lower()}: {' '.join(sections[title].split())}\n"
     for name, text in _entries(member.doc, "Raises"):
         yield f"  - raises `{name}`: {text}\n"
-
-
-def _fields(member: Member) -> Iterator[str]:
-    """Yield an indented line for each field of a record."""
-    if isinstance(member.node, ast.ClassDef) and _is_record(member.node):
-        for field in _class_members(member):
-            if isinstance(field.node, ast.AnnAssign):
-                doc = f": {_first_sentence(field.doc)}" if field.doc else ""
-                yield f"  - `{_title(field, field.name)}`{doc}\n"
+    if isinstance(node, ast.ClassDef) and has_members:
+        for inner in _class_members(member):
+            is_field = isinstance(inner.node, ast.AnnAssign) and _is_record(node)
+            if is_field or (inner.doc and (has_methods or isinstance(inner.node, ast.AnnAssign))):
+                yield f"  - `{_title(inner, inner.name)}`{_summary(inner.doc)}\n"
 
 
 def _is_record(node: ast.ClassDef) -> bool:
@@ -318,6 +375,11 @@ def _code(node: ast.expr) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return json.dumps(node.value, ensure_ascii=False)
     return re.sub(r"'([^'\"]*)'", r'"\1"', ast.unparse(node))
+
+
+def _description(doc: str) -> str:
+    """Return a docstring without its examples and its sections of arguments, results and exceptions."""
+    return re.sub(r"\n{3,}", "\n\n", _EXAMPLE.sub("", _SECTION.sub("", doc))).strip()
 
 
 def _first_sentence(doc: str) -> str:

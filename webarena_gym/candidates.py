@@ -3,6 +3,14 @@
 `gymnasium.make("WebArenaLiteCandidates-v0")` is the env; `CandidateActions` is the wrapper that turns any env of this package into one.
 Candidates are a pure function of the goal and of an observation whose elements are named by label. They are sorted by their overlap with
 the goal. The arrays are functions of the page, the goal and the earlier actions, so equal episodes give equal arrays in every process.
+
+>>> from webarena_gym import candidates
+>>> env = candidates.make(split="test")
+>>> observation, info = env.reset(seed=0)
+>>> env.action_space, observation["candidates"].shape, observation["page"].shape
+(Discrete(48), (48, 87), (219,))
+>>> action = env.action_space.sample(info["action_mask"])
+>>> observation, reward, terminated, truncated, info = env.step(action)
 """
 
 import re
@@ -29,8 +37,10 @@ from webarena_gym.pages.reading import options, split_number
 from webarena_gym.texts import without_plural
 
 Form = Literal["leave", "back", "link", "button", "box", "option", "type", "search", "answer"]
+"""Kinds of candidates."""
 FORMS: tuple[Form, ...] = get_args(Form)
 Floats = NDArray[numpy.float32]
+"""An array of float32 values."""
 
 HASHED = 64
 """Number of features to which words are hashed."""

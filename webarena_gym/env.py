@@ -56,9 +56,9 @@ StepResult = tuple[Any, float, bool, bool, dict[str, Any]]
 class WebArenaLite(gymnasium.Env[Any, str]):
     """A Gymnasium environment for web agents.
 
-    Actions are replies of a model, as text. Observations are text, or a dictionary of text and a picture. The reward is 1.0 if the episode
-    passes all checks of its task, and 0.0 otherwise; it is given at the end of the episode. `reward="checklist"` divides it into items, and
-    "f1" weighs them against the number of steps.
+    Actions are replies of a model, as text of at most 100,000 characters. Observations are text of at most 1,000,000 characters, or a
+    dictionary of text and a picture. The reward is 1.0 if the episode passes all checks of its task, and 0.0 otherwise; it is given at the
+    end of the episode. `reward="checklist"` divides it into items, and "f1" weighs them against the number of steps.
 
     - The episode terminates when the agent exits with an answer.
     - It is truncated after `max_steps`, and is then evaluated with an empty answer. A smaller limit of Gymnasium's TimeLimit
@@ -71,6 +71,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     - If your application answers with a status of 500 or more, `info["site_errors"]` contains the request and the status. The episode goes on
       and is evaluated.
 
+    >>> import gymnasium, webarena_gym
     >>> env = gymnasium.make("WebArenaLite-v0", split="test", elements="label")
     >>> observation, info = env.reset(options={"task": "shopping.product_price/1000/0"})
     >>> info["goal"]
@@ -93,7 +94,10 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self.render_mode = options.render_mode
         self.dialect = options.build_dialect()
         self.observation_space = picture_space(*options.window_size) if options.has_pictures else text_space(MAX_OBSERVATION)
+        """A `Text` of 0 to 1,000,000 characters. With pictures, a `Dict`: "goal" and "text" (`Text`), "screenshot" (uint8 of shape (height,
+        width, 3)) and "boxes" (int32 of shape (boxes, 5): number, left, top, right and bottom, or -1 in unused rows)."""
         self.action_space = reply_space(self.dialect)
+        """A `Text` of 0 to 100,000 characters. A sample is a well-formed action of the dialect, whose element may not exist on the page."""
         self.system_prompt = instructions(self.dialect, options.observation)
         """The system prompt of a language model: the actions with examples, and the rule for answers."""
         self._toolbox = (

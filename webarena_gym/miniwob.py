@@ -160,8 +160,9 @@ class MiniWobText(WebArenaLite):
     Args:
         tasks: tasks from which `reset` draws: a name such as "click-test", or several; None for all (see `task_names`).
         data_mode: "train" or "test", for the few tasks whose data have these two parts.
-        max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window, on_failure, window_size, pictures,
-            picture_format, cursor, vendor, coordinates: as in `WebArenaLite`. The window is 600 x 800 pixels by default.
+        max_steps: number of steps after which an episode is truncated.
+        **options: the keywords history, observation, dialect, elements, render_mode, thoughts, header, window, on_failure, window_size,
+            pictures, picture_format, cursor, vendor and coordinates of `WebArenaLite`. The window is 600 x 800 pixels by default.
 
     The page ends the episode. The reward is 1.0 if the page's reward is 1, and 0.0 otherwise; `info["raw_reward"]` is the page's reward,
     without its discount for time. The pages' time limits of some seconds are switched off: `max_steps` is the only limit. An agent that

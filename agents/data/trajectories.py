@@ -2,6 +2,16 @@
 
 On disk an episode is a line of JSON without the columns that have default values. The episode files of `webarena-gym evaluate`, which
 have other columns, can be read too.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
+>>> steps = (Step(page="URL: http://shop.test/", reply='exit(message="$46.50")'),)
+>>> episode = Trajectory("shopping.product_price/1000/0", "How much is it?", steps, reward=1.0, ending="exited")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     write_trajectories(Path(folder, "episodes.jsonl"), [episode])
+...     read_trajectories(Path(folder, "episodes.jsonl")) == [episode]
+True
 """
 
 import gzip
@@ -25,6 +35,7 @@ from webarena_gym.options import read_source
 from webarena_gym.tasks import Task
 
 Ids = tuple[int, ...]
+"""Token ids."""
 _RENDERING_KEYWORDS = (
     "browser", "observation", "dialect", "vendor", "coordinates", "window_size", "picture_format", "cursor", "viewport", "bbox", "header",
 )  # fmt: skip
@@ -32,7 +43,13 @@ _RENDERING_KEYWORDS = (
 
 
 class Sample(NamedTuple):
-    """The prompt and the response of one step, as token ids."""
+    """The prompt and the response of one step, as token ids.
+
+    Attributes:
+        prompt_ids: token ids of the prompt.
+        response_ids: token ids of the response.
+
+    """
 
     prompt_ids: Ids
     response_ids: Ids
@@ -41,21 +58,33 @@ class Sample(NamedTuple):
 class EpisodeSample(NamedTuple):
     """All steps of an episode as one sequence: the first prompt, and a response that contains later pages and results of tools.
 
-    `loss_mask` is True for the tokens that the policy sampled. Only they are trained on.
+    Attributes:
+        prompt_ids: token ids of the first prompt.
+        response_ids: token ids of all replies, and of the pages and results of tools between them.
+        loss_mask: True for the tokens that the policy sampled, which alone are trained on.
+        logprobs: the sampler's log-probability of each token of the response; 0 where the mask is False.
+
     """
 
     prompt_ids: Ids
     response_ids: Ids
     loss_mask: tuple[bool, ...]
     logprobs: tuple[float, ...]
-    """the sampler's log-probability of each token of the response; 0 where the mask is False"""
 
 
 Ending = Literal["exited", "truncated", "too_long", "failed"]
+"""The end of an episode: by the agent, the step limit, a prompt that is too long, or a failure of the infrastructure."""
 
 
 class Candidate(NamedTuple):
-    """An action that a policy could choose: its text, its probability and the id of its element, if any."""
+    """An action that a policy could choose: its text, its probability and the id of its element, if any.
+
+    Attributes:
+        action: text of the action.
+        probability: its probability, from 0 to 1.
+        element: id or label of its element; None for an action without one.
+
+    """
 
     action: str
     probability: float

@@ -51,7 +51,12 @@ class Workflow:
 
 @dataclass
 class WorkflowMemory:
-    """Distinct workflows; the most recently added come last."""
+    """Distinct workflows; the most recently added come last.
+
+    Attributes:
+        workflows: the workflows, from the oldest to the newest.
+
+    """
 
     workflows: list[Workflow] = field(default_factory=list)
 

@@ -13,7 +13,15 @@ from webarena_gym.tasks import Task
 
 
 class Group(NamedTuple):
-    """All rollouts of one task from one seed. `max_steps` is their step limit if it differs from that of the env."""
+    """All rollouts of one task from one seed.
+
+    Attributes:
+        number: number of the group in the training, from 0.
+        task: the task of all rollouts.
+        trajectories: the rollouts.
+        max_steps: their step limit; None for that of the env.
+
+    """
 
     number: int
     task: Task

@@ -1,4 +1,11 @@
-"""Policies: choice of replies for several envs at once, by random actions, reference solutions, or language and vision-language models."""
+"""Policies: choice of replies for several envs at once, by random actions, reference solutions, or language and vision-language models.
+
+>>> from agents.rollouts.policies import Request, ScriptedPolicy
+>>> policy = ScriptedPolicy(lambda request: 'exit(message="N/A")')
+>>> policy.ask([Request(slot=0, env=None, info={"goal": "How much is the lamp?"})])
+>>> [(slot, reply.text) for slot, reply in policy.replies()]
+[(0, 'exit(message="N/A")')]
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,28 +30,48 @@ WORKFLOWS = 3  # number of workflows in a prompt
 
 
 class Request(NamedTuple):
-    """A request for the next reply in an env. Equal requests get equal replies, independent of other pending requests."""
+    """A request for the next reply in an env. Equal requests get equal replies, independent of other pending requests.
 
-    slot: int  # identifies the env, which has at most one pending request
-    env: (
-        WebArenaLite | None
-    )  # the unwrapped env, for policies that use more than the observation; None if it is in another process
+    Attributes:
+        slot: number of the env, which has at most one pending request.
+        env: the unwrapped env, for policies that use more than the observation; None if it is in another process.
+        info: the info of the env, with the prompt in `messages`.
+        seed: random seed of the reply.
+        history: earlier steps of the episode; None if they are the replies to this slot.
+
+    """
+
+    slot: int
+    env: WebArenaLite | None
     info: Mapping[str, Any]
-    seed: int = 0  # random seed of the reply
-    history: Sequence[Step] | None = None  # earlier steps of the episode; None if they are the replies to this slot
+    seed: int = 0
+    history: Sequence[Step] | None = None
 
 
 class Reply(NamedTuple):
-    """The text of a reply, and from a language model also its token ids and their log-probabilities."""
+    """The text of a reply, and from a language model also its token ids and their log-probabilities.
+
+    Attributes:
+        text: the text with one action.
+        prompt_ids: token ids of the prompt.
+        response_ids: token ids of the response.
+        logprobs: log-probability of each token of the response, under the distribution from which it was sampled.
+        too_long: True if there is no reply, because the prompt is too long for the model.
+        failure: reason if there is no reply because the infrastructure failed; the episode is not counted.
+        policy_version: version of the parameters that sampled the first token.
+        tokens: texts of the tokens of the response, if the policy is traced.
+        candidates: most probable actions, the best first, if the policy is traced.
+
+    """
 
     text: str
     prompt_ids: Ids = ()
     response_ids: Ids = ()
     logprobs: tuple[float, ...] = ()
-    too_long: bool = False  # no reply, because the prompt is too long for the model
-    failure: str = ""  # no reply, because the infrastructure failed for this reason; the episode is not counted
-    policy_version: int = 0  # version of the parameters that sampled the first token
-    tokens: tuple[str, ...] = ()  # see `Step`
+    too_long: bool = False
+    failure: str = ""
+    policy_version: int = 0
+    tokens: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
 
     def step(self, page: str, action_error: str, *, policy_s: float = 0.0, env_s: float = 0.0) -> Step:
@@ -92,7 +119,10 @@ class TrainedPolicy(Policy, Protocol):
 class WorkflowPrompt:
     """System prompts with the workflows of the same site whose goals are most similar. They are retrieved on the first page of an episode.
 
-    `system` replaces the system message of the env; None keeps it.
+    Attributes:
+        memory: the workflows.
+        system: system message that replaces that of the env; None keeps it.
+
     """
 
     memory: WorkflowMemory
@@ -141,6 +171,10 @@ class RandomReplies:
 
     The probability of an exit is `exit_rate` at each step; half of the exits have no answer. The answer is never "N/A", which would solve
     unachievable tasks without reading a page.
+
+    Attributes:
+        exit_rate: probability of an exit at each step.
+
     """
 
     exit_rate: float = 0.15
@@ -166,17 +200,30 @@ class ExpertReplies:
 
 @dataclass
 class LanguageModelPolicy:
-    """Replies sampled from a causal language model by an engine."""
+    """Replies sampled from a causal language model by an engine.
+
+    Attributes:
+        engine: samples the responses.
+        encoder: converts the messages of a request to token ids.
+        max_prompt_tokens: maximum length of a prompt in tokens; replies to longer prompts are empty and marked as too long.
+        constraints: allowed tokens of each position of a response; None allows all.
+        traced: True to include the texts of the tokens in replies.
+        workflows: adds workflows to the system message; needs an encoder that keeps system messages.
+        reply_count: number of replies so far.
+        generated_tokens: number of sampled tokens so far.
+        cpu_s: CPU time in other processes, in seconds; 0, because none are used.
+
+    """
 
     engine: Engine
     encoder: PromptEncoder
     max_prompt_tokens: int = 8_000
     constraints: Constraints | None = None
-    traced: bool = False  # whether replies include the texts of their tokens
-    workflows: WorkflowPrompt | None = None  # expects an encoder that keeps system messages
+    traced: bool = False
+    workflows: WorkflowPrompt | None = None
     reply_count: int = 0
     generated_tokens: int = 0
-    cpu_s: float = 0.0  # CPU time in other processes, which are not used
+    cpu_s: float = 0.0
     _prompts: dict[int, Ids] = field(default_factory=dict)  # prompts of pending requests, by slot
     _too_long: list[int] = field(default_factory=list)
 

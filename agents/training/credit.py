@@ -11,17 +11,27 @@ if TYPE_CHECKING:  # reports read rollouts without torch
     from agents.rollouts.curriculum import Group
 
 Weighting = Literal["paper", "constant", "dr_grpo", "token_mean", "step_mean"]
+"""Weights of tokens in the loss; `GRPOSettings.weighting` explains them."""
 CONSTANT_STEPS, CONSTANT_TOKENS = 15, 1024  # divisors of the weightings "constant" and "dr_grpo"
 
 
 class TrainedStep(NamedTuple):
-    """A step with the advantage of its tokens and the weight of each token in the loss of the batch."""
+    """A step with the advantage of its tokens and the weight of each token in the loss of the batch.
+
+    Attributes:
+        episode: the episode of the step.
+        number: index of the step in the episode, from 0.
+        advantage: advantage of all tokens of the response.
+        weight: weight of each token in the loss of the batch.
+        rollout: index of the episode in its group.
+
+    """
 
     episode: Trajectory
     number: int
     advantage: float
     weight: float
-    rollout: int = 0  # index of the episode in its group
+    rollout: int = 0
 
     @property
     def step(self) -> Step:

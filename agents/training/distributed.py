@@ -46,7 +46,14 @@ def _raise_lost_rank() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ranks:
-    """The ranks of a training: this process is rank `index` of `count`. Rank 0 is the main rank."""
+    """The ranks of a training: this process is rank `index` of `count`. Rank 0 is the main rank.
+
+    Attributes:
+        index: number of this rank, from 0.
+        count: number of ranks.
+        device: device of the model.
+
+    """
 
     index: int = 0
     count: int = 1

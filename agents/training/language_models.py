@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 
 class TrainingSample(NamedTuple):
-    """Prompt and response as token ids, with the goal and the page, from which the allowed tokens are computed."""
+    """Prompt and response as token ids, with the goal and the page, from which the allowed tokens are computed.
+
+    Attributes:
+        sample: token ids of the prompt and the response.
+        goal: the goal of the task.
+        page: text of the page.
+
+    """
 
     sample: Sample
     goal: str

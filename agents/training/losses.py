@@ -16,15 +16,26 @@ from agents.training.distributed import SINGLE_RANK, Ranks
 
 
 class Tokens(NamedTuple):
-    """Inputs of the loss of a forward pass: values of its N response tokens, step after step."""
+    """Inputs of the loss of a forward pass: values of its N response tokens, step after step.
 
-    new: Tensor  # (N,), log-probabilities of the current model; the only values with gradients
-    old: Tensor  # (N,), log-probabilities of the policy in the denominator of the ratios
-    sampled: Tensor  # (N,), log-probabilities of the sampler
-    advantages: Tensor  # (N,)
-    weights: Tensor  # (N,)
-    lengths: tuple[int, ...]  # of the responses, which sum to N
-    reference: Tensor | None = None  # (N,), log-probabilities of the reference model, if any
+    Attributes:
+        new: log-probabilities of the current model, of shape (N,); the only values with gradients.
+        old: log-probabilities of the policy in the denominator of the ratios, of shape (N,).
+        sampled: log-probabilities of the sampler, of shape (N,).
+        advantages: advantages, of shape (N,).
+        weights: weights in the loss, of shape (N,).
+        lengths: numbers of tokens of the responses, which sum to N.
+        reference: log-probabilities of the reference model, of shape (N,); None without one.
+
+    """
+
+    new: Tensor
+    old: Tensor
+    sampled: Tensor
+    advantages: Tensor
+    weights: Tensor
+    lengths: tuple[int, ...]
+    reference: Tensor | None = None
 
     @classmethod
     def of(

@@ -1,4 +1,12 @@
-"""Actions, independent of a dialect, and the form of an action in a dialect: its name, parameters and description."""
+"""Actions, independent of a dialect, and the form of an action in a dialect: its name, parameters and description.
+
+>>> from webarena_gym.actions import DIALECTS, Action, Kind
+>>> action = DIALECTS["webrl"].parse('do(action="Type", argument="red", element="3")')
+>>> action == Action(Kind.TYPE, element="3", argument="red")
+True
+>>> DIALECTS["browsergym"].format(action)
+'fill("3", "red")'
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -79,6 +87,7 @@ class Action:
 
 
 Type = Literal["element", "text", "integer", "number"]
+"""Types of the values of parameters."""
 
 
 class Parameter(NamedTuple):

@@ -194,9 +194,14 @@ def instructions(
 ) -> str:
     """Return the system prompt for a dialect and an observation format.
 
-    >>> from webarena_gym.actions import DIALECTS
+    >>> from webarena_gym.actions import DIALECTS, instructions
     >>> instructions(DIALECTS["webarena"]).splitlines()[3]
     'click [id]: Click an element. Example: click [12]'
+
+    Args:
+        dialect: the dialect, such as `DIALECTS["webrl"].naming_by("label")`.
+        observation: format of the pages, as the keyword `observation` of the env.
+
     """
     end = next(form for form in dialect.forms if form.kind == "Exit")
     actions = "\n".join(f"{dialect.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms)

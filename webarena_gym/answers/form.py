@@ -36,9 +36,15 @@ UNIT_WORDS = {"kilometer": "km", "kilometre": "km", "km": "km", "meter": "m", "m
 class Form:
     """The form of a task's answer, as the key `asked` of its `eval` block states it.
 
-    `type` is one of TYPES, "list of " and one, or "record" for values of several types; if empty, it is read off the reference.
-    `ordered` requires the parts in the reference's order, or with `labels`: the words that may name each part. `unit` is the unit
-    of a bare number. `about` are names that a sentence may mention besides those of the goal. `yes` and `no` are phrases for both.
+    Attributes:
+        type: one of TYPES, "list of " and one, or "record" for values of several types; "" reads it from the reference.
+        ordered: True if the parts must have the reference's order, or with `labels` be named by them.
+        unit: unit of a number without one.
+        labels: the words that may name each part.
+        about: names that a sentence may mention besides those of the goal.
+        yes: phrases that mean yes.
+        no: phrases that mean no.
+
     """
 
     type: str = ""

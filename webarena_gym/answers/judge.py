@@ -34,7 +34,13 @@ _SUBJECTS = frozenset(["it", "that", "this", "there", "they"])
 
 
 class MatchResult(NamedTuple):
-    """The judgement of an answer: True if it is right, and why it is wrong, empty for a right one."""
+    """The judgement of an answer.
+
+    Attributes:
+        is_right: True if the answer is right.
+        why: the reason why it is wrong; "" for a right answer.
+
+    """
 
     is_right: bool
     why: str
@@ -57,6 +63,9 @@ def compare(reference: str | Sequence[str], answer: str, intent: str = "", form:
     """Judge an answer to the goal `intent`: its value must be that of the reference, or its items all references of a list.
 
     One of several texts separated by " |OR| " is enough.
+
+    >>> compare("$46.50", "46.5 dollars", "How much is the lamp?")
+    MatchResult(is_right=True, why='')
     """
     form = form or Form()
     references = [comparable(text) for text in ([reference] if isinstance(reference, str) else reference)]

@@ -19,6 +19,7 @@ from webarena_gym.sites.changes import incidental
 from webarena_gym.sites.world import cache_folder
 
 Loads = Literal["once", "each time"]
+"""Time of the import of an application: once, after which it is forked for each episode, or in each episode."""
 _LIMITS = {"memory": 'a text such as "512M" or "2G"', "cpu": "a number of cores above 0", "processes": "a number above 0"}
 _MEMORY = re.compile("[1-9][0-9]{0,5}[MG]")
 _SHELL_WORDS = frozenset(("&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"))
@@ -32,6 +33,10 @@ class Application:
     Paths are relative to the folder of `webarena-app.toml`. In `command`, `environment`, `save`, `load` and `drop`, these placeholders are
     replaced: "{state}" by the folder with an episode's copy of the state, "{port}" or "{socket}" by the address at which a command must
     listen, and "{env}" by a name that is unique among running copies.
+
+    >>> application = Application(name="notes", command="python -m http.server {port}")
+    >>> application.url
+    'http://notes.test'
 
     Raises:
         ApplicationError: for an invalid or missing value.

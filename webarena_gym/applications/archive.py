@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FILE = "webarena-app.toml"
 SUFFIX = ".webarena.zip"
+"""End of the name of an archive of `app pack`."""
 MANIFEST = "manifest.json"
 PACKAGES = "requirements.txt"
 _EXCLUDED = {".git", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}

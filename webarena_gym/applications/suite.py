@@ -36,6 +36,7 @@ from webarena_gym.errors import TaskError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 SuiteBrowser = Literal["chromium", "inprocess"]
+"""The browser that a suite needs."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,6 +9,11 @@ Each eval kind is a module of `kinds`. The same `eval` block can be evaluated un
 
 No part of a task is executed in Python: scripts run in the page, SQL is read-only, and function calls are looked up in a table by
 name. A check that cannot be evaluated raises EvaluationError: a broken evaluator must never look like a failed agent.
+
+>>> from webarena_gym.evaluators import is_right_answer
+>>> block = {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": ["$46.50"]}}
+>>> is_right_answer(block, "How much is the lamp?", "It costs $46.50.")
+True
 """
 
 from collections.abc import Mapping, Sequence

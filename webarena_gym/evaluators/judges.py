@@ -22,6 +22,11 @@ _WORDS = {"right": True, "wrong": False}
 class ChatJudge:
     """Judge that asks a chat model, at temperature 0, whether an answer is right.
 
+    An instance is a value of the keyword `judge` of the env, as in `gymnasium.make("WebArenaLite-v0", judge=ChatJudge("MODEL"))`.
+
+    >>> ChatJudge("MODEL", base_url="http://localhost:8000/v1").name
+    'MODEL at localhost:8000'
+
     Args:
         model: name of the model; by default $WEBARENA_GYM_JUDGE_MODEL.
         base_url: address of the server, as for `clients.chat.ChatModel`.

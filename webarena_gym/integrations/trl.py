@@ -81,9 +81,25 @@ def dataset_rows(
     environment: str = NAME,
     suite: str | Path | Suite | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a dataset, as `webarena_gym.integrations.session.dataset_rows` does.
+    """Return the rows of a dataset for TRL's trainers, with the keys `prompt`, `task`, `data_source`, `env_class` and `environment`.
 
-    `environment` is the key of the rows' environment if `environment_factory` is a dictionary. Otherwise TRL ignores it.
+    >>> from webarena_gym.integrations.trl import dataset_rows
+    >>> rows = dataset_rows("validation", sites="shopping")
+    >>> len(rows), rows[0]["task"]
+    (38, 'shopping.product_price/1001/0')
+
+    Args:
+        tasks: name of a split, or a list of tasks or task ids.
+        sites: with a split, names of sites; tasks that need other sites are omitted. Empty for all.
+        templates: with a split, names of templates. Empty for all.
+        application: your web application, instead of the embedded sites.
+        environment: key of the rows' environment if `environment_factory` is a dictionary. Otherwise TRL ignores it.
+        suite: suite of another project, of which `tasks` is a split or a list of ids.
+
+    Raises:
+        TaskError: for an unknown task, split, site or template, and if no task matches.
+        ValueError: for a list of tasks with `sites` or `templates`, which select from a split.
+
     """
     rows = shared.dataset_rows(tasks, sites, templates, application, suite)
     return [{**row, "environment": environment} for row in rows]

@@ -3,6 +3,15 @@
 An observation is a pure function of a `Page`. One tree walk collects texts and interactive elements; each style has a writer
 for them. Elements are addressed by their number in document order (`elements="id"`) or by their accessible name
 (`elements="label"`), where the second element with the same name is `Name [2]`.
+
+>>> import gymnasium, webarena_gym
+>>> from webarena_gym.observation import observe
+>>> env = gymnasium.make("WebArenaLite-v0")
+>>> _ = env.reset(options={"task": "shopping.product_price/1000/0"})
+>>> print(observe(env.unwrapped.page, elements="label", window=60).text)
+URL: http://shop.test/
+<a>Tidewater Emporium</a>
+[32 more lines below]
 """
 
 import difflib
@@ -29,6 +38,7 @@ from webarena_gym.pages.reading import visible_text as visible_text
 from webarena_gym.texts import cut
 
 Style = Literal["html", "axtree", "occam"]
+"""The text formats of a page: simplified HTML, an accessibility tree, or AgentOccam's outline."""
 
 _MAX_HEADER_LINE = 1_000  # characters of a URL or a dialog's text above the page
 _MAX_NOTICES = 10

@@ -26,7 +26,13 @@ _MESSAGE_OVERHEAD = 100  # maximum number of characters of a message besides goa
 
 
 class Message(TypedDict):
-    """One chat message."""
+    """One chat message.
+
+    Attributes:
+        role: author of the message.
+        content: its text.
+
+    """
 
     role: Literal["system", "user", "assistant"]
     content: str

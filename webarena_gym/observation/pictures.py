@@ -17,6 +17,7 @@ from webarena_gym.pages.page import Page
 
 PictureStyle = Literal["pixels", "marks", "text+pixels"]
 PictureFormat = Literal["jpeg", "png"]
+"""Encodings of pictures."""
 Vendor = Literal["openai", "anthropic", "qwen"]
 Array = numpy.ndarray[Any, Any]
 Box = tuple[int, int, int, int, int]
@@ -32,7 +33,14 @@ _CURSOR = ((0, 0), (0, 17), (4, 13), (7, 19), (10, 18), (7, 12), (12, 12))  # ou
 
 
 class Capture(NamedTuple):
-    """A screenshot of the window as PNG or JPEG, with element boxes and the mouse position in pixels (None before it moves)."""
+    """A screenshot of the window.
+
+    Attributes:
+        content: the picture as PNG or JPEG.
+        boxes: boxes of the elements.
+        mouse: position of the mouse in pixels, to the right and down; None before it moves.
+
+    """
 
     content: bytes
     boxes: Sequence[Box] = ()

@@ -45,12 +45,19 @@ from webarena_gym.pages.reading import (
 from webarena_gym.pages.tables import RowSpans, list_markers, span_of
 
 Elements = Literal["id", "label"]
+"""Names of elements in actions: their number in the page, or their visible label."""
 
 _BLOCKS = BLOCK_TAGS | {"tr", "td", "th"}
 
 
 class Node(NamedTuple):
-    """An interactive element of an observation and its line number in the whole page text."""
+    """An interactive element of an observation and its line number in the whole page text.
+
+    Attributes:
+        element: the element of the page's tree.
+        line: index of its line in the text of the whole page, from 0.
+
+    """
 
     element: HtmlElement
     line: int

@@ -74,10 +74,18 @@ class Traffic:
 
 
 WSGIApplication = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+"""A web application in the interface of PEP 3333."""
 
 
 class Response(NamedTuple):
-    """The response of a site. `headers` keeps order and duplicates, since a response may have several Set-Cookie headers."""
+    """The response of a site.
+
+    Attributes:
+        status: HTTP status.
+        headers: names and values, in order and with duplicates, since a response may have several Set-Cookie headers.
+        body: the body.
+
+    """
 
     status: int
     headers: list[tuple[str, str]]
@@ -113,7 +121,7 @@ class Network:
     Attributes:
         errors: exceptions of the sites in the current episode, one line each.
         clock: ISO time at which the clock of page scripts is frozen, or begins if the time is virtual; "" for the real time.
-        virtual_time: whether the time of page scripts passes only while a browser waits for a page, as fast as they run.
+        virtual_time: True if the time of page scripts passes only while a browser waits for a page, as fast as they run.
         ready_selector: CSS selector of an element built by scripts. Browsers with scripts wait for it in each scripted document.
         traffic: record of the requests to the sites, without their responses; None if they are not recorded.
 
@@ -205,7 +213,13 @@ def _call_application(site: WSGIApplication, environ: dict[str, Any]) -> Respons
 
 
 class Tab(NamedTuple):
-    """Title and URL of an open tab."""
+    """An open tab of the browser.
+
+    Attributes:
+        title: title of its document.
+        url: URL of its document.
+
+    """
 
     title: str
     url: str

@@ -12,11 +12,20 @@ from webarena_gym.errors import TaskError
 from webarena_gym.sites.catalogue import SITES
 
 Value = str | int | float | None
+"""A value of a column."""
 Columns = tuple[tuple[str, Value], ...]
 
 
 class PlantedRow(NamedTuple):
-    """A new row of a site's table, or, with a `key`, new values of the row with this key."""
+    """A new row of a site's table, or, with a `key`, new values of the row with this key.
+
+    Attributes:
+        site: name of the site.
+        table: name of the table.
+        values: values by column.
+        key: the row to change, by values of columns; () adds a row.
+
+    """
 
     site: str
     table: str

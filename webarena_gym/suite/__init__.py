@@ -2,6 +2,13 @@
 
 The id of a task consists of its template, world seed and draw: `shopping.product_price/1000/0` is draw 0 of that template in world 1000,
 which is equal in every process. The splits of the suite are draws in disjoint sets of worlds.
+
+>>> import webarena_gym
+>>> tasks = webarena_gym.load("validation")
+>>> len(tasks), tasks[0].task_id
+(169, 'shopping.product_price/1001/0')
+>>> [task.task_id for task in webarena_gym.draw(["shopping.cart_add"], world_seed=41, count=2)]
+['shopping.cart_add/41/0', 'shopping.cart_add/41/1']
 """
 
 import json
@@ -332,7 +339,24 @@ def find(
     application: Application | None = None,
     suite: Suite | None = None,
 ) -> Task:
-    """Return the task with an id, drawn in a world of `scale`, by default that of the template. Raises TaskError for an unknown id."""
+    """Return the task with an id.
+
+    >>> import webarena_gym
+    >>> webarena_gym.find("shopping.product_price/1000/0").intent
+    'How much does the Dimutre Compact Bike Light Set, 800 lm cost?'
+
+    Args:
+        task_id: template, world seed and index of the draw, as in "shopping.cart_add/1000/0"; with an application or a suite, also the id in
+            its file.
+        variation: variation of the sites, for which the solution is made.
+        scale: scale of the world; by default that of the template (`scale_of`).
+        application: your application, whose tasks and templates are searched.
+        suite: suite of another project, whose tasks are searched.
+
+    Raises:
+        TaskError: for an unknown id.
+
+    """
     if suite:
         records = {record["task_id"]: record for record in suite.records()}
         if task_id not in records:

@@ -21,7 +21,14 @@ Operation = Literal["sum", "difference", "count", "joined", "says", "lacks", "pi
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """An operation and its operands, each a text on a page of the solution."""
+    """An operation and its operands, each a text on a page of the solution.
+
+    Attributes:
+        operation: how the part follows from the operands.
+        operands: texts on pages of the solution.
+        away: texts of the subtrahends (`difference`), or texts that the pages must not contain (`lacks`); () for other operations.
+
+    """
 
     operation: Operation
     operands: tuple[str, ...]

@@ -1,4 +1,12 @@
-"""Tasks as data: what WebArena's task files hold, and, for our own, the world and the reference solution."""
+"""Tasks as data: what WebArena's task files hold, and, for our own, the world and the reference solution.
+
+>>> import webarena_gym
+>>> task = webarena_gym.find("shopping.product_price/1000/0")
+>>> task.intent
+'How much does the Dimutre Compact Bike Light Set, 800 lm cost?'
+>>> task.solution[-1].action.argument, task.eval_types
+('$46.50', ('string_match',))
+"""
 
 import json
 import warnings

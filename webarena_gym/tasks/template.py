@@ -2,6 +2,11 @@
 
 A template is a function of a `Sampler` that returns a `Draw`. It picks its slots from the world's database, computes the
 truth with a query, and returns a solution as a person would perform it, with elements named by their visible labels.
+
+>>> from webarena_gym.suite import templates
+>>> template = templates()["shopping.product_price"]
+>>> template.intent, template.answer_type
+('How much does the {product} cost?', 'money')
 """
 
 import sqlite3
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsLenAndGetItem
 
 Row = sqlite3.Row
+"""A row of a query; `row["name"]` is the value of a column."""
 T = TypeVar("T")
 
 
@@ -129,35 +135,56 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw of a template. `slots` fill the intent; `eval` is WebArena's block, made by the functions of `evaluators.kinds`."""
+    """One draw of a template.
+
+    Attributes:
+        slots: values of the slots of the intent, by name.
+        eval: the checks, WebArena's `eval` block, made by the functions of `evaluators.kinds`.
+        solution: a reference solution.
+        wrong_answers: answers of the right type that must not earn the reward.
+        start_url: page on which the episode starts; "" for the home page of the site.
+        grounds: derivations of the parts of the answer that no page states.
+        evidence: texts from which the right answer was computed; the solution must show each of them.
+        injection: signs, as an `eval` block, that the agent followed instructions of a hostile page.
+
+    """
 
     slots: dict[str, Any]
     eval: dict[str, Any]
     solution: Sequence[Step]
     wrong_answers: Sequence[str] = ()
-    start_url: str = ""  # the site's home page when empty
-    grounds: Grounds = field(default_factory=dict)  # derivations of the parts of the answer that no page states
-    evidence: Sequence[str] = ()  # the texts from which the truth was computed; the solution must be shown each
-    injection: dict[str, Any] = field(default_factory=dict)  # the signs that a hostile page was followed, as an `eval` block
+    start_url: str = ""
+    grounds: Grounds = field(default_factory=dict)
+    evidence: Sequence[str] = ()
+    injection: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Template:
-    """A kind of task."""
+    """A kind of task.
+
+    Attributes:
+        name: name of the template, a folder of `templates` and a word: "shopping.product_price".
+        sites: names of the sites that a task needs; the first is that of the start page.
+        intent: the goal with slots in braces. Draws with equal intents count as equal.
+        draw: function that draws a task from a world. It may raise NothingToDraw.
+        difficulty: properties that make the tasks hard; () for templates of the standard suite.
+        others: other phrasings of the intent.
+        answer_type: type of the answer, such as "money", also if it is N/A; "" if no answer is required.
+        databases: function that opens the databases of an application; None draws from those of a world.
+        unachievable: function that draws tasks of the same wording that cannot be done, whose answer is N/A.
+
+    """
 
     name: str
     sites: tuple[str, ...]
-    intent: str  # with slots in braces; draws with equal intents count as equal
+    intent: str
     draw: Callable[[Sampler], Draw] = field(repr=False)
-    difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
-    others: tuple[str, ...] = ()  # other phrasings of the intent
-    answer_type: str = ""  # where one is asked for, also if it is N/A
-    databases: Callable[[], Any] | None = field(
-        default=None, repr=False
-    )  # opens an application's; without it, a world's are drawn from
-    unachievable: Callable[[Sampler], Draw] | None = field(
-        default=None, repr=False
-    )  # draws tasks of the same wording that cannot be done, whose answer is N/A
+    difficulty: tuple[Difficulty, ...] = ()
+    others: tuple[str, ...] = ()
+    answer_type: str = ""
+    databases: Callable[[], Any] | None = field(default=None, repr=False)
+    unachievable: Callable[[Sampler], Draw] | None = field(default=None, repr=False)
 
     @property
     def number(self) -> int:

@@ -29,15 +29,27 @@ _ASYNC_CALLS = {
 _EVALUATION_KEYS = ("success", "verdicts")  # keys of an info that exist only for an evaluated episode
 
 Seed = int | Sequence[int | None] | None
+"""A seed for all envs, or one for each."""
 Options = dict[str, Any] | Sequence[dict[str, Any]] | None
+"""Options of `WebArenaLite.reset` for all envs, or one dictionary for each."""
 Array = numpy.ndarray[Any, Any]
+"""An array of shape (n,): float64 rewards, or bool terminations and truncations."""
 VectorStep = tuple[Any, Array, Array, Array, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos of n envs; the three arrays have shape (n,). Observations are a tuple of n texts;
 with pictures, a dictionary of tuples of n texts and of arrays with n as the first axis."""
 
 
 class Result(NamedTuple):
-    """The result of a step or a reset of one env."""
+    """The result of a step or a reset of one env.
+
+    Attributes:
+        observation: the observation: a str, or a dictionary with a picture.
+        reward: the reward of the step; 0.0 for a reset, NaN after a failure with `on_failure="nan"`.
+        terminated: True if the agent ended the episode.
+        truncated: True if the step limit or a failure ended it.
+        info: the info of the env.
+
+    """
 
     observation: object
     reward: float
@@ -60,6 +72,17 @@ class _Episode:
 
 class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
     """A Gymnasium vector env of `WebArenaLite` envs in worker processes.
+
+    Observations are a tuple of `num_envs` texts, or with pictures a dictionary of tuples of texts and of arrays with `num_envs` as the first
+    axis. Actions are a list of `num_envs` texts. Rewards are a float64 array and ends two bool arrays, each of shape (num_envs,).
+
+    >>> import gymnasium, webarena_gym
+    >>> envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=1, split="test", elements="label")
+    >>> observations, infos = envs.reset(options={"task": "shopping.product_price/1000/0"})
+    >>> observations, rewards, terminations, truncations, infos = envs.step(['exit(message="$46.50")', "exit()"])
+    >>> rewards, terminations
+    (array([1., 0.]), array([ True,  True]))
+    >>> envs.close()
 
     `reset` and `step` are Gymnasium's API and wait for all envs. `async_reset`, `send` and `recv` do not wait for the slowest env: `recv`
     returns the first `batch_size` envs that are ready, and `infos["env_id"]` contains their ids. `poll` returns all envs that are ready,

@@ -16,16 +16,31 @@ T = TypeVar("T")
 
 
 class Generation(NamedTuple):
-    """One sampled response."""
+    """One sampled response.
 
-    response_ids: Ids  # including the stop token, unless the response is truncated
-    logprobs: tuple[float, ...]  # log-probability of each token under the sampling distribution over the allowed tokens
-    finished: bool  # False if the response is truncated at the maximum length
-    policy_version: int = 0  # version of the parameters that sampled the first token
+    Attributes:
+        response_ids: the sampled token ids, with the stop token unless the response is truncated.
+        logprobs: log-probability of each token under the sampling distribution over the allowed tokens.
+        finished: False if the response is truncated at the maximum length.
+        policy_version: version of the parameters that sampled the first token.
+
+    """
+
+    response_ids: Ids
+    logprobs: tuple[float, ...]
+    finished: bool
+    policy_version: int = 0
 
 
 class Completion(NamedTuple):
-    """The result of one request: a generation, or None and the reason of the failure."""
+    """The result of one request: a generation, or None and the reason of the failure.
+
+    Attributes:
+        request_id: the number that `submit` returned.
+        generation: the response; None after a failure.
+        failure: reason of the failure; "" without one.
+
+    """
 
     request_id: int
     generation: Generation | None

@@ -458,6 +458,7 @@ def page_sizes(usual: int) -> tuple[int, int]:
 
 
 PLAIN = Layout()
+"""The plain layout, that of all worlds with `variation="content"`."""
 
 
 def layout_of(world_seed: int, variation: Variation) -> Layout:
