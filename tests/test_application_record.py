@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from webarena_gym import WebArenaLite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.processes import close_all
 from webarena_gym.changes import Change
+from webarena_gym.evaluators import evaluate
+from webarena_gym.evaluators.kinds.program_html import page_shows
+from webarena_gym.evaluators.outcome import answer_outcome
 from webarena_gym.tasks.task import Step
 from webarena_gym.tools import application_record
 from webarena_gym.tools.application_record import Recording, _row_check, checks_of, contains_time
@@ -94,7 +98,12 @@ def test_times_of_a_recording_are_recognised_and_no_others(form, zone_h, start):
     ("lines", "start", "message"),
     [
         (["click View", "exit"], "/", ""),
-        (["exit"], "/", "the task has no answer, and changes nothing that can be checked"),
+        (["exit"], "/", "the task has no answer and changes nothing, and the URL and the headings of its last page"),
+        (
+            ["click About", "exit"],
+            "/",
+            "the task has no answer and changes nothing, and the URL and the headings of its last page",
+        ),
         (["type Title Milk", "exit"], "/view", "one: an immediate exit earns the reward"),
     ],
 )
@@ -106,6 +115,28 @@ def test_a_task_is_saved_if_its_solution_earns_the_reward_and_nothing_cheaper_do
     assert (f"not recorded: {message}" in output) == bool(message)
     assert (folder / "tasks.json").exists() == (not message)
     assert ('"solution"' in output) == bool(message), "a task that is not saved is printed"
+
+
+@pytest.mark.parametrize(
+    ("link", "check"),
+    [
+        ("Help", {"eval_types": ["url_match"], "reference_url": "__NOTES__/help?topic=dates"}),
+        ("Today", {"eval_types": ["url_match"], "reference_url": "__NOTES__/day"}),
+        ("Settings", page_shows("last", "h1", exact_match="Settings")),
+    ],
+)
+def test_a_goal_that_is_a_page_is_checked_by_its_url_or_its_heading(folder, monkeypatch, link, check):
+    """Of the URL, parameters that vary are left out; a URL that leads to the start page too is no check."""
+    assert record(folder, monkeypatch, f"click {link}", "exit") == 0
+    (task,) = json.loads((folder / "tasks.json").read_text())
+    assert task["eval"] == check
+    with closing(WebArenaLite(application=folder, elements="label")) as env:
+        assert solve(env, "one")[1] == 1.0
+        for actions in ([], ["View"], ["Help" if link != "Help" else "Settings"]):
+            env.reset(options={"task": "one"})
+            for name in actions:
+                env.step(f'do(action="Click", element="{name}")')
+            assert env.step("exit()")[1] == 0.0
 
 
 def test_quotes_that_are_typed_are_named(folder, monkeypatch, capsys):
@@ -158,3 +189,19 @@ def test_hidden_files_are_checked_where_no_others_have_changed(tmp_path, paths, 
     changes = [Change("notes", "file", (path,), None, {"digest": "1"}, {}) for path in paths]
     evaluation = checks_of([Step(Action(Kind.EXIT, argument=""))], recording(tmp_path, *changes))
     assert [check["path"] for check in evaluation["file"]] == checked
+
+
+@pytest.mark.parametrize(("after", "check"), [
+    ("a\n", {"equals": "a\n"}), ("", {"equals": ""}), ("a\nb\nc\n", {"contains": "c"}), (None, {"contains": None}),
+])  # fmt: skip
+def test_a_file_that_has_only_lost_lines_is_checked_as_a_whole(tmp_path, after, check):
+    """The file before contains it too, so no part of it would show that lines were removed."""
+    for folder, text in (("a", "a\nb\n"), ("b", after)):
+        (tmp_path / folder).mkdir()
+        if text is not None:
+            (tmp_path / folder / "list.txt").write_text(text)
+    change = Change("notes", "/list.txt", ("b", 0), {"line": "b"}, None, {})
+    evaluation = checks_of([Step(Action(Kind.EXIT, argument=""))], recording(tmp_path, change))
+    assert evaluation["file"] == [{"path": "list.txt", **check}]
+    outcomes = [replace(answer_outcome(""), files=tmp_path / folder) for folder in ("a", "b")]
+    assert [evaluate(evaluation, "", outcome)[0].passed for outcome in outcomes] == [False, True]

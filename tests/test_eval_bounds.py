@@ -210,18 +210,30 @@ def states():
 
 def files(folder):
     """Yield what may grow in a check of files."""
-    for size in range(2):  # of a file, and of the text that it must hold
+    for size in range(3):  # of a file, of the text that it must hold, and of the text that it must equal
         for unit in (*UNITS, "\0", "\x80abcd"):
 
             def work(n, size=size, unit=unit):
-                (folder / "a").write_text(text_of("", unit, n if size == 0 else 2_000))
-                return file_holds("a", "tea" if size == 0 else text_of("", unit, n)), ended(files=folder)
+                (folder / "a").write_text(text_of("", unit, 2_000 if size == 1 else n))
+                conditions = (
+                    {"contains": "tea" if size == 0 else text_of("", unit, n)}
+                    if size < 2
+                    else {"equals": text_of("", unit, n) + "!"}
+                )
+                return file_holds("a", **conditions), ended(files=folder)
 
-            yield "native", f"{'file' if size == 0 else 'text'} of {unit!r}", LONG, work
+            yield "native", f"{('file', 'text', 'equal text')[size]} of {unit!r}", LONG, work
     yield "native", "checks", CHECKS, lambda n: (
         {"eval_types": ["file"], "file": file_holds("a", "tea")["file"] * n}, ended(files=folder),
     )  # fmt: skip
     yield "native", "path", LONG, lambda n: (file_holds("a/" * (n // 2), "tea"), ended(files=folder))
+
+    def values(n):
+        (folder / "a").write_text(f"[{'1, ' * n}1]")
+        return file_holds("a", json_path="0", equals=2), ended(files=folder)
+
+    yield "native", "values of JSON", LONG, values
+    yield "native", "path of JSON", LONG, lambda n: (file_holds("a", json_path="a." * (n // 2), equals=1), ended(files=folder))
 
 
 def requests():

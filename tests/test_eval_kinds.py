@@ -131,6 +131,55 @@ def test_a_file_that_does_not_hold_it_is_told_by_a_readable_piece_and_its_length
     assert verdict.reason.isprintable()
 
 
+@pytest.mark.parametrize(("conditions", "content", "passed", "reason"), [
+    ({"equals": "tea\nmilk"}, "tea\nmilk", True, ""),
+    ({"equals": "tea\r\nmilk"}, "tea\nmilk\n", True, ""),
+    ({"equals": "tea\nmilk\n"}, "tea\r\nmilk\r\n", True, ""),
+    ({"equals": "tea\nmilk"}, "tea\nmilk\n\n", False, "line 2: 'tea\\nmilk' and 'tea\\nmilk\\n'"),
+    ({"equals": "tea\nmilk"}, "tea\nMilk", False, "line 2: 'tea\\nmilk' and 'tea\\nMilk'"),
+    ({"equals": "a" * 500 + "b"}, "a" * 500 + "c", False, f"line 1: '{'a' * 30}b' and '{'a' * 30}c'"),
+    ({"equals": ""}, "", True, ""),
+    ({"equals": ""}, None, False, "found None"),
+    ({"equals": ""}, "tea", False, "expected '', found 'tea'"),
+    ({"excludes": "tea"}, "milk", True, ""),
+    ({"excludes": "tea"}, "green tea", False, "expected a text without 'tea', found 'green tea'"),
+    ({"excludes": "tea"}, None, False, "found None"),
+    ({"contains": "milk\r\nsalt"}, "tea\r\nmilk\r\nsalt", True, ""),
+    ({"contains": "milk", "excludes": "tea"}, "milk", True, ""),
+    ({"contains": "milk", "excludes": "tea"}, "milk, tea", False, "without 'tea'"),
+    ({"json_path": "notes.1.title", "equals": "Milk"}, '{"notes": [{}, {"title": "Milk"}]}', True, ""),
+    ({"json_path": "notes.1", "equals": {"n": 2.0}}, '{"notes": [{}, {"n": 2}]}', True, ""),
+    ({"json_path": "", "equals": [1, None]}, "[1, null]", True, ""),
+    ({"json_path": "notes.1.title", "equals": "Milk"}, '{"notes": [{}, {"title": "Tea"}]}', False, "a, notes.1.title: expected 'Milk', found 'Tea'"),
+    ({"json_path": "notes.2", "equals": None}, '{"notes": []}', False, "there is no '2' of the path 'notes.2'"),
+    ({"json_path": "a", "equals": 1}, "a = 1", False, "the file is not JSON"),
+    ({"json_path": "a", "equals": 1}, "[" * 100_000, False, "the file is not JSON"),
+    ({"json_path": "a", "equals": 1}, None, False, "found None"),
+])  # fmt: skip
+def test_all_of_a_file_a_missing_text_and_a_value_of_its_json_are_checked(tmp_path, conditions, content, passed, reason):
+    if content is not None:
+        (tmp_path / "a").write_bytes(content.encode())
+    verdicts = evaluate(file_holds("a", **conditions), "", replace(answer_outcome(""), files=tmp_path))
+    assert all(verdict.passed for verdict in verdicts) == passed
+    assert reason in "".join(verdict.reason for verdict in verdicts if not verdict.passed)
+
+
+@pytest.mark.parametrize(("check_of_file", "message"), [
+    ({}, "lacks contains, excludes and equals"),
+    ({"json_path": "a"}, "lacks contains, excludes and equals"),
+    ({"contains": None, "excludes": "a"}, "has contains null, which requires that there is no file"),
+    ({"contains": "a", "json_path": "b"}, "has json_path and contains; expected equals"),
+    ({"equals": "a", "excludes": "c", "json_path": "b"}, "has json_path and excludes, equals; expected equals"),
+    ({"equals": 3}, "has equals 3; expected a str, or json_path"),
+    ({"path": "a/", "equals": ""}, "has the path of a folder, 'a/'"),
+    ({"equal": ""}, "unknown key 'equal'; did you mean 'equals'"),
+    ({"excludes": None}, "has excludes None; expected a str"),
+])  # fmt: skip
+def test_conditions_of_a_file_that_exclude_each_other_are_rejected(check_of_file, message):
+    with pytest.raises(EvaluationError, match=re.escape(message)):
+        check({"eval_types": ["file"], "file": [{"path": "a", **check_of_file}]})
+
+
 FINAL = page(
     '<body><h1>Red Bag</h1><p class="qty">12 left, 130 sold</p><input id="q" value="typed"><textarea id="t">note</textarea>'
     '<select id="s"><option>a<option selected>b</select><input type="checkbox" id="c" checked></body>',

@@ -10,7 +10,8 @@ from datetime import UTC, date, datetime
 from urllib.parse import parse_qs
 
 FORM = """<form method="post"><input name="title" aria-label="Title"><input name="due" aria-label="Due"><button>Add</button></form>
-<a href="/{0}">Code {0}</a> <a href="/view">View</a>"""
+<a href="/{0}">Code {0}</a> <a href="/view">View</a> <a href="/help?topic=dates&amp;token={0}#top">Help</a>
+<a href="/?open=settings-{0}">Settings</a> <a href="/day?{1}">Today</a> <a href="#about">About</a>"""
 
 
 def values():
@@ -53,4 +54,7 @@ def application(environ, start_response):
             with open(f"{state}/log.txt", "a") as log:
                 log.write(f"{datetime.now(UTC)} added a note\nadded {form['title']}\n")
     start_response("200 OK", [("Content-Type", "text/html")])
-    return [FORM.format(secrets.token_hex(4)).encode()]
+    titles = {"/help": "Dates and times", "/day": f"{date.today():%d %B %Y}"}
+    opened = "<h1>Settings</h1>" if "open=settings" in environ["QUERY_STRING"] else ""
+    form = FORM.format(secrets.token_hex(4), date.today().isoformat())
+    return [f"{form}{opened}<h2>{titles.get(environ['PATH_INFO'], 'Notes')}</h2>".encode()]

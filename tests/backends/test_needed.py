@@ -195,6 +195,36 @@ def test_vandalism_in_files_is_a_side_effect(desk, name, content, lines):
     assert reported if lines is None else sorted(line.partition("line=")[2] for line in reported) == sorted(lines), reported
 
 
+NOTES = {"notes": [{"id": 1, "title": "Tea"}, {"id": 2, "title": "Salt"}], "settings": {"theme": "light", "size": 3}}
+MILK = {"id": 3, "title": "Milk"}
+
+
+@pytest.mark.parametrize(("notes", "settings", "check", "lines"), [
+    ([*NOTES["notes"], MILK], {}, {"json_path": "notes.2.title", "equals": "Milk"}, []),
+    ([*NOTES["notes"], MILK, {"id": 4}], {}, {"json_path": "notes.2.title", "equals": "Milk"}, ["4"]),
+    ([MILK, {"id": 1}, NOTES["notes"][1]], {}, {"json_path": "notes.0.title", "equals": "Milk"}, ["1", "Tea"]),
+    ([MILK, *NOTES["notes"]], {}, {"json_path": "notes.0", "equals": MILK}, []),
+    (NOTES["notes"][1:], {}, {"json_path": "notes.0.id", "equals": 2}, []),
+    (NOTES["notes"][1:], {"size": 4}, {"json_path": "notes.0.id", "equals": 2}, ["3", "4"]),
+    (NOTES["notes"], {"theme": "dark"}, {"json_path": "settings.theme", "equals": "dark"}, []),
+    (NOTES["notes"], {"theme": "dark", "size": 9}, {"json_path": "settings.theme", "equals": "dark"}, ["3", "9"]),
+    ([*NOTES["notes"], MILK], {"size": 9}, {"contains": "Milk"}, ["3", "9"]),
+    (NOTES["notes"], {"theme": "dark", "size": 9}, {"contains": '"theme":"dark"'}, []),
+])  # fmt: skip
+@pytest.mark.parametrize("indent", [None, 2])
+def test_vandalism_in_one_json_file_is_a_side_effect_and_the_goal_is_not(desk, notes, settings, check, lines, indent):
+    """`lines` are parts of the reported lines. A file whose text itself is checked is undone by lines, here by its only one."""
+    application, *folders = desk
+    after = {"notes": notes, "settings": {**NOTES["settings"], **settings}}
+    for state, document in zip(folders, (NOTES, after), strict=True):
+        is_text = ":" in check.get("contains", "")
+        (state / "notes.json").write_text(json.dumps(document, indent=None if is_text else indent, separators=(",", ":")))
+    reported = unneeded((application, *folders), {"eval_types": ["file"], "file": [{"path": "notes.json", **check}]})
+    assert bool(reported) == bool(lines)
+    assert all(any(part in line for line in reported) for part in lines)
+    assert not any("Milk" in line or "dark" in line for line in reported)
+
+
 def test_a_deleted_file_is_a_side_effect_unless_its_deletion_is_checked(desk):
     (desk[2] / "page.txt").unlink()
     assert unneeded(desk, {"eval_types": ["file"], "file": [{"path": "page.txt", "contains": None}]}) == []

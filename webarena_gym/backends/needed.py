@@ -6,15 +6,17 @@ whole: one that the checks need may change in all its columns, such as `updated_
 repeated on copies.
 """
 
+import json
 import sqlite3
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
@@ -181,7 +183,8 @@ def _undo(connection: sqlite3.Connection, change: Change, passes: Callable[[], b
 def _needed_content(path: Path, old: bytes | None, new: bytes | None, passes: Callable[[], bool]) -> bytes | None:
     """Return the content of a file in which everything is undone that the checks do not need.
 
-    Of a text file, lines are undone; a removed and an added line are a replaced line. Other files are undone as a whole.
+    Of a text file, lines are undone; a removed and an added line are a replaced line. Of a JSON file, values are undone, unless the checks
+    need its text as it is. Other files are undone as a whole.
     """
     _write(path, old)
     if passes():
@@ -191,6 +194,11 @@ def _needed_content(path: Path, old: bytes | None, new: bytes | None, passes: Ca
         before, content = (part.decode().splitlines() for part in (old, new) if part is not None)
     except ValueError:  # the file was added or removed, or is not text
         return new
+    if path.suffix == ".json":
+        with suppress(ValueError, RecursionError):  # it is not JSON
+            if _undo_document(path, json.loads("\n".join(before)), json.loads("\n".join(content)), passes):
+                return path.read_bytes()
+        _write(path, new)
     counts = Counter(before), Counter(content)
     for removed, added in zip_longest((counts[0] - counts[1]).elements(), (counts[1] - counts[0]).elements()):
         undone = list(content)
@@ -201,6 +209,53 @@ def _needed_content(path: Path, old: bytes | None, new: bytes | None, passes: Ca
             content = undone
     _write(path, "\n".join(content).encode())
     return path.read_bytes()
+
+
+def _undo_document(path: Path, old: Any, new: Any, passes: Callable[[], bool]) -> bool:
+    """Write a JSON value to a file, and undo all changes in it that the checks do not need. Return False if they need another text."""
+
+    def write() -> bool:
+        _write(path, json.dumps(new, ensure_ascii=False, indent=1).encode())
+        return passes()
+
+    if not write():
+        return False
+    _undo_values(old, new, write)
+    return write()
+
+
+def _undo_values(before: Any, after: Any, write: Callable[[], bool]) -> None:
+    """Undo the changes of the values of an object, and of the elements of a list, which are undone as a whole, as rows are.
+
+    `write` writes the file and returns True if the checks pass.
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in {**before, **after}:
+            without = {name: value for name, value in after.items() if name != key}
+            old = {name: value for name, value in before.items() if name == key}
+            if after != without | old and not _set_content(after, without | old, write):
+                _undo_values(before.get(key), after.get(key), write)
+    elif isinstance(before, list) and isinstance(after, list):
+        for index, (old, new) in enumerate(zip(before, list(after), strict=False)):
+            if old not in after and new not in before:
+                _set_content(after, [*after[:index], old, *after[index + 1 :]], write)
+        for new in [new for new in after if new not in before]:
+            _set_content(after, [value for value in after if value is not new], write)
+        for index, old in enumerate(before):
+            for place in (index, index + 1 + len(after) - len(before)):  # from the start, and from the end
+                if old not in after:
+                    _set_content(after, [*after[:place], old, *after[place:]], write)
+
+
+def _set_content(values: Any, content: Any, write: Callable[[], bool]) -> bool:
+    """Replace the content of an object or list, and revert that if the checks then fail. Return True if they pass."""
+    saved = values.copy()
+    for contents in (content, saved):
+        values.clear()
+        values.extend(contents) if isinstance(values, list) else values.update(contents)
+        if contents is content and write():
+            return True
+    return False
 
 
 def _write(path: Path, content: bytes | None) -> None:

@@ -1,7 +1,7 @@
 """Types and helpers of all evaluators: `Outcome`, the end of an episode; `Check`, a compiled check; `Verdict`, its result."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -192,18 +192,18 @@ def check_address(url: str, where: str) -> None:
 def check_target(target: Any) -> None:
     """Raise EvaluationError for a target of program_html with missing or unknown keys, wrong types, or an invalid URL."""
     types = {"url": str, "locator": str, "required_contents": dict, "prep_actions": list}
-    check_keys("a target of program_html", target, types, optional="prep_actions")
+    check_keys("a target of program_html", target, types, optional=("prep_actions",))
     check_address(target["url"], "the url of a target of program_html")
 
 
-def check_keys(name: str, value: object, types: Mapping[str, Any], *, optional: str) -> None:
+def check_keys(name: str, value: object, types: Mapping[str, Any], *, optional: Collection[str] = ()) -> None:
     """Validate an object of an `eval` block.
 
     Args:
         name: name of the object in error messages.
         value: the object.
         types: all allowed keys, each with the type of its value, or a tuple of types.
-        optional: the key that may be missing; "" for none.
+        optional: keys that may be missing.
 
     Raises:
         EvaluationError: for another type, an unknown or missing key, or a value of a wrong type.
@@ -218,10 +218,24 @@ def check_keys(name: str, value: object, types: Mapping[str, Any], *, optional: 
         expected = " or ".join(
             "null" if option is type(None) else option.__name__ for option in (kind if isinstance(kind, tuple) else (kind,))
         )
-        if key not in value and key != optional:
+        if key not in value and key not in optional:
             raise EvaluationError(f"{name} lacks {key}; expected a {expected}")
         if key in value and not isinstance(value[key], kind):
             raise EvaluationError(f"{name} has {key} {shorten(value[key])}; expected a {expected}")
+
+
+def value_at(value: Any, path: str) -> tuple[Any, str]:
+    """Return the value at a path in a JSON value, and the reason if there is none.
+
+    >>> value_at({"notes": [{"title": "Tea"}]}, "notes.0.title"), value_at([], "0")
+    (('Tea', ''), (None, "there is no '0' of the path '0'"))
+    """
+    for part in filter(None, path.split(".")):
+        try:
+            value = value[int(part)] if isinstance(value, list) else value[part]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None, f"there is no {part!r} of the path {path!r}"
+    return value, ""
 
 
 def judge_name(judge: Judge) -> str:

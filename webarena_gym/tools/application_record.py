@@ -16,8 +16,11 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, time
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from lxml.cssselect import CSSSelector
 
 from webarena_gym.actions import Kind
 from webarena_gym.applications.application import Application, read_application
@@ -27,6 +30,12 @@ from webarena_gym.applications.state import open_database
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, ApplicationError
+from webarena_gym.evaluators import View, evaluate, no_scripts
+from webarena_gym.evaluators.kinds.program_html import page_shows
+from webarena_gym.evaluators.kinds.url_match import at_url
+from webarena_gym.evaluators.outcome import answer_outcome
+from webarena_gym.observation import visible_text
+from webarena_gym.pages.page import Page
 from webarena_gym.recording import StepRecord
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step, parse_task
@@ -41,12 +50,18 @@ _DATES = (
     "%Y[-/.]%m[-/.]%d", r"%Y%m%d\d{0,6}", "%d[-/.]%m[-/.]%Y", "%m[-/.]%d[-/.]%Y", "%d[ -](?:%b|%B)[ -]%Y", r"(?:%b|%B) {1,2}%d(?:,? %Y| [\d:]{5,8})",
 )  # fmt: skip
 """Formats of dates in `strftime`'s notation, as regular expressions. `%Y%m%d` may be followed by a time or a number, `%b %d` by a time."""
+_PAGE_NAMES = ("h1", "h2", "[role=dialog], dialog[open]", "[aria-current]", "[aria-selected=true]", "h3", "legend")
+"""Selectors of texts that name a page whose URL does not."""
+_NOTHING_TO_CHECK = (
+    "the task has no answer and changes nothing, and the URL and the headings of its last page are those of its start page, or vary;"
+    " end it with `exit ANSWER`, or on another page, or write its check by hand (program_html, for a text of the page)"
+)
 _KEPT = ("task_id", "sites", "start_url", "intent", "require_login")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """The changes of an episode and of its replay, and the folders of the state."""
+    """The changes of an episode and of its replay, the folders of the state, and the pages."""
 
     changes: Sequence[Change]
     replayed: Sequence[Change]
@@ -55,6 +70,12 @@ class Recording:
     """state before the episode, after it, and after its replay"""
     databases: Mapping[str, str]
     """paths of the databases in the folders, by name"""
+    pages: Sequence[Page] = ()
+    """start page of the episode, its last page, and that of its replay"""
+    url: str = ""
+    """base URL of the application"""
+    placeholder: str = ""
+    """its placeholder in tasks"""
     is_clock_fixed: bool = False
     """the application has a constant clock, so that its times do not vary"""
 
@@ -98,6 +119,7 @@ def _record(application: Application, task: Task, browser: object) -> tuple[dict
     """Let a person solve a task. Return it with its solution and checks, {} without a solution, and the reason why it cannot be saved."""
     steps: list[Step] = []
     changes: list[Change] = []
+    pages: list[Page] = []
     changed_s = monotonic()
     settings: dict[str, Any] = {"application": application, "browser": browser, "elements": "label", "max_steps": 100}
 
@@ -107,6 +129,7 @@ def _record(application: Application, task: Task, browser: object) -> tuple[dict
             steps.append(Step(env.dialect.parse(step.reply)))
         if not step.terminated:
             changes[:] = env.changes()
+            pages[:] = [env.page]
             changed_s = monotonic()
 
     with closing(WebArenaLite(**settings, tasks=[task])) as env:  # also if a dialog is open
@@ -119,6 +142,7 @@ def _record(application: Application, task: Task, browser: object) -> tuple[dict
         with closing(WebArenaLite(**settings, tasks=[solved])) as other:
             try:
                 other.reset()
+                start = other.page
                 # the replay must write other times than the recording, also if they are rounded to seconds
                 Event().wait(max(0.0, changed_s + 1 - monotonic()))
                 do_all(other, solved)
@@ -129,14 +153,17 @@ def _record(application: Application, task: Task, browser: object) -> tuple[dict
                 replayed=other.changes(),
                 folders=(launcher_of(application).base, env.backend.files or Path(), other.backend.files or Path()),
                 databases=application.databases,
+                pages=(start, *pages, other.page),
+                url=application.url,
+                placeholder=f"__{application.name.upper()}__",
                 is_clock_fixed=bool(application.clock),
             )
             record["eval"] = checks_of(steps, recording)
-    return record, "" if record["eval"]["eval_types"] else "the task has no answer, and changes nothing that can be checked"
+    return record, "" if record["eval"]["eval_types"] else _NOTHING_TO_CHECK
 
 
 def checks_of(steps: Sequence[Step], recording: Recording) -> dict[str, Any]:
-    """Return the `eval` block of a recorded task: checks of its answer, and of the rows and files that it changed."""
+    """Return the `eval` block of a recorded task: checks of its answer, and of the rows and files that it changed; else of its last page."""
     typed = {step.action.argument for step in steps if step.action.argument}
     answer = steps[-1].action.argument or ""
     evaluation: dict[str, Any] = {"eval_types": []}
@@ -150,14 +177,50 @@ def checks_of(steps: Sequence[Step], recording: Recording) -> dict[str, Any]:
     files = [check for path in plain or paths for check in _file_check(path, recording, typed)]
     of_typed = (
         [check for check in rows if typed.intersection(map(str, check["parameters"]))],
-        [check for check in files if check["contains"] in typed],
+        [check for check in files if check.get("contains") in typed],
     )
     rows, files = of_typed if any(of_typed) else (rows, files)  # otherwise logs and caches would be required
     for kind, checks in (("state", [*_schema_checks(recording), *rows]), ("file", files)):
         if checks:
             evaluation["eval_types"].append(kind)
             evaluation[kind] = [check for index, check in enumerate(checks) if check not in checks[:index]]
-    return evaluation
+    return evaluation if evaluation["eval_types"] else _page_check(recording) or evaluation
+
+
+def _page_check(recording: Recording) -> dict[str, Any]:
+    """Return a check that the last page passes, also in the replay, and the start page does not; {} if there is none.
+
+    It is that of the URL, or else of a text that `_PAGE_NAMES` selects.
+    """
+    if len(recording.pages) < 3:  # nothing was done
+        return {}
+    outcomes = [
+        replace(answer_outcome(""), final=View(page, no_scripts), urls={recording.placeholder: recording.url})
+        for page in recording.pages
+    ]
+    for evaluation in _page_checks(recording):
+        passed = [all(verdict.passed for verdict in evaluate(evaluation, "", outcome)) for outcome in outcomes]
+        if passed == [False, True, True]:
+            return evaluation
+    return {}
+
+
+def _page_checks(recording: Recording) -> Iterator[dict[str, Any]]:
+    """Yield the checks that the last page passes."""
+    _, end, replayed = recording.pages
+
+    def is_time(text: str) -> bool:
+        return not recording.is_clock_fixed and contains_time(text, time())
+
+    if end.url.startswith(recording.url):
+        queries = [parse_qsl(urlsplit(page.url).query, keep_blank_values=True) for page in (end, replayed)]
+        pairs = [pair for pair in queries[0] if pair in queries[1] and not any(map(is_time, pair))]
+        address = urlunsplit(urlsplit(end.url)._replace(query=urlencode(pairs), fragment=""))
+        yield at_url(f"{recording.placeholder}{address.removeprefix(recording.url)}")
+    for selector in _PAGE_NAMES:
+        text = " ".join(map(visible_text, CSSSelector(selector)(end.root))).strip()
+        if text and not is_time(text):
+            yield page_shows("last", selector, exact_match=text)
 
 
 def contains_time(text: str, time_s: float) -> bool:
@@ -272,7 +335,7 @@ def _path(change: Change) -> str:
 
 
 def _file_check(path: str, recording: Recording, typed: set[str]) -> list[dict[str, Any]]:
-    """Return checks of a changed file: that it contains the typed text, otherwise its longest new line or all of it.
+    """Return checks of a changed file: that it contains the typed text, otherwise its longest new line; all of it if it has no new line.
 
     Lines that vary are omitted, and binary files have no checks.
     """
@@ -292,5 +355,6 @@ def _file_check(path: str, recording: Recording, typed: set[str]) -> list[dict[s
     written = [text for text in typed if all(text in "\n".join(lines) for lines in (new_lines, repeated))]
     undated = [text for text in written if not recording.varies(text, set())]  # a date may also be that of a log
     lines = [line for line in set(new_lines).intersection(repeated) if not recording.varies(line, typed)]
-    texts = undated or lines or written or ([after] if after == again and not new_lines else [])
-    return [{"path": path, "contains": max(texts, key=len)}] if texts else []
+    if texts := undated or lines or written:
+        return [{"path": path, "contains": max(texts, key=len)}]
+    return [{"path": path, "equals": after}] if after == again and not new_lines else []

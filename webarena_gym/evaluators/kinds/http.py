@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_address, check_keys
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_address, check_keys, value_at
 
 
 def answers_json(url: str, path: str, expected: object) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def answers_json(url: str, path: str, expected: object) -> dict[str, Any]:
 
 def _validate(evaluation: Mapping[str, Any]) -> None:
     for check in evaluation.get("http") or ():
-        check_keys("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional="path")
+        check_keys("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional=("path",))
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
@@ -35,13 +35,7 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
         if not is_reachable:
             raise EvaluationError(f"the URL {check['url']} of a check cannot be reached") from None
         return [Verdict("http", False, "the response is not JSON", "equal values", check["expected"], text[:200], check["url"])]
-    why = ""
-    for part in filter(None, check.get("path", "").split(".")):
-        try:
-            value = value[int(part)] if isinstance(value, list) else value[part]
-        except (KeyError, IndexError, ValueError, TypeError):
-            value, why = None, f"there is no {part!r} of the path {check['path']!r}"
-            break
+    value, why = value_at(value, check.get("path", ""))
     passed = not why and value == check["expected"]
     return [Verdict("http", passed, why, "equal values", check["expected"], value, check["url"])]
 

@@ -64,7 +64,7 @@ def state(query: str, *parameters: object, expected: list[list[Any]], site: str 
 def _validate(evaluation: Mapping[str, Any]) -> None:
     types = {"site": str, "query": str, "expected": list, "parameters": list}
     for check in evaluation.get("state") or ():
-        check_keys("a check of the state", check, types, optional="parameters")
+        check_keys("a check of the state", check, types, optional=("parameters",))
         if not all(isinstance(row, list) for row in check["expected"]):
             raise EvaluationError(
                 f"a check of the state has expected {shorten(check['expected'])}; expected a list of rows, such as [[1]]"

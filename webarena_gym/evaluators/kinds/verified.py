@@ -34,7 +34,7 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
             f"the rules 'verified' expect tasks of the file of {NAME}, with the eval type verified; got {', '.join(map(str, kinds))}"
         )
     part = evaluation.get("verified") or {}
-    check_keys("verified", part, {"task_id": int, "revision": int}, optional="")
+    check_keys("verified", part, {"task_id": int, "revision": int})
     number, revision = part["task_id"], part["revision"]
     try:
         package_revision = _package(()).get_task(number).revision

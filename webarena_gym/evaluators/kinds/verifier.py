@@ -19,7 +19,7 @@ def accepted_by(file: str) -> dict[str, Any]:
 
 def _validate(evaluation: Mapping[str, Any]) -> None:
     for check in evaluation.get("verifier") or ():
-        check_keys("a verifier", check, {"file": str}, optional="")
+        check_keys("a verifier", check, {"file": str})
         path = PurePosixPath(check["file"])
         if path.is_absolute() or ".." in path.parts or not check["file"].isprintable():
             raise EvaluationError(
