@@ -13,8 +13,9 @@ they are never trained on. Each method is a recipe of `benchmarks.methods`; the 
   importance weights of at most 2, a KL weight of 0.0001, a mean over tokens and 4 rollouts are those of the released `pipeline/5_rl_training/traj_n48.sh`.
   `--credit turn` is its estimator `checklist`. Differences: items are judged without a language model, tokens with tiny importance weights are not
   vetoed, and turns that few rollouts reached are kept.
-- `astra` (Tian et al., arXiv 2601.21558): the F1 value of completion and economy (`webarena_gym.evaluators.checklist.f1`), whose formula was not
-  verified against the paper: economy counts steps here, and not calls. The code of its training is not public, so all other options are the defaults.
+- `astra` (Tian et al., arXiv 2601.21558): the F1 value of completion and economy (`webarena_gym.evaluators.checklist.f1`), equations 30 and 31 of
+  the paper, which count calls of tools where this counts steps. The mean over tokens and no KL term are the paper's, and the defaults. Its
+  groups with equal rewards are replaced by new ones until the batch is full; here they are dropped. It adds irrelevant tools, which no option does here.
 - `webdancer` (Wu et al., arXiv 2505.22648): cloning of ReAct episodes, and then DAPO with `webdancer_reward`. Its dynamic sampling plays
   at most three times as many groups here.
 
@@ -41,8 +42,8 @@ from webarena_gym.tasks import Task
 
 FORM, ANSWERED, RETRIEVED = 0.2, 0.1, 0.1
 """Parts of Search-R1's reward, of its `verl/utils/reward_score/qa_em_format.py`. Its script sets the last one to 0."""
-ARTIST_ANSWER, ARTIST_FORM = 2.0, 0.5  # from summaries of the paper, whose text was not at hand: check them before a comparison
-WEBDANCER_FORM, WEBDANCER_ANSWER = 0.1, 0.9  # as summaries of the paper, whose text was not at hand
+ARTIST_ANSWER, ARTIST_FORM = 2.0, 0.5  # of summaries of the paper; one of them gives 0.5 to 1 for the form
+WEBDANCER_FORM, WEBDANCER_ANSWER = 0.1, 0.9  # three summaries of the paper agree
 
 _PART = re.compile(r"\w+(?:(?<=\d)[.,](?=\d)\w+)*|[^\w\s]")  # a word, a number such as 1,300.5, or another sign
 

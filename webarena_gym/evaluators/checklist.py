@@ -98,8 +98,8 @@ def f1(completed: float, *, steps: int, needed: int) -> float:
     """Return the F1 value of the completed part of a checklist (recall) and the economy of steps (precision), from 0 to 1.
 
     The economy is the number of steps that the reference solution needs for the completed part, divided by the number of steps, and at most 1.
-    ASTRA (Tian et al., arXiv 2601.21558) rewards trajectories by such an F1 value of solved subtasks and calls of tools; its subtasks are
-    the steps of the reference solution here.
+    In ASTRA (Tian et al., arXiv 2601.21558, equations 30 and 31), recall is the part of the subtasks that were solved, and precision is their
+    number divided by the number of calls. Its subtasks are the steps of the reference solution here, and its calls all steps.
 
     Args:
         completed: completed part, from 0 to 1.
