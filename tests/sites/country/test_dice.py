@@ -1,5 +1,6 @@
 """Draws are within their limits, depend only on the name, and split items between training and evaluation worlds."""
 
+import re
 from collections import Counter
 from datetime import datetime
 
@@ -31,8 +32,22 @@ def test_weights_are_relative():
     assert 150 < counts["a"] < 250
     assert 540 < counts["b"] < 660
     assert counts.total() == 2000
-    with pytest.raises(ValueError, match="positive integers"):
-        dice.weigh("ab", [0, 0])
+    assert {dice.weigh("abc", [0, 2, 0]) for _ in range(50)} == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("items", "weights", "value"),
+    [
+        ("ab", [3, -3], "-3"),
+        ("abc", [5, -1, 2], "-1"),
+        ("ab", [0, 0], "0, 0"),
+        ("abc", [1, 2], "2 weights for 3"),
+        ("", [], "[]"),
+    ],
+)
+def test_wrong_weights_are_refused_with_their_values(items, weights, value):
+    with pytest.raises(ValueError, match=re.escape(value)):
+        Dice("weights").weigh(items, weights)
 
 
 def test_some_are_different_items_in_random_order():

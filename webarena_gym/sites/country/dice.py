@@ -4,8 +4,10 @@ Draws are the same in every version of Python, because they use only `Random.ran
 """
 
 import random
+from bisect import bisect
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Literal, TypeVar
 
 T = TypeVar("T")
@@ -34,13 +36,18 @@ class Dice:
         return items[self.below(len(items))]
 
     def weigh(self, items: Sequence[T], weights: Sequence[int]) -> T:
-        """Return one of the items, drawn with relative weights. Raises ValueError for weights that are not positive integers."""
-        rest = self.below(sum(weights))
-        for item, weight in zip(items, weights, strict=True):
-            rest -= weight
-            if rest < 0:
-                return item
-        raise ValueError(f"weights must be positive integers: {list(weights)}")
+        """Return one of the items, drawn with relative weights.
+
+        Raises:
+            ValueError: for a negative weight, weights that are all 0, or another number of weights than items.
+
+        """
+        if len(items) != len(weights):
+            raise ValueError(f"there are {len(weights)} weights for {len(items)} items; expected one weight for each item")
+        limits = list(accumulate(weights))
+        if min(weights, default=0) < 0 or not any(weights):
+            raise ValueError(f"weights are {list(weights)}; expected no negative weight, and at least one positive weight")
+        return items[bisect(limits, self.below(limits[-1]))]
 
     def some(self, items: Sequence[T], count: int) -> list[T]:
         """Return `count` different items in random order, or all items if there are fewer."""
