@@ -48,21 +48,30 @@ def acts(task):
     return sum(step.action.kind.name != "EXIT" for step in task.solution)
 
 
-@pytest.mark.parametrize("limited", [
-    lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit),
-    lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_steps=limit),
-    lambda task, limit: TimeLimit(WebArenaLite(tasks=[task]), limit),
-    lambda task, limit: TimeLimit(gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit + 2), limit),
-], ids=["make", "max_steps", "TimeLimit", "both"])  # fmt: skip
-def test_an_episode_that_gymnasium_cuts_off_is_judged(opened, limited):
+@pytest.mark.parametrize("options", [{}, {"max_episode_steps": 15}], ids=["max_steps", "both"])
+def test_an_episode_that_is_truncated_by_the_env_is_judged(opened, options):
     task = judged_task()
-    env = limited(task, acts(task))
+    env = gymnasium.make("WebArenaLite-v0", tasks=[task], max_steps=acts(task), **options)
     steps = play(env, task)
     assert len(steps) == acts(task)
     assert (steps[-1][1:4], steps[-1][4]["success"]) == ((1.0, False, True), True)
     env.close()
-    (only,) = play(opened(limited(task, 1)), task)
+    (only,) = play(opened(gymnasium.make("WebArenaLite-v0", tasks=[task], max_steps=1, **options)), task)
     assert (only[1:4], only[4]["success"]) == ((0.0, False, True), False)
+
+
+@pytest.mark.parametrize("limited", [
+    lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit),
+    lambda task, limit: TimeLimit(WebArenaLite(tasks=[task]), limit),
+], ids=["make", "TimeLimit"])  # fmt: skip
+def test_the_env_does_not_notice_gymnasiums_limit_and_can_judge_the_episode_afterwards(opened, limited):
+    task = judged_task()
+    env = opened(limited(task, acts(task)))
+    last = play(env, task)[-1]
+    assert last[1:4] == (0.0, False, True)
+    assert "success" not in last[4]
+    _, reward, *_, info = env.unwrapped.submit("")
+    assert (reward, info["success"]) == (1.0, True)
 
 
 def test_the_smaller_limit_counts_also_in_vector_envs():
@@ -91,10 +100,10 @@ def test_the_spec_of_vector_envs_has_the_limit_among_its_keywords_and_makes_them
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_gymnasiums_own_vector_envs_work_and_judge_what_they_cut_off(opened, mode):
-    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, tasks=TASKS, max_episode_steps=1))
+    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, tasks=TASKS, max_steps=1))
     assert len(envs.reset(seed=1)[0]) == 2
     _, *columns, infos = envs.step(['exit(message="done")', WAIT])
-    assert [column.tolist() for column in columns] == [[1.0, 0.0], [True, False], [True, True]]
+    assert [column.tolist() for column in columns] == [[1.0, 0.0], [True, False], [False, True]]
     assert infos["_success"].tolist() == [True, True]
 
 

@@ -1,14 +1,11 @@
-"""Limits on the steps of an episode: the env's own, the budget of a task, and those of Gymnasium's wrappers."""
+"""Limits on the steps of an episode: the env's own, and the budget of a task."""
 
 import sys
 from dataclasses import replace
-from math import inf
 
-import gymnasium
 import pytest
-from gymnasium.wrappers import TimeLimit
 
-from webarena_gym.limits import outer_limit, step_budget, step_limit
+from webarena_gym.limits import step_budget, step_limit
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions
 from webarena_gym.tasks import Task
 
@@ -26,27 +23,3 @@ def test_the_hard_tier_has_its_own_limit_unless_one_is_set(max_steps, difficulty
 def test_the_budget_is_a_multiple_of_the_solution(multiple, budget):
     assert step_budget(EnvOptions(step_budget=multiple), TASK) == budget
     assert step_budget(EnvOptions(step_budget=multiple), replace(TASK, solution=())) is None
-
-
-class Inner(gymnasium.Env):
-    def reset(self, **_):
-        return outer_limit(self), {}
-
-
-def test_the_smallest_limit_of_the_wrappers_counts():
-    env = Inner()
-    assert env.reset()[0] == inf
-    assert TimeLimit(env, 9).reset()[0] == 9
-    assert TimeLimit(TimeLimit(env, 5), 9).reset()[0] == 5
-    assert TimeLimit(TimeLimit(env, 9), 5).reset()[0] == 5
-    assert TimeLimit(Other(env), 5).reset()[0] == inf
-
-
-class Other(gymnasium.Env):
-    """An env that resets another one, whose wrappers are not those of the other."""
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    def reset(self, **options):
-        return self.inner.reset(**options)

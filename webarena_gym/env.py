@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
-from math import inf, nan
+from math import nan
 from typing import Any
 
 import gymnasium
@@ -30,7 +30,7 @@ from webarena_gym.evaluators.checklist import (
     f1,
     update,
 )
-from webarena_gym.limits import outer_limit, step_budget, step_limit
+from webarena_gym.limits import step_budget, step_limit
 from webarena_gym.observation import Observation, scrolled_top
 from webarena_gym.observation.history import Turn
 from webarena_gym.options import EnvOptions, OnFailure, signature_of_env
@@ -62,7 +62,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     - The episode terminates when the agent exits with an answer.
     - It is truncated after `max_steps`, and is then evaluated with an empty answer. A smaller limit of Gymnasium's TimeLimit
-      (`gymnasium.make(..., max_episode_steps=...)`) has the same effect.
+      (`gymnasium.make(..., max_episode_steps=...)`) truncates outside of the env, which does not evaluate the episode.
     - A malformed or impossible action changes nothing. The next observation contains the error message.
     - If the browser or an application fails, the episode is truncated without evaluation. Its reward is NaN by default (see `on_failure`), and
       `info["failure"]` describes the failure.
@@ -108,7 +108,6 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         self._renderer = Renderer(options, self.system_prompt, self._toolbox)
         self._backend = make_backend(options, self._make_browser)
         self._side_effects = options.side_effects or ("forbidden" if options.can_compare_changes else "ignored")
-        self._outer_limit = inf
         self._episode: Episode | None = None
         self._checklist: tuple[ChecklistItem, ...] = ()  # of the task, if the reward is a checklist
         self._answer_form = ""  # instructions on the format of the answer, if the task declares the type of its answer
@@ -223,7 +222,6 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         except BrowserError:  # the browser may have crashed since the last episode, so retry once with a new one
             self._backend.discard_browser()
             goal = self._backend.enter(task)
-        self._outer_limit = outer_limit(self)
         budget = step_budget(self.options, task)
         if budget is not None:
             goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
@@ -257,7 +255,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             answer = self._apply_action(episode, action)
             terminated = answer is not None or self._is_finished_by_page()
             env_limit = step_limit(self.options, episode.task)
-            limit = min(env_limit, episode.max_steps or env_limit, self._outer_limit)
+            limit = min(env_limit, episode.max_steps or env_limit)
             truncated = not terminated and (len(episode.turns) >= limit or episode.steps_left == 0)
             episode.is_over = terminated or truncated
             last = self._current_page(episode)
