@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import urlsplit
 from zlib import crc32
 
@@ -352,7 +352,7 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         gymnasium.Wrapper.__init__(self, env)
         self.action_space = Discrete(candidates)
         space = observation_space(candidates)
-        self.observation_space: Any = gymnasium.spaces.flatten_space(space) if flat else space
+        self.observation_space: gymnasium.Space[Any] = gymnasium.spaces.flatten_space(space) if flat else space
         self._size = candidates
         self._flat = flat
         self._featurizer = Featurizer(candidates)
@@ -380,8 +380,12 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         """Return the action mask of shape (candidates,): True for each index that has a candidate."""
         return self._featurizer.mask()
 
+    @property
+    def _text_env(self) -> WebArenaLite:
+        return cast("WebArenaLite", self.env.unwrapped)
+
     def _featurize(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        env: Any = self.env.unwrapped
+        env = self._text_env
         parts = self._featurizer.read(env.page, env.observation, info)
         return self._pack(parts), {**info, "action_mask": self.action_masks().astype(numpy.int8)}
 

@@ -120,10 +120,11 @@ def lock_folder(folder: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        holder: Any = {}
+        holder: dict[str, object] = {}
         with suppress(ValueError):  # the other process has not yet written its record
-            holder = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
-        is_complete = isinstance(holder, dict) and {*identity, "since"} <= holder.keys()
+            record = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
+            holder = record if isinstance(record, dict) else {}
+        is_complete = {*identity, "since"} <= holder.keys()
         if is_complete and identity.items() <= holder.items():
             return
         holder_name = "process {pid} on {host}, since {since}: {command}".format(**holder) if is_complete else "another process"

@@ -81,10 +81,10 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._goal = ""
         self._frames: list[tuple[Any, str]] = []  # a picture, and the action on it, or for the last page the reward
 
-    def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Write the last episode if it has not been written, and start a new one."""
         self._write()
-        observation, info = self.env.reset(**options)
+        observation, info = self.env.reset(seed=seed, options=options)
         self._goal = str(info.get("goal", ""))
         self._picture = self.env.render()
         return observation, info

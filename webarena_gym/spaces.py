@@ -3,17 +3,19 @@
 The functions at the end support texts in the shared memory of Gymnasium's `AsyncVectorEnv`, whose functions for Text return empty strings.
 """
 
+import ctypes
 import multiprocessing
 import re
 from collections.abc import Sequence
 from copy import copy, deepcopy
 from functools import cache
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy
 from gymnasium.spaces import Box, Dict, Space, Text, Tuple
 from gymnasium.vector.utils import batch_space as gymnasium_batch_space
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
+from numpy.typing import NDArray
 
 from webarena_gym.actions import Dialect
 from webarena_gym.actions.action import Parameter
@@ -47,12 +49,16 @@ class TextSpace(Text):
         return f"{type(self).__name__}({self.min_length}, {self.max_length}, charset of {len(CHARSET)} characters)"
 
 
+_Mask = tuple[int | None, NDArray[numpy.int8] | None] | None
+_Probability = tuple[int | None, NDArray[numpy.float64] | None] | None
+
+
 class ReplySpace(TextSpace):
     """Space of replies to an env. A sample is a well-formed action of its dialect, drawn uniformly from its forms."""
 
     dialect: Dialect
 
-    def sample(self, mask: Any = None, probability: Any = None) -> str:
+    def sample(self, mask: _Mask = None, probability: _Probability = None) -> str:
         """Return an action with random values of its parameters; with a mask or a probability, a sample of Gymnasium's Text."""
         if mask is not None:
             return str(super().sample(mask))
@@ -131,6 +137,15 @@ def _cached_space(space_type: type[TextSpace], max_length: int) -> Any:
 # like the arrays of a Box. Gymnasium's function for Text returns strings, which would remain empty.
 
 
+SharedMemory = ctypes.Array[ctypes.c_uint]
+
+
+class _ArrayMaker(Protocol):
+    """A context of multiprocessing, or the module itself."""
+
+    def RawArray(self, typecode_or_type: str, size_or_initializer: int, /) -> SharedMemory: ...  # noqa: N802 - of multiprocessing
+
+
 class SharedTexts(Sequence[str]):
     """The current text of each env, decoded from shared memory at each access. It compares, prints, pickles and copies like a tuple.
 
@@ -141,8 +156,8 @@ class SharedTexts(Sequence[str]):
 
     """
 
-    def __init__(self, memory: Any, max_length: int, count: int) -> None:
-        self._rows = numpy.frombuffer(memory, "<u4").reshape(count, 1 + max_length)
+    def __init__(self, memory: SharedMemory, max_length: int, count: int) -> None:
+        self._rows = numpy.frombuffer(memoryview(memory), "<u4").reshape(count, 1 + max_length)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -175,20 +190,20 @@ class SharedTexts(Sequence[str]):
 
 
 @create_shared_memory.register(TextSpace)
-def _create_shared_texts(space: TextSpace, n: int = 1, ctx: Any = multiprocessing) -> Any:
+def _create_shared_texts(space: TextSpace, n: int = 1, ctx: _ArrayMaker = multiprocessing) -> SharedMemory:
     return ctx.RawArray("I", n * (1 + space.max_length))
 
 
 @read_from_shared_memory.register(TextSpace)
-def _read_shared_texts(space: TextSpace, shared_memory: object, n: int = 1) -> SharedTexts:
+def _read_shared_texts(space: TextSpace, shared_memory: SharedMemory, n: int = 1) -> SharedTexts:
     return SharedTexts(shared_memory, space.max_length, n)
 
 
 @write_to_shared_memory.register(TextSpace)
-def _write_shared_text(space: TextSpace, index: int, value: str, shared_memory: Any) -> None:
+def _write_shared_text(space: TextSpace, index: int, value: str, shared_memory: SharedMemory) -> None:
     """Write the text of an env. Raises ValueError if it is longer than the space allows, since it would overwrite the next env's."""
     if len(value) > space.max_length:
         raise ValueError(f"the observation has {len(value):,} characters; expected at most {space.max_length:,}")
-    row = numpy.frombuffer(shared_memory, "<u4").reshape(-1, 1 + space.max_length)[index]
+    row = numpy.frombuffer(memoryview(shared_memory), "<u4").reshape(-1, 1 + space.max_length)[index]
     row[1 : 1 + len(value)] = numpy.frombuffer(value.encode("utf-32-le", "surrogatepass"), "<u4")
     row[0] = len(value)

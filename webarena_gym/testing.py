@@ -12,7 +12,7 @@ The checks need no test framework. They do not close the env or backend that the
 """
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 import gymnasium
@@ -133,7 +133,7 @@ def _step(env: gymnasium.Env[str, str], reply: str) -> tuple[str, float, bool, b
     return observation, float(reward), terminated, truncated, dict(info)
 
 
-def _check_observation(env: gymnasium.Env[str, str], observation: object, info: Any) -> None:
+def _check_observation(env: gymnasium.Env[str, str], observation: object, info: Mapping[str, Any]) -> None:
     _expect(env.observation_space.contains(observation), f"the observation {str(observation)[:200]!r} is not in its space")
     for key in _REQUIRED_KEYS:
         _expect(key in info, f"info has no {key!r}; expected {', '.join(_REQUIRED_KEYS)}")
@@ -229,7 +229,9 @@ def check_vector_env(
     )
 
 
-def _check_columns(envs: gymnasium.vector.VectorEnv[Any, Any, Any], observations: Any, infos: dict[str, Any]) -> None:
+def _check_columns(
+    envs: gymnasium.vector.VectorEnv[Any, Any, Any], observations: Sequence[object], infos: dict[str, Any]
+) -> None:
     _expect(len(observations) == envs.num_envs, f"there are {len(observations)} observations of {envs.num_envs} envs")
     for observation in observations:
         _expect(envs.single_observation_space.contains(observation), f"{str(observation)[:200]!r} is not in its space")

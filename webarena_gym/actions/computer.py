@@ -441,14 +441,15 @@ def _repeat(arguments: Mapping[str, Any]) -> int:
     return int(count)
 
 
-def _number(value: Any, what: str) -> float:
+def _number(value: object, what: str) -> float:
     """Return a number, which models also write in quotes. Raises ActionError."""
-    is_text = isinstance(value, str) and _NUMBER.fullmatch(value.strip()) is not None
-    if not is_text and (isinstance(value, bool) or not isinstance(value, int | float)):
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return min(max(float(value), -_FAR), _FAR)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ActionError(f"{what} is {str(value)[:80]!r}; expected a number")
-    if not is_text and (abs(value) > _FAR or not isfinite(value)):
+    if abs(value) > _FAR or not isfinite(value):
         raise ActionError(f"{what} is {str(value)[:80]}, which is far outside of any window")
-    return min(max(float(value), -_FAR), _FAR)
+    return float(value)
 
 
 def _text(arguments: Mapping[str, Any], name: str, *keys: str, default: str | None = None) -> str:

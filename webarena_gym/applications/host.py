@@ -56,6 +56,13 @@ from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.util import setup_testing_defaults
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+    from wsgiref.types import WSGIApplication
+
+    from webarena_gym.applications.isolation import HostSettings
+
 if TYPE_CHECKING or __name__ != "__main__":
     from webarena_gym.applications import isolation
 else:  # a script, next to which Python finds the module
@@ -78,7 +85,7 @@ class Server(WSGIServer):
         connection.settimeout(60)
         return connection, ("127.0.0.1", 0)
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_: object) -> None:
         traceback.print_exc()
 
 
@@ -92,7 +99,7 @@ class Handler(WSGIRequestHandler):
         self.rfile = io.BytesIO(self.rfile.read(int(length)) if length.isdecimal() else b"")
         return True
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_: object) -> None:
         """Suppress the log of requests."""
 
 
@@ -124,7 +131,7 @@ def load(kind: str, path: str) -> Any:
     return target
 
 
-def expect_application(kind: str, path: str, target: Any) -> None:
+def expect_application(kind: str, path: str, target: object) -> None:
     """Raise LoadError for an object that cannot be an application of this kind, as far as its signature shows."""
     if not callable(target):
         raise LoadError(f"it is {target!r}; expected a {kind.upper()} application")
@@ -138,7 +145,7 @@ def expect_application(kind: str, path: str, target: Any) -> None:
         raise LoadError(f'it takes no arguments; expected "{path}()" if it returns the application')
 
 
-def takes(function: Any, count: int) -> bool:
+def takes(function: Callable[..., object], count: int) -> bool:
     """Return True if a function can be called with so many positional arguments, as far as its signature is known."""
     try:
         inspect.signature(function).bind(*range(count))
@@ -149,7 +156,7 @@ def takes(function: Any, count: int) -> bool:
     return True
 
 
-def run(kind: str, application: Any, listening: Any) -> None:
+def run(kind: str, application: WSGIApplication, listening: socket.socket) -> None:
     """Serve an application until the process is killed."""
     if kind == "wsgi":
         server = Server(listening)
@@ -162,11 +169,11 @@ def run(kind: str, application: Any, listening: Any) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def warm(application: Any, path: str, **headers: str) -> None:
+def warm(application: WSGIApplication, path: str, **headers: str) -> None:
     """Send a request to a WSGI application before it is forked, so that all forks share what it loads."""
     environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1", **headers}
     setup_testing_defaults(environ)
-    answer = application(environ, lambda *_: None)
+    answer = application(environ, lambda *_: io.BytesIO().write)
     for _ in answer:
         pass
     getattr(answer, "close", lambda: None)()
@@ -262,7 +269,7 @@ def relay(path: str, port: int) -> None:
             threading.Thread(target=pump, args=ends, daemon=True).start()
 
 
-def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
+def start(order: dict[str, Any], settings: HostSettings, application: WSGIApplication | None, answers: TextIO) -> int:
     """Fork a process that executes the command, or serves the application if there is none, and return its id."""
     kind = "" if order["command"] else next(name for name in ("wsgi", "asgi") if settings.get(name))
     listening = None
@@ -297,7 +304,8 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
             isolation.execute(order["command"])
         os.chdir(order["serve"])
         random.seed(0)
-        run(kind, application or load(kind, settings[kind]), listening)
+        assert listening is not None  # there is a kind
+        run(kind, application or load(kind, settings["wsgi"] or settings["asgi"]), listening)
     except BaseException:  # noqa: BLE001 - the fork must not return to the caller's code
         traceback.print_exc()
     finally:
@@ -313,7 +321,13 @@ def kill(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def answer(order: Any, settings: Any, application: Any, running: Any, answers: Any) -> Any:
+def answer(
+    order: dict[str, Any],
+    settings: HostSettings,
+    application: WSGIApplication | None,
+    running: dict[int, int | None],
+    answers: TextIO,
+) -> dict[str, Any]:
     """Process a request and return its response. `running` has the exit status of each started process by id, None while it runs."""
     for pid in [pid for pid, status in running.items() if status is None]:
         child, status = os.waitpid(pid, os.WNOHANG)
@@ -324,13 +338,14 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
         running[pid] = None
         return {"pid": pid}
     if "cookies" in order:
-        for path in settings["warm"] if application else ():
-            warm(application, path, HTTP_COOKIE=order["cookies"], HTTP_HOST=order["host"])
+        for path in settings["warm"]:
+            if application:
+                warm(application, path, HTTP_COOKIE=order["cookies"], HTTP_HOST=order["host"])
         expect_no_open_state()
         return {}
-    pid = order.get("alive", order.get("stop"))
     if "listening" in order:
         return {"addresses": listening_addresses(order["listening"])}
+    pid = order["alive"] if "alive" in order else order["stop"]
     if "alive" in order:
         return {"alive": pid in running and running[pid] is None, "status": running.get(pid)}
     if running.pop(pid, 0) is None:
@@ -339,7 +354,7 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
     return {}
 
 
-def serve(settings: Any, is_enclosed: bool) -> int:
+def serve(settings: HostSettings, is_enclosed: bool) -> int:
     """Isolate this process, load the application, process requests until the input ends, and return the exit status."""
     folder, is_apart = os.getcwd(), False
     with contextlib.suppress(OSError, AttributeError, ImportError):  # not Linux
@@ -364,13 +379,14 @@ def serve(settings: Any, is_enclosed: bool) -> int:
     sys.path[:1] = [settings["folder"], *map(os.path.abspath, search_paths)]
     settings["enclosed"] = is_enclosed
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
-    application, running = None, {}  # type: Any, dict[int, int | None]
+    application: WSGIApplication | None = None
+    running: dict[int, int | None] = {}
     response: dict[str, Any] = {"apart": is_apart, "enclosed": is_enclosed}
     try:
         if kind and settings["loads"] == "once":
             if is_enclosed:
                 keep_temporary_files(folder)
-            application = load(kind, settings[kind])
+            application = load(kind, settings["wsgi"] or settings["asgi"])
             for path in settings["warm"]:
                 warm(application, path)
             expect_no_open_state()

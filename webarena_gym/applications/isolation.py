@@ -13,7 +13,39 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from typing import Literal, TypedDict
+
+    class Limits(TypedDict, total=False):
+        """The limits of an instance, see `limit_resources` and `limit_processes`."""
+
+        memory: int
+        cpu: int
+        processes: int
+
+    class HostSettings(TypedDict):
+        """The settings of a host process, which `host.py` describes. `host.py` itself sets `apart` and `enclosed`."""
+
+        folder: str
+        wsgi: str
+        asgi: str
+        hidden: str
+        launcher: str
+        base: str
+        writable: list[str]
+        secret: list[str]
+        homes: list[str]
+        needed: list[str]
+        loads: Literal["once", "each time"]
+        warm: list[str]
+        network: bool
+        limits: Limits
+        group: int | None
+        apart: bool
+        enclosed: bool
+
 
 # Namespaces of mounts, users, processes and networks.
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
@@ -155,7 +187,7 @@ def unshare_network() -> None:
         ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
 
 
-def restrict_mounts(settings: Any) -> None:
+def restrict_mounts(settings: HostSettings) -> None:
     """Mount the file systems of the host process (see `isolate_host`)."""
     call("unshare", _NEWNS)
     set_mount_attributes("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
@@ -181,7 +213,7 @@ def continue_in_fork() -> None:
     die_with_parent()
 
 
-def isolate_host(folder: str, settings: object) -> None:
+def isolate_host(folder: str, settings: HostSettings) -> None:
     """Isolate this process, which then loads the application, and continue in a fork of it.
 
     The process can write to the folder of the launcher, except the base state, and to the folders of `writable`. All other files are
@@ -216,7 +248,7 @@ def fork_into_namespace() -> int:
     return pid
 
 
-def isolate_instance(folder: str, settings: Any) -> None:
+def isolate_instance(folder: str, settings: HostSettings) -> None:
     """Isolate this process, an instance that `fork_into_namespace` created after `isolate_host`.
 
     It can see and write only its own folder, and has a separate network namespace if the system supports it. It drops the capabilities that
@@ -234,7 +266,7 @@ def isolate_instance(folder: str, settings: Any) -> None:
     drop_capabilities(_CAPABILITIES)
 
 
-def can_isolate_instance(folder: str, settings: object) -> bool:
+def can_isolate_instance(folder: str, settings: HostSettings) -> bool:
     """Return True if the system supports the isolation of an instance, which a temporary process tries."""
     pid = os.fork()
     if pid:
@@ -285,7 +317,7 @@ def run_program(command: list[str], hidden: list[str]) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def limit_resources(limits: Any, number: int) -> None:
+def limit_resources(limits: Limits, number: int) -> None:
     """Limit this process and its children.
 
     `memory` is the limit in bytes of the private data of each process. `cpu` is the number of cores, which a program may undo; `number`

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from math import isfinite
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import h11
 import uvicorn
@@ -28,6 +28,9 @@ from uvicorn.server import ServerState
 
 from webarena_gym.arena.schema import Problem
 from webarena_gym.errors import ArenaError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MAX_BODY = 2_100_000
 """Largest body of a request, in bytes. The sites accept two million."""
@@ -303,7 +306,7 @@ def _error_response(error: Exception, *, in_json: bool) -> Response:
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response with a dataclass, or another value, as JSON."""
 
-    def to_dict(value: Any) -> dict[str, Any]:  # unlike `asdict`, without deep copies
+    def to_dict(value: "DataclassInstance") -> dict[str, Any]:  # unlike `asdict`, without deep copies
         return {field.name: getattr(value, field.name) for field in fields(value)}
 
     content = json.dumps(value, default=to_dict, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")

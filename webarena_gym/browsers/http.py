@@ -13,7 +13,7 @@ from html import escape
 from ipaddress import IPv6Address
 from itertools import groupby
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from lxml import etree
@@ -348,7 +348,7 @@ def _xhtml_to_html(text: str) -> str:
 
 def _xml_parser(*, recover: bool = False) -> etree.XMLParser:
     """Return a parser that keeps references to named entities, which the HTML parser resolves; to `recover` drops unknown ones."""
-    entities: Any = "internal" if recover else False
+    entities: Literal["internal", False] = "internal" if recover else False
     return etree.XMLParser(encoding="utf-8", recover=recover, resolve_entities=entities, remove_comments=True, remove_pis=True)
 
 

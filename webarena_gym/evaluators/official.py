@@ -355,7 +355,7 @@ def _is_within(number: int, operator: str, bound: float) -> bool:
     return number <= bound + _TOLERANCE if operator.startswith("<") else number >= bound - _TOLERANCE
 
 
-def mean_each(clean: Clean, references: Any, inputs: ComparisonInput) -> MatchResult:
+def mean_each(clean: Clean, references: str | list[str], inputs: ComparisonInput) -> MatchResult:
     """Return True if the answer has the meaning of each reference separately; an empty answer matches only empty references (webarena)."""
     if isinstance(references, str):
         return _match_unachievable(clean, inputs)
@@ -369,7 +369,7 @@ def mean_each(clean: Clean, references: Any, inputs: ComparisonInput) -> MatchRe
     return all(passed for passed, _ in results), results[0][1]
 
 
-def mean_all(clean: Clean, references: Any, inputs: ComparisonInput) -> MatchResult:
+def mean_all(clean: Clean, references: str | list[str], inputs: ComparisonInput) -> MatchResult:
     """Return True if the answer has the meaning of all references, joined to one (vab, r1)."""
     if isinstance(references, str):
         return _match_unachievable(clean, inputs)

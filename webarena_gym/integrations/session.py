@@ -36,7 +36,7 @@ def select_tasks(
     sites: str | Sequence[str] = (),
     templates: str | Sequence[str] = (),
     application: str | Path | Application | None = None,
-    suite: Any = None,
+    suite: str | Path | Suite | None = None,
     **load_options: Any,
 ) -> tuple[Task, ...]:
     """Return the tasks of a split, or of an application.
@@ -182,7 +182,7 @@ class Session:
         """Return the text of a page; if the env has pictures, a list of one user message in OpenAI's format with the text and the picture."""
         if self.is_over or isinstance(self.observation, str):
             return page
-        picture: Any = self.messages[-1]["content"][-1]
+        picture: object = self.messages[-1]["content"][-1]
         return [{"role": "user", "content": [{"type": "text", "text": page}, picture]}]
 
     def finish(self, answer: str = "") -> float:

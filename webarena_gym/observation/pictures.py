@@ -7,13 +7,16 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from io import BytesIO
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy
 
 from webarena_gym.observation import Observation, observe
 from webarena_gym.observation.history import Message
 from webarena_gym.pages.page import Page
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PictureStyle = Literal["pixels", "marks", "text+pixels"]
 PictureFormat = Literal["jpeg", "png"]
@@ -113,7 +116,7 @@ def attach_pictures(messages: Sequence[Message], urls: Sequence[str]) -> list[di
     """
     remaining, chat = [*urls], []
     for message in reversed(messages):
-        content: Any = message["content"]
+        content: str | list[dict[str, object]] = message["content"]
         if message["role"] == "user":
             content = [{"type": "text", "text": content}]
             if remaining:
@@ -160,7 +163,7 @@ def _font() -> Any:
     return ImageFont.load_default(11)
 
 
-def _draw(image: Any, boxes: Iterable[Box], mouse: tuple[int, int] | None) -> None:
+def _draw(image: "Image", boxes: Iterable[Box], mouse: tuple[int, int] | None) -> None:
     from PIL import ImageDraw  # noqa: PLC0415 - optional dependency of pictures
 
     draw = ImageDraw.Draw(image)

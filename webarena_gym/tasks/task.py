@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, TypeVar, get_args
 
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.answers import read_form
@@ -29,6 +29,8 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.planting import PlantedRow, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
+
+T = TypeVar("T")
 
 ANSWER = """
 Your answer, with which you end the task, is one JSON object with these keys:
@@ -68,7 +70,7 @@ def translate(record: dict[str, Any], where: str) -> dict[str, Any]:
     for key in ("task_id", "revision"):
         if type(record[key]) is not int:
             raise TaskError(f"{where}: {key} is {record[key]!r}; expected a whole number")
-    if not _is_list_of(str, record["start_urls"]):
+    if not _is_list_of(record["start_urls"], str):
         raise TaskError(f"{where}: start_urls is {record['start_urls']!r}; expected a list of texts")
     if not isinstance(record["intent"], str):
         raise TaskError(f"{where}: intent is {record['intent']!r}; expected text")
@@ -81,8 +83,8 @@ def translate(record: dict[str, Any], where: str) -> dict[str, Any]:
     }
 
 
-def _check_verified(checks: Any, where: str) -> None:
-    if not _is_list_of(dict, checks):
+def _check_verified(checks: object, where: str) -> None:
+    if not _is_list_of(checks, dict):
         raise TaskError(f"{where}: eval is {checks!r}; expected a list of objects")
     for check in checks:
         name = check.get("evaluator")
@@ -95,7 +97,7 @@ def _check_verified(checks: Any, where: str) -> None:
                 )
 
 
-def _is_list_of(kind: type, value: object) -> bool:
+def _is_list_of(value: object, kind: type[T]) -> TypeGuard[list[T]]:
     return isinstance(value, list) and bool(value) and all(isinstance(item, kind) for item in value)
 
 

@@ -96,7 +96,9 @@ class Sampler:
 
     def rows(self, query: str, *parameters: object, site: str = "") -> list[Row]:
         """Return all rows of a query, with values in order or a table of them; give it an ORDER BY, so that draws are repeatable."""
-        bound: Any = parameters[0] if parameters and isinstance(parameters[0], Mapping) else parameters
+        bound: Mapping[str, Any] | tuple[object, ...] = (
+            parameters[0] if parameters and isinstance(parameters[0], Mapping) else parameters
+        )
         return self._databases[site or self._site].connection.execute(query, bound).fetchall()
 
     def connection(self, site: str) -> sqlite3.Connection:

@@ -263,7 +263,7 @@ class Row(Formatter):
         return world.rng.sample(rows, 2) if self._entry.get("pair") else [world.rng.choice(rows)]
 
     def _rows(self, world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
-        other: Any = row.get("other", {})
+        other: t.Row | dict[str, object] = row.get("other", {})
         known = {f"other_{name}": other[name] for name in other.keys()}  # noqa: SIM118
         site = self._entry.get("on", "")
         try:
@@ -379,7 +379,7 @@ class Row(Formatter):
         )
         return self._call(name, arguments, dict(keywords), world, row)
 
-    def parse(self, format_string: Any) -> list[Any]:
+    def parse(self, format_string: str) -> list[Any]:
         """Return the parts of a text. Raises TaskError for unbalanced braces."""
         try:
             return list(super().parse(format_string))
@@ -495,7 +495,7 @@ def _persist(row: Callable[[t.Sampler], t.Draw], world: t.Sampler) -> t.Draw:
 
 
 def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], names: Mapping[str, Any]) -> t.Template:
-    entry: Any = {"intent": entries[key]} if isinstance(entries[key], str) else entries[key]
+    entry: Mapping[str, Any] = {"intent": entries[key]} if isinstance(entries[key], str) else entries[key]
     function = names.get(entry.get("spoils", key))
     unachievable = None
     if "intent" in entry and entry.keys() & {"way", "draw"}:

@@ -1,5 +1,6 @@
 """Worker processes that run the envs of a vector env, and the pool that replaces workers that die or hang."""
 
+import ctypes
 import errno
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import inf, prod
 from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.process import BaseProcess
 from time import monotonic
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
@@ -64,12 +66,12 @@ class Frames:
 
     """
 
-    def __init__(self, memory: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, memory: ctypes.Array[ctypes.c_ubyte], shape: tuple[int, ...]) -> None:
         self._memory, self._shape = memory, shape
 
     def _frame(self, env: int) -> numpy.ndarray[Any, Any]:
         size = prod(self._shape)
-        return numpy.frombuffer(self._memory, numpy.uint8, size, env * size).reshape(self._shape)
+        return numpy.frombuffer(memoryview(self._memory), numpy.uint8, size, env * size).reshape(self._shape)
 
     def store(self, env: int, value: Any) -> Any:
         """Store the picture in the observation of a result, and return the result without it."""
@@ -200,7 +202,7 @@ class _PendingCommand:
 class _Worker:
     """A process, the two pipes to it, and the commands that were sent to it and have no result yet."""
 
-    process: Any
+    process: BaseProcess
     commands: Connection
     answers: Connection
     sent: deque[_PendingCommand] = field(default_factory=deque)
@@ -264,7 +266,8 @@ class Pool:
     @property
     def pids(self) -> list[int]:
         self._expect_parent_process()
-        return [worker.process.pid for _, worker in sorted(self._workers.items())]
+        processes = [worker.process for _, worker in sorted(self._workers.items())]
+        return [process.pid for process in processes if process.pid is not None]
 
     def kill(self) -> None:
         self._expect_parent_process()

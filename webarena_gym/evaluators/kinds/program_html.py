@@ -12,6 +12,7 @@ from cssselect import parse
 from cssselect.parser import CombinedSelector
 from lxml.cssselect import CSSSelector, LxmlHTMLTranslator, SelectorError
 from lxml.etree import XPath, XPathError
+from lxml.html import HtmlElement
 
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import official
@@ -125,13 +126,13 @@ def _locator(locator: str) -> Callable[[View], str]:
     return locate
 
 
-def _selector(css: str) -> Callable[[Any], list[Any]]:
+def _selector(css: str) -> Callable[[HtmlElement], list[HtmlElement]]:
     """Return a function that selects elements under a root, in document order. Raises SelectorError or XPathError.
 
     The function takes linear time. CSSSelector takes cubic time for "li ~ li", because libxml2 merges the matches of each step with
     those of the steps before. Therefore lxml evaluates only the compound selectors, and one pass follows each combinator.
     """
-    css_selector: Callable[[Any], list[Any]] = CSSSelector(css, translator="html")
+    css_selector: Callable[[HtmlElement], list[HtmlElement]] = CSSSelector(css, translator="html")
     groups = []
     for selector in parse(css):
         tree, steps = selector.parsed_tree, []
@@ -144,7 +145,7 @@ def _selector(css: str) -> Callable[[Any], list[Any]]:
     if all(len(group) == 1 for group in groups):
         return css_selector
 
-    def select(root: Any) -> list[Any]:
+    def select(root: HtmlElement) -> list[HtmlElement]:
         elements, selected = list(root.iter("*")), set()
         for group in groups:
             matches = set(group[0][1](root))
@@ -157,9 +158,9 @@ def _selector(css: str) -> Callable[[Any], list[Any]]:
     return select
 
 
-def _combine(elements: list[Any], matches: set[Any], combinator: str) -> set[Any]:
+def _combine(elements: list[HtmlElement], matches: set[HtmlElement], combinator: str) -> set[HtmlElement]:
     """Return the elements that a combinator relates to one of the matches; `elements` are those of the tree in document order."""
-    related: set[Any] = set()
+    related: set[HtmlElement] = set()
     for element in elements:
         near = element.getparent() if combinator in " >" else next(element.itersiblings("*", preceding=True), None)
         if near in matches or (combinator in " ~" and near in related):
@@ -177,7 +178,7 @@ def _run_script(view: View, script: str) -> str:
         return ""
 
 
-def _content(element: Any) -> str:
+def _content(element: HtmlElement) -> str:
     if element.tag in _FIELD_TAGS:
         return field_value(element)
     if element.tag == "select":
