@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from typing import TextIO
     from wsgiref.types import WSGIApplication
 
-    from webarena_gym.applications.isolation import HostSettings
+    from webarena_gym.applications.isolation import HostConfiguration
 
 if TYPE_CHECKING or __name__ != "__main__":
     from webarena_gym.applications import isolation
@@ -269,7 +269,7 @@ def relay(path: str, port: int) -> None:
             threading.Thread(target=pump, args=ends, daemon=True).start()
 
 
-def start(order: dict[str, Any], settings: HostSettings, application: WSGIApplication | None, answers: TextIO) -> int:
+def start(order: dict[str, Any], settings: HostConfiguration, application: WSGIApplication | None, answers: TextIO) -> int:
     """Fork a process that executes the command, or serves the application if there is none, and return its id."""
     kind = "" if order["command"] else next(name for name in ("wsgi", "asgi") if settings.get(name))
     listening = None
@@ -323,7 +323,7 @@ def kill(pid: int) -> None:
 
 def answer(
     order: dict[str, Any],
-    settings: HostSettings,
+    settings: HostConfiguration,
     application: WSGIApplication | None,
     running: dict[int, int | None],
     answers: TextIO,
@@ -354,7 +354,7 @@ def answer(
     return {}
 
 
-def serve(settings: HostSettings, is_enclosed: bool) -> int:
+def serve(settings: HostConfiguration, is_enclosed: bool) -> int:
     """Isolate this process, load the application, process requests until the input ends, and return the exit status."""
     folder, is_apart = os.getcwd(), False
     with contextlib.suppress(OSError, AttributeError, ImportError):  # not Linux

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         cpu: int
         processes: int
 
-    class HostSettings(TypedDict):
+    class HostConfiguration(TypedDict):
         """The settings of a host process, which `host.py` describes. `host.py` itself sets `apart` and `enclosed`."""
 
         folder: str
@@ -187,7 +187,7 @@ def unshare_network() -> None:
         ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
 
 
-def restrict_mounts(settings: HostSettings) -> None:
+def restrict_mounts(settings: HostConfiguration) -> None:
     """Mount the file systems of the host process (see `isolate_host`)."""
     call("unshare", _NEWNS)
     set_mount_attributes("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
@@ -213,7 +213,7 @@ def continue_in_fork() -> None:
     die_with_parent()
 
 
-def isolate_host(folder: str, settings: HostSettings) -> None:
+def isolate_host(folder: str, settings: HostConfiguration) -> None:
     """Isolate this process, which then loads the application, and continue in a fork of it.
 
     The process can write to the folder of the launcher, except the base state, and to the folders of `writable`. All other files are
@@ -248,7 +248,7 @@ def fork_into_namespace() -> int:
     return pid
 
 
-def isolate_instance(folder: str, settings: HostSettings) -> None:
+def isolate_instance(folder: str, settings: HostConfiguration) -> None:
     """Isolate this process, an instance that `fork_into_namespace` created after `isolate_host`.
 
     It can see and write only its own folder, and has a separate network namespace if the system supports it. It drops the capabilities that
@@ -266,7 +266,7 @@ def isolate_instance(folder: str, settings: HostSettings) -> None:
     drop_capabilities(_CAPABILITIES)
 
 
-def can_isolate_instance(folder: str, settings: HostSettings) -> bool:
+def can_isolate_instance(folder: str, settings: HostConfiguration) -> bool:
     """Return True if the system supports the isolation of an instance, which a temporary process tries."""
     pid = os.fork()
     if pid:
