@@ -29,11 +29,12 @@ collect_ignore = ["bookshop_urls.py", "spy_agent.py"]  # one needs the settings 
 
 # Files that take long, the longest first: they are begun first, so that no worker is left alone with one in the end.
 _LONG = (
-    "benchmarks", "pointer_training", "own_application", "suites", "application_guide", "vector", "widgets", "methods_benchmark",
-    "players", "learners", "train", "demonstrations", "linear_time", "side_effects", "methods", "pretrained", "broken_applications",
-    "evaluation", "fuzz_command", "tasks", "third_party", "browsers", "chromium", "virtual_time", "large_worlds", "spying", "arena",
-    "pictures", "applications", "pointer", "report", "audit", "rooms", "application_check", "eyes", "hard", "constraints", "changes",
-    "places", "fuzz", "layout", "miniwob", "sightings",
+    "benchmarks", "pointer_training", "application_interfaces", "own_application", "suites", "application_guide", "vector",
+    "widgets", "methods_benchmark", "players", "learners", "train", "demonstrations", "linear_time", "side_effects",
+    "methods", "pretrained", "broken_applications", "evaluation_chat", "evaluation", "fuzz_command", "tasks", "third_party",
+    "browsers", "chromium", "virtual_time", "large_worlds", "spying", "arena", "pictures", "applications", "pointer",
+    "report", "audit", "rooms", "application_check", "eyes", "hard", "constraints", "changes", "places", "fuzz", "layout",
+    "miniwob", "sightings",
 )  # fmt: skip
 
 _INTEGRATIONS = Path(__file__).parent / "integrations"
@@ -72,9 +73,6 @@ def pytest_unconfigure(config):
     mark = f"{_MARK}={os.getpid()}".encode()
     if hasattr(config, "workerinput") or os.environ.get(_MARK) != str(os.getpid()):
         return
-    driver = sys.modules.get("webarena_gym.browsers.chromium.driver")
-    if driver is not None:  # it would end with the interpreter
-        driver.SHARED.close()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             is_ours = mark in (folder / "environ").read_bytes().split(b"\0") and int(folder.name) != os.getpid()
@@ -121,16 +119,40 @@ def opened():
         yield lambda it: stack.enter_context(closing(it))
 
 
-@pytest.fixture(scope="module")
-def one_chromium():
-    """Keep Chromium running between the tests of a module, if there is one."""
-    from tests import needs  # noqa: PLC0415 - few tests need it
-    from webarena_gym.browsers.chromium.driver import SHARED  # noqa: PLC0415
+_kept = []  # drivers of Chromium; each starts its browser when a test needs it
 
-    kept = [SHARED.acquire(headless=True, static=static) for static in (False, True)] if needs.has_chromium() else []
-    yield
-    for driver in kept:
-        SHARED.release(driver)
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures
+def pytest_runtest_setup(item):
+    """Share Chromium, whose start takes half a second of CPU time, between tests, and let torch compute in one thread."""
+    from tests import needs  # noqa: PLC0415 - not every session has tests of a browser
+
+    if not _kept and needs.has_chromium() and needs.chromium.mark in item.iter_markers("skipif"):
+        from webarena_gym.browsers.chromium.driver import SHARED  # noqa: PLC0415
+
+        _kept.extend(SHARED.acquire(headless=True, static=static) for static in (False, True))
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() > 1:  # an earlier test has trained with several
+        torch.set_num_threads(1)
+
+
+def pytest_sessionfinish():
+    """End the shared Chromium, which would end with the interpreter, after the search for what is left open."""
+    release_chromium()
+
+
+def release_chromium():
+    """End the Chromium that tests share. A test that needs one starts another."""
+    driver = sys.modules.get("webarena_gym.browsers.chromium.driver")
+    if driver is not None:
+        driver.SHARED.close()
+    _kept.clear()
+
+
+@pytest.fixture
+def no_kept_chromium():
+    """Let a test begin without a Chromium."""
+    release_chromium()
 
 
 @pytest.fixture(scope="module")
@@ -140,17 +162,6 @@ def chromium():
 
     with needs.opened_chromium() as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def one_thread():
-    """Let torch compute in one thread: tiny models wait for threads longer than they compute."""
-    import torch  # noqa: PLC0415 - not everybody has it
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,6 @@ from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import SnapshotError
 from webarena_gym.tools.cli import main
 
-pytestmark = pytest.mark.usefixtures("one_chromium")
-
 SITE = """
 import os
 from http.cookies import SimpleCookie

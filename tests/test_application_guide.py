@@ -16,7 +16,7 @@ import pytest
 from agents.training.settings import PointerBCSettings
 from tests import needs
 from tests.documents import ROOT, blocks, commands
-from tests.test_own_application import folder as folder
+from tests.own_application import folder as folder
 from webarena_gym.tools.cli import main
 
 GUIDE = ROOT / "docs" / "guides" / "bring-your-own-application.md"
@@ -34,7 +34,7 @@ SMALL = {
     "python -m agents.report": "episodes.jsonl",
     "webarena-gym mcp": "",
 }
-"""Options that make a command small. `serve` runs in tests/test_own_application.py until it is stopped."""
+"""Options that make a command small. `serve` runs in tests/test_application_interfaces.py until it is stopped."""
 AGENT = "def agent(observation, info):\n    return 'exit(message=\"\")'\n"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_own_application import solve
+from tests.own_application import solve
 from tests.varying_app import make_state
 from webarena_gym import WebArenaLite
 from webarena_gym.actions import Action, Kind

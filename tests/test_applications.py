@@ -19,7 +19,7 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 
 def read_flows():

@@ -16,8 +16,6 @@ from tests import tiny
 from tests.tiny import tiny_model
 from webarena_gym.observation.history import PLACEHOLDER
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 SIZES = {
     "vocab_size": 30, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
     "num_attention_heads": 2, "num_key_value_heads": 1, "pad_token_id": 0,

@@ -11,7 +11,6 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import evaluate_policy
@@ -433,7 +432,6 @@ KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 
 @pytest.mark.parametrize("kind", ["pointer networks", pytest.param("a language model", marks=pytest.mark.slow)])
 def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
-    torch.set_num_threads(1)
     own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]
     if kind == "a language model":
         tiny.save_clone(tmp_path / "clone", max_steps=2, max_new_tokens=4)

@@ -15,8 +15,6 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
 
-pytestmark = pytest.mark.usefixtures("one_chromium")
-
 
 @pytest.fixture(params=[InProcessBrowser, pytest.param(ChromiumBrowser, marks=needs.chromium)], ids=["inprocess", "chromium"])
 def browser(request, opened):

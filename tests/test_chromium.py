@@ -29,7 +29,7 @@ from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 HOME = "http://app.test/"
 PAGES = {

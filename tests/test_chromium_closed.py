@@ -18,7 +18,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError
 from webarena_gym.pages.page import Network
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 TASK = {"task": "shopping.cart_add/1000/0"}
 

@@ -17,7 +17,7 @@ from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.template import answer
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 SAMPLE = ("shopping.checkout", "shopping.product_price", "shopping.review_write", "shopping_admin.create_rule")
 

@@ -209,7 +209,7 @@ TASKS = (
 
 
 @pytest.fixture(scope="module")
-def eyes(one_chromium):
+def eyes():
     env = WebArenaLite(split="test", window_size=(1024, 640), coordinates="thousandths", **EYES)
     yield env
     env.close()
@@ -234,7 +234,7 @@ for (const kind of ["click", "dblclick", "contextmenu", "mousedown", "mouseup", 
 
 
 @pytest.fixture(scope="module")
-def window(one_chromium):
+def window():
     def app(environ, start_response):
         body = {"/": PAGE, "/scripted": SCRIPTED}.get(
             environ["PATH_INFO"], f"<title>{environ['PATH_INFO']}</title>{environ['QUERY_STRING']}"

@@ -6,8 +6,6 @@ import torch
 from agents.models.critics import Critic, LanguageValueNetwork, PointerCritics, WordState, accuracy
 from tests import tiny
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 GOOD, BAD = 20, 30
 OPTIONS = {"rate": 3e-3, "minibatch": 16}
 

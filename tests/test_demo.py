@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 from agents import demo, train_rl
 from agents.command_lines import parse_settings
@@ -21,7 +20,6 @@ CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    torch.set_num_threads(1)
     few = {"tasks_per_update": 1, "group_size": 2, "num_envs": 2}
     monkeypatch.setattr(train_rl, "make_settings", partial(train_rl.make_settings, **few))
 

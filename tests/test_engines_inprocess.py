@@ -18,8 +18,6 @@ from tests.engine_contract import MAX_NEW_TOKENS, PROMPTS, SIZES, STOP_IDS, Engi
 from tests.model_server import serving_model
 from tests.tiny import tiny_model
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 TINY = {**SIZES, "num_key_value_heads": 2}
 WINDOWS = {"sliding_window": 7, "head_dim": 8}
 MODELS = {

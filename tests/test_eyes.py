@@ -93,7 +93,7 @@ def test_a_page_without_marks_can_be_scrolled():
 
 
 @needs.chromium
-def test_tasks_that_need_eyes_are_demonstrated(one_chromium, tmp_path):
+def test_tasks_that_need_eyes_are_demonstrated(tmp_path):
     """Of what a small network can choose: a search for a name of the goal, a click, an option, and a text of several pieces."""
     tasks = create_tasks(EyesSettings(out=tmp_path, worlds=(11, 12, 13), max_steps=16))
     with closing(tasks.env):

@@ -17,7 +17,7 @@ from webarena_gym.tools import fuzz
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.fuzz import STEPS, Walk, plan_walks, run_walks, search
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 
 def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for():

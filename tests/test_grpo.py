@@ -187,7 +187,6 @@ def test_a_method_that_is_resumed_draws_and_replays_the_same():
 
 @pytest.fixture(scope="module")
 def model():
-    torch.set_num_threads(1)
     return tiny.tiny_model()[0]
 
 

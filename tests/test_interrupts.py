@@ -11,7 +11,6 @@ from gymnasium.error import ResetNeeded
 
 from tests import needs
 from webarena_gym import suite
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.document import original_tree
 from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluators.kinds import state as state_kind
@@ -137,18 +136,8 @@ def test_a_step_that_is_interrupted_at_any_line_is_not_done_twice(opened, name):
     assert check_interruptions(env, task, lambda number: Interruption(moments[number]), len(moments)) > 30
 
 
-@pytest.fixture
-def kept_chromium():
-    """Keep Chromium itself out of it, which is ended with its last user."""
-    driver = SHARED.acquire(headless=True) if needs.has_chromium() else None
-    yield
-    if driver is not None:
-        SHARED.release(driver)
-
-
 # Python reports an interrupt that meets a finaliser as one that it could not raise.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.usefixtures("kept_chromium")
 @pytest.mark.parametrize("kind", ["inprocess", pytest.param("chromium", marks=[needs.chromium, pytest.mark.slow])])
 def test_a_step_that_is_interrupted_at_any_moment_is_not_done_twice(opened, kind):
     (task,) = suite.draw(["shopping.cart_add"], world_seed=1000, count=1)

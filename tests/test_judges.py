@@ -1,4 +1,4 @@
-"""The judge behind a chat protocol, against a small server of our own; `test_evaluation` has what such servers do wrong."""
+"""The judge behind a chat protocol, against a small server of our own; `test_evaluation_chat` has what such servers do wrong."""
 
 import json
 

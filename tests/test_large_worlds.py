@@ -241,7 +241,6 @@ def test_what_a_world_costs_is_measured():
 
 
 @needs.chromium
-@pytest.mark.usefixtures("one_chromium")
 def test_both_browsers_show_the_same_text(world):
     (forum,) = column(
         world, "reddit", "SELECT name FROM submission JOIN forum USING (forum_id) GROUP BY 1 ORDER BY count(*) DESC LIMIT 1"

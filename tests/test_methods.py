@@ -39,14 +39,12 @@ PLAIN = {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001}
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     """Let the trainers play the tiny env, and do with few episodes."""
-    torch.set_num_threads(1)
     monkeypatch.setattr(grpo, "create_envs", tiny.create_envs)
     monkeypatch.setattr(digirl, "TOP", 0.3)
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    torch.set_num_threads(1)
     return unsure_clone(tmp_path_factory.mktemp("clone"))
 
 

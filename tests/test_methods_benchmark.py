@@ -23,7 +23,6 @@ FEW = {"max_steps": 2, "max_new_tokens": 4}
 
 @pytest.fixture
 def arguments(tmp_path):
-    torch.set_num_threads(1)
     tiny.save_clone(tmp_path / "clone", **FEW)
     return [
         *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--worlds", "11", "--test-worlds", "1701"),

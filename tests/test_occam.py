@@ -181,7 +181,6 @@ def test_the_history_keeps_what_was_highlighted_and_a_snapshot_carries_it():
 
 
 @needs.chromium
-@pytest.mark.usefixtures("one_chromium")
 def test_both_browsers_show_the_same():
     envs = [WebArenaLite(tasks=[TASK], browser=browser, **OCCAM_ENV) for browser in ("inprocess", "chromium")]
     for one, other in zip(*(play(env, REPLIES) for env in envs), strict=True):

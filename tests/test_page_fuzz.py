@@ -76,7 +76,7 @@ def test_reductions_are_smaller_and_end_with_nothing():
 
 
 @pytest.fixture
-def player(opened, one_chromium):
+def player(opened):
     return opened(pages.BrowserPair())
 
 
@@ -105,7 +105,6 @@ class TestPlayer:
 
 
 @needs.chromium
-@pytest.mark.usefixtures("one_chromium")
 def test_the_command_prints_classes_and_counts(monkeypatch, capsys):
     monkeypatch.setattr(pages, "make_case", lambda seed: PLAIN if seed % 2 else Case(Node("", (), ("<title>T</title>",))))
     arguments = ["fuzz", "--pages", "4", "--jobs", "1", "--json"]

@@ -24,7 +24,6 @@ from tests import needs
 from tests.chat_server import serving_chat
 from webarena_gym.tools import cli
 
-chromium = pytest.mark.usefixtures("one_chromium")
 TASK = "shopping.product_price"  # of world 1000: asks for the price of Dimutre
 REPLIES = (
     '{"type": "click", "x": 544, "y": 35, "button": "left"}',
@@ -47,7 +46,6 @@ def pictures(message):
 
 
 @needs.chromium
-@chromium
 @pytest.mark.parametrize("ours", [True, False])
 def test_a_chat_model_sees_pictures_and_the_report_shows_them_with_its_clicks(ours, tmp_path, monkeypatch):
     saved = tmp_path / "episodes.jsonl"
@@ -77,7 +75,6 @@ def test_a_chat_model_sees_pictures_and_the_report_shows_them_with_its_clicks(ou
 
 
 @needs.chromium
-@chromium
 def test_the_report_marks_the_box_of_an_element_that_is_named_by_its_number(tmp_path):
     saved = tmp_path / "episodes.jsonl"
     env = ("--elements", "id", "--env", "browser=chromium", "--env", "observation=marks")
@@ -171,7 +168,6 @@ def test_the_text_of_a_page_becomes_no_control_token_and_no_picture(folder):
 
 
 @needs.chromium
-@chromium
 def test_a_folder_of_a_vision_language_model_is_a_policy(folder, tmp_path):
     env = [part for keyword in ("browser=chromium", "observation=pixels", "dialect=computer") for part in ("--env", keyword)]
     saved = tmp_path / "episodes.jsonl"

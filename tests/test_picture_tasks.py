@@ -161,7 +161,6 @@ def test_an_address_of_no_picture_is_not_found():
 
 
 @needs.chromium
-@pytest.mark.usefixtures("one_chromium")
 def test_chromium_shows_the_pictures():
     task = first("interests_by_size")
     with WebArenaLite(tasks=[task], browser="chromium", render_mode="rgb_array") as env:

@@ -23,7 +23,6 @@ CHAT = [
     {"role": "system", "content": "Act."}, {"role": "user", "content": "Round 0"},
     {"role": "assistant", "content": "go_backward()"}, {"role": "user", "content": "Round 1"},
 ]  # fmt: skip
-chromium = pytest.mark.usefixtures("one_chromium")
 
 
 def png(width=100, height=60):
@@ -84,7 +83,6 @@ def make(opened, **options):
 
 @pytest.mark.sampled(3)
 @needs.chromium
-@chromium
 @pytest.mark.parametrize("style", ["pixels", "marks", "text+pixels"])
 def test_each_style_is_a_declared_dictionary_and_its_numbers_can_be_clicked(opened, style):
     env, text = make(opened, observation=style, picture_format="png", window_size=[960, 320]), make(opened)
@@ -111,7 +109,6 @@ def test_each_style_is_a_declared_dictionary_and_its_numbers_can_be_clicked(open
 
 
 @needs.chromium
-@chromium
 def test_history_keeps_the_newest_pictures_and_lines_for_the_others(opened):
     env = make(opened, observation="pixels", pictures=2)
     env.reset()
@@ -125,7 +122,6 @@ def test_history_keeps_the_newest_pictures_and_lines_for_the_others(opened):
 
 
 @needs.chromium
-@chromium
 def test_equal_seeds_give_equal_pictures_and_a_snapshot_goes_on_where_it_was_scrolled(opened):
     env, other = make(opened, observation="pixels", cursor=True), make(opened, observation="pixels", cursor=True)
     env.reset(seed=1)
@@ -140,7 +136,6 @@ def test_equal_seeds_give_equal_pictures_and_a_snapshot_goes_on_where_it_was_scr
 
 
 @needs.chromium
-@chromium
 def test_a_phone_s_window_is_as_large_as_was_asked_for(opened):
     env = make(opened, observation="pixels", window_size=[390, 844])
     seen, _ = env.reset()
@@ -150,7 +145,6 @@ def test_a_phone_s_window_is_as_large_as_was_asked_for(opened):
 
 
 @needs.chromium
-@chromium
 @pytest.mark.slow  # of the forum, a second picture differs in about half of the runs
 def test_the_first_picture_of_a_page_has_its_lazy_images(opened):
     env = make(opened, observation="pixels", dialect="computer", picture_format="png")

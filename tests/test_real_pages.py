@@ -256,7 +256,6 @@ def test_a_person_comes_to_what_is_expected(strolls, run):
 
 
 @needs.chromium
-@pytest.mark.usefixtures("one_chromium")
 @runs
 @pytest.mark.sampled(8)
 def test_each_step_has_the_effect_that_it_has_for_a_person(make_env, run):

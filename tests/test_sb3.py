@@ -9,7 +9,6 @@ from random import Random
 import gymnasium
 import numpy
 import pytest
-import torch
 
 from agents import evaluate as command
 from agents.data.demonstrations import draw_tasks
@@ -258,7 +257,6 @@ def settings(out, **changes):
 def train(tasks, out, **changes):
     from agents import sb3 as train_sb3  # noqa: PLC0415 - not everybody has its libraries
 
-    torch.set_num_threads(1)
     return train_sb3.train(settings(out, **changes), tasks)
 
 

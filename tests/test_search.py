@@ -308,7 +308,6 @@ def trainer_of(**method):
 
 @pytest.mark.parametrize("parts", [["critic"], ["goal_critic", "step_critic"], ["critic", "reward_model"]])
 def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
-    torch.set_num_threads(1)
     model, tokenizer = tiny.tiny_model()
     critics = {}
     for number, part in enumerate(parts):
@@ -337,7 +336,6 @@ def test_a_run_without_a_critic_is_refused(tmp_path):
 
 
 def test_a_language_model_is_searched_and_its_tokens_are_counted():
-    torch.set_num_threads(1)
     policy = tiny.policy(max_new_tokens=4)
     method = partial(searching.tree_search, value=searching.confidence, branching=3, budget=6, reserve=2)
     tasks = tiny.tasks(3)

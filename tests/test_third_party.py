@@ -26,8 +26,6 @@ from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks.task import parse_task
 
-pytestmark = pytest.mark.usefixtures("one_chromium")
-
 INTENT = "Report a bug with the title Broken lamp, and tell its number."
 TASK = {
     "task_id": 1,

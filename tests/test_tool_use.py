@@ -359,7 +359,6 @@ def test_an_episode_is_one_sample_only_if_its_prompts_continue():
 
 
 def test_a_language_model_trains_with_tools(tmp_path):
-    torch.set_num_threads(1)
     tiny.save_clone(tmp_path / "clone", max_steps=2, max_new_tokens=4, window=200)
     (task,) = draw_tasks([11], 1, templates=[TASK.template])
     args = make_settings(

@@ -20,13 +20,9 @@ from tests import tiny
 
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
-    """Let the trainer play lenient tiny envs, on one core."""
+    """Let the trainer play lenient tiny envs."""
     for module in (grpo, training):
         monkeypatch.setattr(module, "create_envs", partial(tiny.create_envs, lenient=True))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

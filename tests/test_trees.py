@@ -18,8 +18,6 @@ from agents.models.trees import (
 )
 from tests.tiny import language_model
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 SIZES = {
     "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0,

@@ -15,7 +15,7 @@ from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 HOME = "http://app.test/"
 CLOCK = "2030-03-05T09:00:00+00:00"

@@ -20,7 +20,7 @@ from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 
-pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
+pytestmark = needs.chromium
 
 HOME = "http://app.test/"
 TAB = "webarena_gym.browsers.chromium.tab"

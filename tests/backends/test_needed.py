@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.test_own_application import ADD, do, folder
+from tests.own_application import ADD, do, folder
 from tests.test_postgresql import DAMAGE
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application

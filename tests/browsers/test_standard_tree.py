@@ -45,7 +45,7 @@ def test_trees_are_those_that_chromium_had(html):
 
 @needs.chromium
 @pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
-def test_chromium_still_has_these_trees(opened, one_chromium, every):
+def test_chromium_still_has_these_trees(opened, every):
     current = [""]
 
     def site(environ, start_response):

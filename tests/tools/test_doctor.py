@@ -12,6 +12,7 @@ from tests.serving import serving
 from webarena_gym.addresses import (
     Account,
 )
+from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.errors import BrowserError
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tools import doctor
@@ -55,6 +56,7 @@ class TestDoctor:
         assert "WEBARENA_GYM_REDDIT_USER" in ill["reddit login"].advice
         assert "502" in ill["gitlab"].result
 
+    @pytest.mark.usefixtures("no_kept_chromium")
     def test_no_chromium(self, tmp_path, monkeypatch):
         monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", str(tmp_path / "none"))
         for chosen, servers, is_optional in (
@@ -67,7 +69,9 @@ class TestDoctor:
             assert inprocess.is_well
             assert (browser.is_well, browser.is_optional) == (False, is_optional)
             assert browser.advice
+            assert not SHARED._drivers, "the browser is closed"
 
+    @pytest.mark.usefixtures("no_kept_chromium")
     @pytest.mark.parametrize(("hidden", "advice"), [
         ({"playwright"}, "pip install 'webarena-gym[chromium]'"), ({"h11", "PIL"}, "pip install 'webarena-gym[chromium]'"),
         (set(), "playwright install chromium"),

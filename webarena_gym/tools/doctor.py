@@ -94,11 +94,14 @@ def _chromium(allowed: frozenset[str]) -> "tuple[Diagnostic, ChromiumBrowser | N
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
     from webarena_gym.browsers.chromium.driver import NOT_FOUND  # noqa: PLC0415
 
+    chromium = None
     try:
         chromium = ChromiumBrowser(None, hosts=allowed)
         chromium.start([], {})
         version = chromium.run_script("navigator.userAgent")
     except BrowserError as error:
+        if chromium is not None:
+            chromium.close()
         by_hand = "start it by hand to see why; in a container it may need more shared memory, or --ipc=host"
         return Diagnostic(name, False, str(error), _INSTALL if str(error).startswith(NOT_FOUND) else by_hand), None
     return Diagnostic(name, True, f"starts: {version}"), chromium
