@@ -8,7 +8,7 @@ import pytest
 from tests.pages import page
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import RULES, Outcome, View, check, evaluate, no_scripts, official
-from webarena_gym.evaluators.official import tokens
+from webarena_gym.evaluators.official_text import tokens
 
 ALL = ("webarena", "vab", "r1")
 LITE, WEB = ("vab", "r1"), ("webarena",)

@@ -1,134 +1,14 @@
-"""Random pages as trees: a grammar of valid and slightly broken HTML, cookies, redirects and actions, and the ways to cut them down.
+"""Random cases of the page fuzzer: a grammar of valid and slightly broken HTML, cookies, redirects and actions.
 
-A case is a function of its seed. Its page is a tree of nodes, so that a case that shows a difference can be made smaller without
-parsing: each reduction removes a node, a pair of tags, an attribute, a cookie, a redirect or an action.
+A case is a function of its seed.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from html import escape
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-HOME, HOSTS = "http://app.test/", ("app.test", "www.app.test", "other.test")
-"""The address of a case's page, and the hosts that exist."""
+from webarena_gym.tools.fuzz.cases import Case, Node, PageAction, Redirect
 
-
-class Node(NamedTuple):
-    """An element of a page, or a sequence of nodes if `tag` is empty. Children that are strings are markup."""
-
-    tag: str
-    attributes: tuple[tuple[str, str | None], ...] = ()
-    children: tuple["Node | str", ...] = ()
-    end: str = ""  # the end tag as written; "" for none
-
-    def __str__(self) -> str:
-        start = f"<{self.tag}{''.join(map(_attribute, self.attributes))}>" if self.tag else ""
-        return f"{start}{''.join(map(str, self.children))}{self.end}"
-
-
-class Redirect(NamedTuple):
-    """The response at the address /r followed by its index in the case."""
-
-    status: int
-    location: str
-    cookies: tuple[str, ...] = ()
-
-
-class PageAction(NamedTuple):
-    """An action: click, type, select or press in the element with this id, press a key without one, or `back`, `wait` or `tab`."""
-
-    kind: str
-    target: str = ""
-    argument: str = ""
-
-
-class Case(NamedTuple):
-    """A page with the cookies that it sets, the redirects that its links lead to, and what is done on it."""
-
-    page: Node
-    actions: tuple[PageAction, ...] = ()
-    cookies: tuple[str, ...] = ()
-    redirects: tuple[Redirect, ...] = ()
-
-    def __str__(self) -> str:
-        cookies = [f"Set-Cookie: {cookie}" for cookie in self.cookies]
-        redirects = [" ".join((f"/r{index}:", *map(str, redirect))) for index, redirect in enumerate(self.redirects)]
-        actions = [f"{action.kind}({', '.join(map(repr, filter(None, action[1:])))})" for action in self.actions]
-        return "\n".join((str(self.page), *cookies, *redirects, *actions))
-
-
-def make_case(seed: int) -> Case:
-    """Return the case of a seed."""
-    return _Maker(Random(seed)).case()
-
-
-def reductions(case: Case) -> Iterator[Case]:
-    """Yield cases that are one step smaller, the largest steps first."""
-    for name in ("actions", "redirects", "cookies"):
-        parts = getattr(case, name)
-        for index in range(len(parts)):
-            yield case._replace(**{name: parts[:index] + parts[index + 1 :]})
-    for index, redirect in enumerate(case.redirects):
-        if redirect.cookies:
-            fewer = (*case.redirects[:index], redirect._replace(cookies=()), *case.redirects[index + 1 :])
-            yield case._replace(redirects=fewer)
-    for page in _smaller(case.page):
-        yield case._replace(page=page)
-
-
-def nodes(page: Node) -> Iterator[Node]:
-    """Yield a node and all nodes in it."""
-    yield page
-    for child in page.children:
-        if isinstance(child, Node):
-            yield from nodes(child)
-
-
-def shape(page: Node) -> frozenset[str]:
-    """Return the tags, types and attribute names of a page: what its difference depends on after all else was removed.
-
-    >>> sorted(shape(Node("p", (), (Node("input", (("type", "date"), ("min", "1"))), "text"))))
-    ['input', 'input min', 'input type=date', 'p']
-    """
-    parts = set()
-    for node in nodes(page):
-        parts |= {tag for child in node.children if isinstance(child, str) for tag in _TAGS.findall(child)}
-        if node.tag:
-            parts |= {node.tag, *(f"{node.tag} {name}" for name, _ in node.attributes if name not in {"id", "type"})}
-            parts |= {f"{node.tag} type={value}" for name, value in node.attributes if name == "type"}
-    return frozenset(parts)
-
-
-def _attribute(attribute: tuple[str, str | None]) -> str:
-    name, value = attribute
-    if value is None:
-        return f" {name}"
-    return f" {name}={value}" if value.isalnum() else f' {name}="{escape(value)}"'
-
-
-def _smaller(node: Node) -> Iterator[Node]:
-    """Yield the node with one child less, one pair of tags less, one attribute less, or with the end tag that belongs to it."""
-    children = node.children
-    if len(children) > 3:
-        half = len(children) // 2
-        yield node._replace(children=children[half:])
-        yield node._replace(children=children[:half])
-    for index in range(len(children)):
-        yield node._replace(children=children[:index] + children[index + 1 :])
-    for index, child in enumerate(children):
-        if isinstance(child, Node):
-            if child.tag and child.children:
-                yield node._replace(children=(*children[:index], *child.children, *children[index + 1 :]))
-            for smaller in _smaller(child):
-                yield node._replace(children=(*children[:index], smaller, *children[index + 1 :]))
-    for index in range(len(node.attributes)):
-        yield node._replace(attributes=node.attributes[:index] + node.attributes[index + 1 :])
-    if node.end not in {"", f"</{node.tag}>"}:
-        yield node._replace(end=f"</{node.tag}>")
-
-
-_TAGS = re.compile(r"</?[a-z]\w*")  # of markup in a string
 _DATES = ("2024-02-29", "2024-02-30", "0000-01-01", "12345-06-07", "2024-2-3", "03/04/2024")
 _TIMES = ("15:07", "15:07:00", "15:07:30", "15:07:30.5", "15:07:30.1234", "24:00", "9:05")
 _NUMBERS = ("5", "+5", "5.", ".5", "-0", "1e2", "1E+2", "1,234", "abc", "19.99", "500", "-7", "007", " 5 ", "1e400", "Infinity")
@@ -183,6 +63,11 @@ _REFRESHES = (
     "0; url=//other.test/e", "0; url=/r0", "abc", "",
 )  # fmt: skip
 _KEYS = ("Enter", "Enter", "Enter", "Space", "Tab", "Shift+Tab", "ArrowDown", "x", "Backspace")
+
+
+def make_case(seed: int) -> Case:
+    """Return the case of a seed."""
+    return _Maker(Random(seed)).case()
 
 
 class _Maker:
