@@ -2,29 +2,25 @@
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.gate import (
-    HttpResponse,
     InterceptingProxy,
-    as_shown,
-    has_script,
-    is_document,
     network_handler,
 )
-from webarena_gym.browsers.chromium.sessions import FIELD, READ_STATE, RESTORE_STATE
+from webarena_gym.browsers.chromium.responses import Responses
 from webarena_gym.browsers.chromium.sessions import SavedTab as SavedTab  # snapshots of earlier versions look for these here
 from webarena_gym.browsers.chromium.sessions import Session as Session
+from webarena_gym.browsers.chromium.sessions import restore_tab, save_tab
 from webarena_gym.browsers.chromium.signals import Signals, dialog_page
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, Tab
 from webarena_gym.browsers.chromium.virtual_time import VirtualTime
@@ -71,7 +67,7 @@ class Context:
         load_images: bool = True,
     ) -> None:
         self._driver = driver
-        self._for_pictures, self._static, self._load_images = for_pictures, static, load_images
+        self._for_pictures, self._static = for_pictures, static
         self._show_dialogs = show_dialogs
         self._has_virtual_time = network is not None and network.virtual_time and not static
         self._time: VirtualTime | None = None
@@ -92,15 +88,11 @@ class Context:
         self._network_process: int | None = None  # process id at the start of the context
         self._popups: list[Page] = []
         self._popup_event = asyncio.Event()  # set when a tab opens, or a site sends no content in place of a document
-        self._empty_urls: Counter[str] = Counter()  # addresses of such documents since the start of the last action
-        self._redirects: dict[str, str] = {}  # redirects of documents
+        self._responses = Responses(self._serve, self._popup_event.set, load_images=load_images)
         self._has_download = False  # whether the last action started a download
         self._download_order = asyncio.Lock()  # downloads are stored in the order of their starts
         self._spare_tab: Tab | None = None  # a cleared tab of the previous session
-        self._documents: dict[str, HttpResponse] = {}
-        self._replays: dict[str, HttpResponse] = {}
         self._geolocation: Mapping[str, float] | None = None
-        self._ran_scripts = False  # scripts may have run; they can store more state than cookies
         self.tabs: list[Tab] = []
         self.active = 0
         self.traffic: Traffic | None = None  # record of the session, if enabled
@@ -194,11 +186,9 @@ class Context:
             await self._close_context()
             raise BrowserError("Chromium's network process has died, and with it the cookies of this session")
         for tab in self.tabs:
-            url, tab.signals.failed_navigation_url, tab.signals.has_failed_request = (
-                tab.signals.failed_navigation_url,
-                "",
-                False,
-            )
+            signals = tab.signals
+            url = signals.failed_navigation_url
+            signals.failed_navigation_url, signals.has_failed_request = "", False
             if is_web(url) and not (self._is_reachable(url) or tab.has_failed or tab.is_scripted):
                 await self._driver.discard(self._context.browser)
                 raise BrowserError(f"Chromium shows neither a page nor an error page for {url}")
@@ -233,7 +223,7 @@ class Context:
         self._geolocation = geolocation
         if self._interceptor is None:
             self._interceptor = InterceptingProxy(
-                None if self._serve is None else self._serve_request, self._hosts, self._network
+                None if self._serve is None else self._responses.serve, self._hosts, self._network
             )
         self._proxy_url = await self._interceptor.start()
         if self._record_traffic:
@@ -279,7 +269,7 @@ class Context:
         try:
             for tab in self.tabs[1:]:
                 await tab.page.close()
-            has_storage = self._ran_scripts or bool(storage)
+            has_storage = self._responses.ran_scripts or bool(storage)
             if has_storage:
                 if not can_clear_scripts:
                     return False
@@ -291,7 +281,7 @@ class Context:
         except (PlaywrightError, BrowserError, TimeoutError):
             return False
         self._spare_tab, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
-        self._documents, self._redirects, self._replays, self._ran_scripts = {}, {}, {}, False
+        self._responses.clear()
         return True
 
     def _can_clear_scripts(self, storage: Storage) -> bool:
@@ -355,33 +345,10 @@ class Context:
         self._pending_work = None
         self._dialog_opened.clear()
         self.tabs, self.active, self._popups, self._spare_tab = [], 0, [], None
-        self._documents, self._redirects, self._replays, self._ran_scripts = {}, {}, {}, False
+        self._responses.clear()
         if context is not None:
             with suppress(PlaywrightError):
                 await context.close()
-
-    def _serve_request(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
-        """Handle a request to the sites. Documents are recorded, so that a restored session can show them again."""
-        assert self._serve is not None
-        replay = self._replays.pop(url, None) if is_document(headers) else None
-        response = replay or as_shown(self._serve(method, url, headers, body), headers)
-        self._ran_scripts = self._ran_scripts or has_script(response.body)
-        if is_document(headers):
-            self._record_response(url, response)
-        if not self._load_images:
-            return response._replace(headers=[*response.headers, ("Content-Security-Policy", "img-src 'none'")])
-        return response
-
-    def _record_response(self, url: str, response: HttpResponse) -> None:
-        """Record the response to the request for a document."""
-        location = next((value for name, value in response.headers if name.lower() == "location"), None)
-        if response.status in {204, 205, 304}:
-            self._empty_urls[url] += 1
-            self._popup_event.set()
-        elif response.status in range(300, 400) and location is not None:
-            self._redirects[url] = urljoin(url, location).partition("#")[0]
-        if response.status not in range(300, 400):
-            self._documents[url] = response
 
     async def new_tab(self, url: str = BLANK_URL) -> None:
         """Open a tab after the last one, activate it and navigate to a URL."""
@@ -446,7 +413,7 @@ class Context:
 
     async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[object]], *, names_window: bool) -> None:
         self._popup_event.clear()
-        self._empty_urls.clear()
+        self._responses.start_action()
         for other in self.tabs:
             other.signals.navigation_event.clear()
         await tab.act(lambda: action(tab))
@@ -454,7 +421,7 @@ class Context:
             await self._activate_navigated_tab()
         if tab.signals.requested_windows:
             await self._wait_for_windows(tab)
-        await tab.record_document(self._documents)
+        await tab.record_document(self._responses.documents)
         while self._popups:
             page = self._popups.pop(0)
             if self._has_download and not page.url:  # a tab that was opened for the download
@@ -483,7 +450,7 @@ class Context:
         with suppress(PlaywrightError):
             await page.wait_for_load_state("load")
         await opened.settle()
-        await opened.record_document(self._documents)
+        await opened.record_document(self._responses.documents)
 
     async def _wait_for_windows(self, tab: Tab) -> None:
         """Wait for the windows that a page has requested. Those that get no content never become tabs, and are closed."""
@@ -492,7 +459,7 @@ class Context:
             async with asyncio.timeout(POPUP_S):
                 count = 0
                 while count < len(windows):
-                    while len(self._popups) + self._count_empty(windows) < len(windows):
+                    while len(self._popups) + self._responses.count_empty(windows) < len(windows):
                         self._popup_event.clear()
                         await self._popup_event.wait()
                     count = len(windows)
@@ -509,18 +476,6 @@ class Context:
                     await self._popup_event.wait()
         self._popups = popups
 
-    def _count_empty(self, windows: Iterable[str]) -> int:
-        """Return the number of windows, given by their requested addresses, for which a site has sent no content."""
-        return sum(min(count, self._empty_urls[url]) for url, count in Counter(map(self._final_url, windows)).items())
-
-    def _final_url(self, url: str) -> str:
-        """Return the address to which the request for a document has been redirected."""
-        url, known = url.partition("#")[0], set()
-        while url in self._redirects and url not in known:
-            known.add(url)
-            url = self._redirects[url]
-        return url
-
     async def _activate_navigated_tab(self) -> None:
         """Wait until the last action navigates a tab or opens one, and activate the former."""
         waits = {asyncio.ensure_future(tab.signals.navigation_event.wait()): tab for tab in self.tabs}
@@ -534,7 +489,7 @@ class Context:
         if navigated is not None and not self._popups:
             self.active = self.tabs.index(navigated)
             await navigated.settle()
-            await navigated.record_document(self._documents)
+            await navigated.record_document(self._responses.documents)
 
     async def traverse(self, distance: int) -> bool:
         """Go back or forward in the active tab. Return False if there is no such history entry."""
@@ -549,7 +504,7 @@ class Context:
 
     async def storage(self) -> Storage:
         """Return the local storage of scripts."""
-        if not self._ran_scripts:
+        if not self._responses.ran_scripts:
             return {}
         popups = list(self._popups)
         state = await self._context.storage_state()
@@ -558,7 +513,7 @@ class Context:
 
     async def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the active tab. Raises ScriptError if it throws."""
-        self._ran_scripts = True
+        self._responses.ran_scripts = True
         if self.dialog_signals is not None:
             await self.answer(accept=False)
         self.tab.check()
@@ -595,12 +550,7 @@ class Context:
 
     async def save(self) -> Session:
         """Return the state of the session. Raises BrowserError if Chromium has lost part of it."""
-        tabs = []
-        for tab in self.tabs:
-            history = await tab.history()
-            changes = await tab.page.evaluate(READ_STATE)
-            documents = tuple(map(tab.documents.get, history.ids))
-            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
+        tabs = [await save_tab(tab) for tab in self.tabs]
         cookies = tuple(await self._context.cookies())
         await self._check_processes()
         elapsed_ms = 0.0 if self._time is None else self._time.elapsed_ms
@@ -619,28 +569,18 @@ class Context:
             await self.new_tab()
             for url, document in zip(saved.urls, saved.documents, strict=True):
                 if document is not None:
-                    self._replays[url.partition("#")[0]] = document
+                    self._responses.replays[url.partition("#")[0]] = document
                 await self.tab.act(partial(self.navigate, self.tab, url))
-                self._replays.clear()
+                self._responses.replays.clear()
                 if self.tab.has_failed:  # an expected failure, which `_check_processes` must not see on a later page
                     self.tab.signals.failed_navigation_url = ""
-                await self.tab.record_document(self._documents)
+                await self.tab.record_document(self._responses.documents)
             distance = saved.position - (await self.tab.history()).position
             if distance:
                 await self.tab.traverse(distance)
             if self._for_pictures:
                 await self.tab.wait_for_images()  # the height of the page, which limits scrolling, depends on its images
-            await self.tab.page.evaluate(RESTORE_STATE, saved.changes)
-            for index, value in saved.changes[0]:
-                if isinstance(value, list) and value:
-                    field = (await self.tab.page.evaluate_handle(FIELD, index)).as_element()
-                    assert field is not None
-                    await field.set_input_files(self.payloads(value))
-            if saved.mouse is not None:
-                async with self.tab.drawing():
-                    await self.tab.page.mouse.move(*saved.mouse)
-                self.tab.mouse = saved.mouse
-            self.tab.reading = None
+            await restore_tab(self.tab, saved, self.payloads)
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))
         self.active = session.active

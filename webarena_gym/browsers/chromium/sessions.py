@@ -1,11 +1,15 @@
 """The picklable state of a browser's session, and the JavaScript that reads and restores that of a document."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.gate import HttpResponse
+from webarena_gym.browsers.chromium.tab import Tab
+
+if TYPE_CHECKING:
+    from playwright.async_api import FilePayload
 
 READ_STATE = """() => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
@@ -64,3 +68,25 @@ class Session(NamedTuple):
     downloads: Mapping[str, bytes] = MappingProxyType({})
     storage: Storage = NO_STORAGE
     elapsed_ms: float = 0.0  # virtual time since the start
+
+
+async def save_tab(tab: Tab) -> SavedTab:
+    """Return the state of a tab."""
+    history = await tab.history()
+    changes = await tab.page.evaluate(READ_STATE)
+    return SavedTab(tuple(history.urls), tuple(map(tab.documents.get, history.ids)), history.position, changes, tab.mouse)
+
+
+async def restore_tab(tab: Tab, saved: SavedTab, payloads: "Callable[[Iterable[str]], list[FilePayload]]") -> None:
+    """Restore the live state of the page of a tab, which has loaded it; `payloads` returns files by their names."""
+    await tab.page.evaluate(RESTORE_STATE, saved.changes)
+    for index, value in saved.changes[0]:
+        if isinstance(value, list) and value:
+            field = (await tab.page.evaluate_handle(FIELD, index)).as_element()
+            assert field is not None
+            await field.set_input_files(payloads(value))
+    if saved.mouse is not None:
+        async with tab.drawing():
+            await tab.page.mouse.move(*saved.mouse)
+        tab.mouse = saved.mouse
+    tab.reading = None
