@@ -13,10 +13,7 @@ from urllib.parse import urlsplit
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.frames import NodeLocation
-from webarena_gym.browsers.chromium.gate import (
-    InterceptingProxy,
-    network_handler,
-)
+from webarena_gym.browsers.chromium.gate import InterceptingProxy, network_handler
 from webarena_gym.browsers.chromium.responses import Responses
 from webarena_gym.browsers.chromium.sessions import SavedTab as SavedTab  # snapshots of earlier versions look for these here
 from webarena_gym.browsers.chromium.sessions import Session as Session
