@@ -76,7 +76,7 @@ def test_what_cannot_start_says_why(notes):
     for more, message in (
         (
             {"wsgi": "notes_app:nothing"},
-            r"notes_app:nothing \(wsgi\) could not be loaded in the folder .*: there is no 'nothing'; expected one of .*'application'",
+            r"notes_app:nothing \(wsgi\) could not be loaded in the folder .*: there is no 'nothing' in notes_app; expected .*'application'",
         ),
         ({"wsgi": "nowhere:app"}, r"nowhere:app \(wsgi\) could not be loaded in the folder .*: there is no module 'nowhere'"),
         ({"wsgi": "", "command": "no-program {port}"}, "the program 'no-program' cannot be run: No such file"),

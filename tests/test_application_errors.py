@@ -91,6 +91,8 @@ LOGIN = {"path": "/login", "user": "[name=user]", "password": "[name=password]",
     ({"databse": {"a": "b"}}, "unknown key 'databse': did you mean 'databases'"),
     ({"environment": {"PORT": 8080}}, "'PORT' of environment is 8080; expected a string"),
     ({"warm": ["/", 1]}, r"warm is \['/', 1\]; expected a list of strings"),
+    ({"warm": ["/"], "wsgi": None, "asgi": "notes:asgi"}, r"warm is \('/',\); expected no paths; they are requested only of an application of wsgi"),
+    ({"warm": ["/"], "loads": "each time"}, r"warm is \('/',\); expected no paths; .* with loads = \"once\""),
     ({"draws": True}, "draws is True; expected an integer"),
     ({"draws": 0}, "draws is 0; expected a number above 0"),
     ({"start_s": True}, "start_s is True; expected a number"),
@@ -133,6 +135,23 @@ def test_an_error_of_the_syntax_shows_the_line(describe):
         read_application(folder)
 
 
+@pytest.mark.parametrize(("table", "line"), [
+    ("environment", 'templates = "templates.toml"'), ("environment", "draws = 5"), ("account", 'incidental = ["log"]'),
+    ("login", "network = true"), ("limits", "start_s = 60"), ("databases", 'templates = "templates.toml"'), ("databases", "draws = 5"),
+])  # fmt: skip
+def test_a_key_of_the_top_level_inside_a_table_is_rejected(describe, table, line):
+    file = describe({table: None}) / "webarena-app.toml"
+    file.write_text(f"{file.read_text()}[{table}]\n{line}\n")
+    key = line.partition(" ")[0]
+    message = rf"\[{table}\] contains {key}, which is a key of the top level; move it above the first \[table\]"
+    with pytest.raises(ApplicationError, match=message):
+        read_application(file)
+
+
+def test_a_database_may_have_the_name_of_a_key(describe):
+    assert read_application(describe({"databases": {"shown": "db.sqlite3"}})).databases == {"shown": "db.sqlite3"}
+
+
 def test_a_folder_without_a_description_names_the_command_that_writes_one(tmp_path):
     with pytest.raises(ApplicationError, match="write the file with `webarena-gym app new"):
         read_application(tmp_path)
@@ -155,7 +174,9 @@ def page(environ, start_response, status="200 OK", **headers):
 
 @pytest.mark.parametrize(("keys", "message"), [
     ({"wsgi": "note:app"}, "there is no module 'note' in the folder or in the packages of"),
-    ({"wsgi": "notes:application"}, "there is no 'application'; expected one of .*'app'"),
+    ({"wsgi": "notes:application"}, r"there is no 'application' in notes; expected 'app' or 'make_app\(\)'$"),
+    ({"wsgi": None, "asgi": "notes:application"}, r"there is no 'application' in notes; expected 'asgi' or 'make_app\(\)'$"),
+    ({"wsgi": "empty:app"}, "there is no 'app' in empty, which contains no functions"),
     ({"wsgi": "notes:__name__"}, "it is 'notes'; expected a WSGI application"),
     ({"wsgi": "notes:asgi"}, 'it is an ASGI application; expected asgi = "notes:asgi"'),
     ({"wsgi": None, "asgi": "notes:app"}, 'it is a WSGI application; expected wsgi = "notes:app"'),
@@ -171,7 +192,7 @@ def page(environ, start_response, status="200 OK", **headers):
 @needs.namespaces
 def test_an_application_that_cannot_start_names_the_setting_that_helps(describe, keys, message):
     files = {
-        "broken": "import flask_not_there", "needs": "import os\nos.environ['SECRET_KEY']", "writes": "open('/etc/desk.log', 'a')",
+        "empty": "", "broken": "import flask_not_there", "needs": "import os\nos.environ['SECRET_KEY']", "writes": "open('/etc/desk.log', 'a')",
     }  # fmt: skip
     application = read_application(describe(keys, **files))
     env = WebArenaLite(application=application, tasks=[exploration_task(application)])
@@ -298,6 +319,30 @@ def test_the_check_names_what_is_wrong_with_a_task(describe, capsys, task, messa
     printed = "".join(capsys.readouterr())
     assert len(re.findall(message, printed)) == 1, printed
     assert "Traceback" not in printed
+
+
+def test_warm_pages_are_requested_with_the_host_of_the_application(describe):
+    text = """
+hosts = []
+
+def app(environ, start_response):
+    hosts.append(environ["HTTP_HOST"])
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [f"<p>The first host is {hosts[0]}, of {len(hosts)}".encode()]
+"""
+    with closing(WebArenaLite(application=describe({"warm": ["/"]}, notes=text))) as env:
+        assert "The first host is notes.test, of 2" in env.reset()[0]
+
+
+def test_a_task_file_without_tasks_is_a_note(describe, capsys):
+    folder = describe(tasks=[])
+    assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) == 0
+    assert "there are no tasks to check: `webarena-gym app record` adds one\nno problems" in capsys.readouterr().out
+    assert main(["evaluate", "--application", str(folder), "--agent", "random"]) == 2
+    assert (
+        "contains []; expected a list with at least one task; for an application, `webarena-gym app record`"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_task_without_a_solution_is_a_note(describe, capsys):

@@ -20,6 +20,9 @@ from tests.own_application import folder as folder
 from webarena_gym.tools.cli import main
 
 GUIDE = ROOT / "docs" / "guides" / "bring-your-own-application.md"
+FRAMEWORKS = ROOT / "docs" / "guides" / "flask-and-django.md"
+PROGRAMS = {"python": "", "flask": "-m flask ", "django-admin": "-m django "}
+"""Programs of the virtual environment of an example, and the options of Python that run them."""
 FEW = "--worlds 1 --per-template 1"
 SMALL = {
     "webarena-gym app fuzz": "--steps 2 --jobs 1",
@@ -91,6 +94,33 @@ def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, bl
         else:
             assert without_measurements(output) == without_measurements(block.code), block
     assert ran == blocks_run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", ["django", "flask", "fastapi"])
+def test_the_examples_of_frameworks_are_checked_without_problems(tmp_path, framework):
+    pytest.importorskip(framework)
+    text = FRAMEWORKS.read_text(encoding="utf-8")
+    programs = {name: f'#!/bin/sh\nexec {sys.executable} {option}"$@"\n' for name, option in PROGRAMS.items()}
+    for path, content in {
+        "bin/webarena-gym": COMMAND,
+        **{f"app/.venv/bin/{name}": text for name, text in programs.items()},
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(content)
+        (tmp_path / path).chmod(0o755)
+    for name, content in re.findall(rf"^```\w+ file={framework}/(\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        (tmp_path / "app" / name).write_text(content)
+    script = "".join(re.findall(rf"^```sh example={framework}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    environment = {
+        **os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "WEBARENA_GYM_CACHE": str(tmp_path / "cache"),
+    }  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path / "app", env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    (shown,) = re.findall(rf"^```text example={framework}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert done.stdout.endswith(shown)
 
 
 def run(words):

@@ -32,6 +32,7 @@ OWN_TESTS = {
     "docs/arena.md": "tests/test_arena_docs.py", "docs/guides/use-it-from.md": "tests/integrations/test_guide.py",
     "docs/guides/eyes.md": "tests/test_pictures.py",
     "docs/guides/bring-your-own-application.md": "tests/test_application_guide.py",
+    "docs/guides/flask-and-django.md": "tests/test_application_guide.py",
 }  # fmt: skip
 """Documents whose blocks need more than a process, and the tests that run them."""
 

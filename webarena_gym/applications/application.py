@@ -4,7 +4,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -58,8 +58,8 @@ class Application:
     loads: Loads = "once"
     """"each time" imports the application for each episode; needed if it opens its files, or stores their full paths, during the import"""
     warm: tuple[str, ...] = ()
-    """paths that are requested of a WSGI application before it is forked, and again after the sign-in, so that templates are compiled once
-    for all episodes. The application must not keep a connection to its database between requests"""
+    """paths that are requested before the application is forked, and again as the signed-in user, so that templates are compiled once for all
+    episodes. Only with `wsgi` and `loads = "once"`. The application must close its databases at the end of each request"""
     state: str = ""
     """folder of the files that episodes may change; each episode has a copy. Empty if there are none"""
     shared: tuple[str, ...] = ()
@@ -151,6 +151,8 @@ class Application:
             raise ApplicationError(
                 'environment contains {env}, which differs between episodes; expected loads = "each time" with it'
             )
+        if self.warm and not (self.wsgi and self.loads == "once"):
+            raise self._invalid("warm", 'no paths; they are requested only of an application of wsgi with loads = "once"')
         if bool(self.account) != bool(self.login):
             raise ApplicationError("account and login must be set together")
         if self.client_state and not (self.client_state.startswith("/") and not (self.state or self.login)):
@@ -322,6 +324,7 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
 
     """
     keys = [item.name for item in fields(Application)]
+    _expect_no_nested_key(record, keys, base, where)
     for key, value in record.items():
         if key not in keys:
             raise ApplicationError(f"{where} has an unknown key {key!r}: {suggestion(key, keys)}")
@@ -358,6 +361,22 @@ def parse_application(record: Mapping[str, Any], base: Path, where: str) -> Appl
         return Application(**values)
     except (TypeError, ApplicationError) as error:
         raise ApplicationError(f"{where}: {error}") from error
+
+
+def _expect_no_nested_key(record: Mapping[str, Any], keys: Sequence[str], base: Path, where: str) -> None:
+    """Raise ApplicationError for a key of the top level in a table, where TOML puts all lines below its head.
+
+    A database may have the name of a key if its file exists.
+    """
+    for table, values in record.items():
+        for key, value in values.items() if isinstance(values, dict) else ():
+            is_database = (
+                table == "databases" and isinstance(value, str) and (base / str(record.get("state", "")) / value).is_file()
+            )
+            if key in keys and key not in record and not is_database:
+                raise ApplicationError(
+                    f"{where}: [{table}] contains {key}, which is a key of the top level; move it above the first [table]"
+                )
 
 
 _JSON_TYPES: Mapping[str, Any] = {

@@ -26,7 +26,7 @@ isolated (see `isolate_instance`). Then it reads requests and writes responses, 
 - {"alive": pid}: {"alive": bool, "status": n}
 - {"listening": pid}: {"addresses": list} has the TCP addresses, such as "127.0.0.1:80", at which programs in the network of this process listen
 - {"stop": pid}: {}
-- {"cookies": header, "host": name} requests the `warm` paths again: {}
+- {"cookies": header} requests the `warm` paths again: {}
 - {"end": true} ends the script
 
 The response to a failed request is {"error": text}. At the end of the input, the script kills all its instances.
@@ -123,12 +123,32 @@ def load(kind: str, path: str) -> Any:
         raise LoadError(f"there is no module {module!r} in the folder or in the packages of {sys.executable}") from None
     for part in name.removesuffix("()").split("."):
         if not hasattr(target, part):
-            known = [key for key, value in getattr(target, "__dict__", {}).items() if callable(value) and key[0] != "_"]
-            raise LoadError(f"there is no {part!r}; expected one of {', '.join(map(repr, known[:12]))}")
+            names = " or ".join(application_names(kind, target)[:12])
+            raise LoadError(
+                f"there is no {part!r} in {module}{f'; expected {names}' if names else ', which contains no functions'}"
+            )
         target = getattr(target, part)
     target = target() if name.endswith("()") else target
     expect_application(kind, path, target)
     return target
+
+
+def application_names(kind: str, module: object) -> list[str]:
+    """Return the names in a module of likely applications of a kind, in the form of the import path: "app", or "create_app()" for a factory.
+
+    Without likely ones, return all of its callables.
+    """
+    public = {key: value for key, value in getattr(module, "__dict__", {}).items() if callable(value) and key[0] != "_"}
+    local = {  # without classes, and without functions that it imports
+        key: value
+        for key, value in public.items()
+        if not inspect.isclass(value) and (not inspect.isroutine(value) or value.__module__ == getattr(module, "__name__", ""))
+    }
+    applications = [repr(key) for key, value in local.items() if takes(value, {"wsgi": 2, "asgi": 3}[kind])]
+    factories = [
+        repr(f"{key}()") for key, value in local.items() if "app" in key and inspect.isroutine(value) and takes(value, 0)
+    ]
+    return applications + factories or list(map(repr, public))
 
 
 def expect_application(kind: str, path: str, target: object) -> None:
@@ -169,9 +189,9 @@ def run(kind: str, application: WSGIApplication, listening: socket.socket) -> No
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def warm(application: WSGIApplication, path: str, **headers: str) -> None:
+def warm(application: WSGIApplication, path: str, host: str, **headers: str) -> None:
     """Send a request to a WSGI application before it is forked, so that all forks share what it loads."""
-    environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1", **headers}
+    environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": host, **headers}
     setup_testing_defaults(environ)
     answer = application(environ, lambda *_: io.BytesIO().write)
     for _ in answer:
@@ -340,7 +360,7 @@ def answer(
     if "cookies" in order:
         for path in settings["warm"]:
             if application:
-                warm(application, path, HTTP_COOKIE=order["cookies"], HTTP_HOST=order["host"])
+                warm(application, path, settings["host"], HTTP_COOKIE=order["cookies"])
         expect_no_open_state()
         return {}
     if "listening" in order:
@@ -388,7 +408,7 @@ def serve(settings: HostConfiguration, is_enclosed: bool) -> int:
                 keep_temporary_files(folder)
             application = load(kind, settings["wsgi"] or settings["asgi"])
             for path in settings["warm"]:
-                warm(application, path)
+                warm(application, path, settings["host"])
             expect_no_open_state()
         if kind == "asgi":
             importlib.import_module("uvicorn")

@@ -62,7 +62,7 @@ class AppHost:
             state.copy_folder(application.state_folder, folder / "state")
         python = application.python if not application.command else sys.executable
         app_folder = Path(application.folder).absolute()
-        settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network")}
+        settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network", "host")}
         settings |= {
             "limits": application.limit_numbers,
             "folder": str(app_folder), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),

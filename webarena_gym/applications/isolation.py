@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         loads: Literal["once", "each time"]
         warm: list[str]
         network: bool
+        host: str
         limits: Limits
         group: int | None
         apart: bool

@@ -155,7 +155,7 @@ class AppLauncher:
         shutil.rmtree(self._host.folder / "state")
         fresh.rename(self._host.folder / "state")
         header = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        self._host.request(cookies=header, host=self.application.host)
+        self._host.request(cookies=header)
 
     def close(self) -> None:
         """End all processes, and remove their folders."""

@@ -405,7 +405,8 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
         ) from error
     records = content.get("tasks") if isinstance(content, dict) else content
     if not isinstance(records, list) or not records:
-        raise TaskError(f"the task file {path} contains {_quote_value(content)}; expected a list with at least one task")
+        hint = "; for an application, `webarena-gym app record` adds one" if records == [] else ""
+        raise TaskError(f"the task file {path} contains {_quote_value(content)}; expected a list with at least one task{hint}")
     return parse_tasks(records, f"the task file {path}", on_unreadable, str(path))
 
 

@@ -57,18 +57,25 @@ DATABASE = "{{state}}/db.sqlite3"
 _CHECK_DESCRIPTION = (
     "Check that episodes on an application are reproducible and its tasks are sound. The command starts the application, compares its "
     "state after several resets, loads its pages in each browser, and replays its tasks: the solution must earn the reward, and nothing "
-    "cheaper may. It prints durations, the controls that agents can use, and the problems, with the settings that solve them. "
+    "cheaper may. It prints durations, the controls that agents can use, and the problems, with the settings that solve them. `app audit` "
+    "tests the tasks more thoroughly, without the pages and in one browser. "
     "Exit status: 0 without problems, 1 with problems, 2 for invalid input."
 )
 _RECORD_DESCRIPTION = (
     "Record a new task: it is added to the task file with your solution and checks of the rows, files and answer. The command replays the "
     "solution, and saves the task if the solution earns the reward and nothing cheaper does.\n\n"
 )
+_AUDIT_DESCRIPTION = (
+    "Test the tasks of an application and the draws of its templates: each solution must earn the reward, and attempts to earn it without "
+    "the work, wrong forms of each answer, and the answers of other draws must not. All resets must give equal state. `app check` tests "
+    "pages and both browsers too, but tries fewer wrong answers, and only the draws with seed 0."
+)
 _UNPACK_DESCRIPTION = (
     "Write the files of an archive to a folder. Nothing is started, so the archive needs no trust; from then on the folder is yours, and its "
     "application runs with what its webarena-app.toml asks for. --install runs the installers of packages with your rights."
 )
 _DESCRIPTIONS = {
+    "audit": _AUDIT_DESCRIPTION,
     "unpack": _UNPACK_DESCRIPTION,
     "check": _CHECK_DESCRIPTION,
     "play": BY_LABEL,
@@ -113,22 +120,22 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
     new.set_defaults(run=_new)
     for name, summary, run in (
         ("check", "start the application, reset it, load its pages and check its tasks", check),
+        ("record", "solve a new task in the terminal, and save it with your solution and a check of your changes", record_task),
+        ("play", "solve a task of the application in the terminal", _play),
+        ("serve", "solve the tasks of the application in your browser, and serve episodes to agents over HTTP", serve_sites),
         (
             "audit",
-            "check that only the reference solutions earn the rewards of the tasks, and that all resets give equal state",
+            "test the tasks more thoroughly than check: wrong answers, and other draws of templates",
             _audit,
         ),
         ("fuzz", "perform random actions, and report those that fail; each episode must start with the same page", _fuzz),
-        ("serve", "solve the tasks of the application in your browser, and serve episodes to agents over HTTP", serve_sites),
-        ("play", "solve a task of the application in the terminal", _play),
-        ("record", "solve a new task in the terminal, and save it with your solution and a check of your changes", record_task),
         (
             "pack",
             "check the application, and write it with its state, tasks and versions of packages to one file",
             pack_application,
         ),
-        ("unpack", "write the files of an archive to a folder", unpack_archive),
         ("verify", "unpack an archive, check the application again, and compare with the report of its author", verify_archive),
+        ("unpack", "write the files of an archive to a folder", unpack_archive),
         ("matrix", "check several applications, and print a table of tasks, costs and problems", report_matrix),
     ):
         description = _DESCRIPTIONS.get(name, f"{summary[0].upper()}{summary[1:]}.")
@@ -179,9 +186,6 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             add_walks(command, 200)
             add_jobs(command)
         elif name == "serve":
-            command.add_argument(
-                "--port", type=integer(0, 65_535), default=8000, metavar="N", help="port of the server; 0: any free port"
-            )
             add_serve_options(command)
         elif name == "play":
             command.add_argument("task", nargs="?", metavar="TASK", help="id of the task (default: a random one)")

@@ -66,7 +66,9 @@ def add_archive_options(command: argparse.ArgumentParser, *, can_trust: bool) ->
         command.add_argument(
             "--trust",
             action="store_true",
-            help="trust the application: allow its settings that have effects outside of the isolation. Without this option, the command lists them",
+            help="allow this application what its settings permit outside of the isolation: its own interpreter, network connections, values of "
+            "your environment variables, or folders outside of the archive. The decision is stored, and holds for this content of the archive. "
+            "Without it, the command lists these settings and stops",
         )
     command.add_argument("archive", type=Path, metavar="ARCHIVE", help="an archive of app pack")
     command.add_argument(

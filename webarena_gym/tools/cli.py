@@ -150,9 +150,6 @@ def _add_servers(commands: Commands) -> None:
         metavar="SEED",
         help="the world to serve (default: 1000, that of the test split)",
     )
-    serve.add_argument(
-        "--port", type=integer(0, 65_535), default=8000, metavar="N", help="port of the server; 0: any free port"
-    )
     add_serve_options(serve)
     add_source(serve)
     add_options(serve, "variation", "scale", scale="standard")

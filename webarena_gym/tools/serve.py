@@ -83,28 +83,32 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="solve this task in your browser: a bar above each page shows the goal and a field for the answer",
     )
-    parser.add_argument("--host", default=_LOOPBACK, help="IP address to listen on; 0.0.0.0: all interfaces")
-    parser.add_argument(
+    add = parser.add_argument_group("network").add_argument
+    add("--port", type=integer(0, 65_535), default=8000, metavar="N", help="port of the server; 0: any free port")
+    add("--host", default=_LOOPBACK, help="IP address to listen on; 0.0.0.0: all interfaces")
+    add(
         "--name",
         action="append",
         default=[],
         metavar="HOST",
         help="host name by which clients reach this server, such as my-machine.lan (may be repeated)",
     )
-    ports = "range of ports for the sites of episodes, such as 20000-20999 (default: any free ports; with --task, --port and the next ones)"
-    parser.add_argument("--ports", type=_ports, default=(), metavar="FIRST-LAST", help=ports)
-    parser.add_argument(
+    add(
+        "--ports",
+        type=_ports,
+        default=(),
+        metavar="FIRST-LAST",
+        help="ports for the sites of episodes, such as 20000-20999, to forward or to open in a firewall: each open episode needs one for each "
+        "of its sites (default: any free ports; with --task, the site where the task begins has --port, and its other sites have the next ones)",
+    )
+    add(
         "--token",
         help=f"token that clients must send (default: ${_TOKEN}; if it is not set, no token on 127.0.0.1 and a random one on other hosts)",
     )
-    parser.add_argument(
-        "--episodes", type=integer(1), default=limits.episodes, metavar="N", help="maximum number of open episodes"
-    )
-    numbers = decimal(above=0)
-    parser.add_argument(
-        "--idle", type=numbers, default=limits.idle_s, metavar="S", help="close an episode after S seconds without a request"
-    )
-    parser.add_argument(
+    add, numbers = parser.add_argument_group("limits").add_argument, decimal(above=0)
+    add("--episodes", type=integer(1), default=limits.episodes, metavar="N", help="maximum number of open episodes")
+    add("--idle", type=numbers, default=limits.idle_s, metavar="S", help="close an episode after S seconds without a request")
+    add(
         "--memory",
         type=numbers,
         default=limits.memory_mb,
