@@ -31,7 +31,7 @@ DOCUMENTS = (
             "keywords.md",
             "measurements.md",
             "metrics.md",
-            "results.md",
+            "results-details.md",
             "settings.md",
         )
     ),
@@ -42,7 +42,6 @@ DOCUMENTS = (
 with (Path(__file__).parent / "tables.toml").open("rb") as _file:
     TITLES, PAPER_8B, PAPER_3B, OTHERS = tomllib.load(_file).values()
 
-_PAPER_3B, _PAPER_8B = "WebAgent-R1, 3B: improvement", "WebAgent-R1, 8B: improvement"
 _FROM_SCRATCH = ("ppo", "masked_ppo")
 """Methods that start from random weights, so that they have no improvement over the BC agent."""
 
@@ -105,10 +104,10 @@ def learning(name: str) -> str:
         "improvement over BC (95 % CI)": _lift(result),
     }
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
-    rows.append(last | {_PAPER_3B: PAPER_3B["mgrpo"]})
+    rows.append(last)
     clones = result.get("clones", 1)
     note = f"n = {result['n']}, {clones} BC {'agent' if clones == 1 else 'agents'} x {result['seeds']} seeds"
-    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes", _PAPER_3B)
+    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes")
     return _table(rows, heads) + _origin(note, result)
 
 
@@ -177,11 +176,33 @@ def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 %
     rows: list[Row] = [] if "before" in columns else [clone]
     for method, row in scored.items():
         before, after = _score(row["greedy"]["clone"]), _score(row["greedy"]["after"])
-        paper = {_PAPER_3B: PAPER_3B.get(method, ""), _PAPER_8B: PAPER_8B.get(method, "")}
         lift = "" if method in _FROM_SCRATCH else _lift(row["greedy"]["lift"])
         cells = {"before": before, "success": after, "improvement (95 % CI)": lift}
-        rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}", **paper})
+        rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}"})
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
+
+
+def paper() -> str:
+    """Return the table of the improvements over BC in the paper, with those here of the same method."""
+    agents = {name: _read(name) for name in ("learning", "language_model")}
+    whole_suite, variants = ({row["method"]: row for row in _read(name)["rows"]} for name in ("whole_suite", "variants"))
+    titles = {
+        "M-GRPO, pointer network, 400 updates": (_lift(agents["learning"]), "mgrpo"),
+        **{
+            f"{TITLES.get(name, whole_suite[name]['title'])}, pointer network, 3 CPU minutes": (
+                _lift(whole_suite[name]["greedy"]["lift"]),
+                name,
+            )
+            for name in PAPER_8B
+        },
+        "M-GRPO, language model of 1.7 million parameters": (_lift(agents["language_model"]), "mgrpo"),
+        "M-GRPO with long thoughts, language model": (_lift(variants["long"]["greedy"]["lift"]), "long"),
+    }
+    heads = ("improvement here (95 % CI)", "WebAgent-R1, 3B", "WebAgent-R1, 8B")
+    return _table(
+        {"": title, **dict(zip(heads, (ours, PAPER_3B.get(method, ""), PAPER_8B.get(method, "")), strict=True))}
+        for title, (ours, method) in titles.items()
+    )
 
 
 def further_experiments() -> str:
@@ -206,7 +227,8 @@ def allocation() -> str:
             cells = {}
             for name, title in titles.items():
                 low, high = result["ci95"][name][place]
-                cells[title] = f"{_percent(result[name][place])} ({100 * low:.0f} to {100 * high:.0f})"
+                interval = f" ({100 * low:.1f} to {100 * high:.1f})" if name != "bc_only" else ""  # of three agents
+                cells[title] = f"{_percent(result[name][place])}{interval}"
             switch = {"BC updates before the switch": result["best_switch"][place], "runs": result["runs"]}
             rows.append({"CPU minutes": f"{budget:g}", **cells, **switch})
     return _table(rows) + _origin(f"n = {results[0]['n']}", *results)
@@ -292,14 +314,14 @@ def reference_tables(name: str) -> str:
     return "\n".join(parts)
 
 
-_LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", _PAPER_8B)
+_LIFTS = ("success", "improvement (95 % CI)")
 TABLES: dict[str, Callable[[], str]] = {
     "learning": partial(learning, "learning"), "language_model": partial(learning, "language_model"),
-    "whole_suite": partial(methods, "whole_suite", columns=_AND_PAPER),
+    "whole_suite": partial(methods, "whole_suite", columns=_LIFTS),
     "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
-    "variants": partial(methods, "variants", columns=("before", *_LIFTS, _PAPER_3B)),
-    "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
+    "variants": partial(methods, "variants", columns=("before", *_LIFTS)),
+    "paper": paper, "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions, "commands": commands,
     **{name: partial(reference_tables, name) for name in reference.TABLES}, **api.TABLES,
 }  # fmt: skip
@@ -337,7 +359,7 @@ def _percent(rate: float) -> str:
 
 
 def _score(score: dict[str, float]) -> str:
-    return f"{_percent(score['success'])} ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
+    return f"{_percent(score['success'])} ({100 * score['low']:.1f} to {100 * score['high']:.1f})"
 
 
 def _mark_score(result: Result, mark: Mapping[str, float]) -> str:
