@@ -47,23 +47,30 @@ def cache(tmp_path, monkeypatch):
     close_all()
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """The folder of an application that uses no file outside of it."""
-    folder = tmp_path / "notes"
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """Return a folder with an application that uses no file outside of its folder, and its archive, packed once for all tests."""
+    place = tmp_path_factory.mktemp("packed")
+    folder = place / "notes"
     make_state(folder / "state")
     (folder / "state" / "empty").mkdir()
     shutil.copy(Path(__file__).with_name("notes_app.py"), folder)
     (folder / FILE).write_text(TOML)
     (folder / "tasks.json").write_text(json.dumps([TASK]))
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEBARENA_GYM_CACHE", str(place / "cache"))
+        assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(place / f"notes{SUFFIX}"), *ONE_BROWSER]) == 0
+    return place
 
 
 @pytest.fixture
-def archive(folder, tmp_path):
-    path = tmp_path / f"notes{SUFFIX}"
-    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(path), *ONE_BROWSER]) == 0
-    return path
+def folder(packed, tmp_path):
+    return shutil.copytree(packed / "notes", tmp_path / "notes")
+
+
+@pytest.fixture
+def archive(packed, tmp_path):
+    return Path(shutil.copy(packed / f"notes{SUFFIX}", tmp_path))
 
 
 def rewrite(archive, change=lambda manifest: None, extra=()):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_application_archive import FILE, ONE_BROWSER, TOML, archive, cache, folder, rewrite
+from tests.test_application_archive import FILE, ONE_BROWSER, TOML, archive, cache, folder, packed, rewrite
 from tests.test_suites import errands, play
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application, read_application
@@ -23,7 +23,7 @@ from webarena_gym.errors import ApplicationError
 from webarena_gym.tasks import parse_task
 from webarena_gym.tools.cli import main
 
-__all__ = ["archive", "cache", "errands", "folder"]  # fixtures
+__all__ = ["archive", "cache", "errands", "folder", "packed"]  # fixtures
 
 GREEDY = """
 import json, os, sys, time

@@ -137,7 +137,6 @@ def play(env, task, act, when):
 @pytest.mark.parametrize("has_solution", [True, False])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.sampled(3)
 def test_damage_in_postgresql_fails_the_task(desk, damage, when, has_solution):
     """Without a solution, the changes that the checks do not need are side effects (`backends.needed`)."""
     task = desk.tasks[0] if has_solution else replace(desk.tasks[0], solution=())
@@ -150,7 +149,6 @@ def test_damage_in_postgresql_fails_the_task(desk, damage, when, has_solution):
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("has_solution", [True, False])
 @pytest.mark.parametrize("title", TITLES)
-@pytest.mark.sampled(3)
 def test_right_solutions_in_postgresql_are_rewarded(desk, title, has_solution):
     quoted = title.replace("'", "''")
     check = {"site": "desk", "query": f"SELECT title FROM ticket WHERE id > 2 AND title = '{quoted}'", "expected": [[title]]}
