@@ -1,6 +1,6 @@
 """The guide "Bring your own application": its worked example gives the outputs that it prints, and its other commands run.
 
-The latter run on a small application, with tasks of a file and with templates.
+The latter run on a small application, with tasks of a file and with templates. The example of the README runs, too.
 """
 
 import importlib
@@ -10,12 +10,13 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
 from agents.training.settings import PointerBCSettings
 from tests import needs
-from tests.documents import ROOT, blocks, commands
+from tests.documents import README, ROOT, blocks, commands
 from tests.own_application import folder as folder
 from webarena_gym.tools.cli import main
 
@@ -52,9 +53,8 @@ def without_measurements(text):
     return re.sub(r"\d[\d.,]* (s|ms|kB)\b", r"N \1", text)
 
 
-@needs.chromium
-@pytest.mark.parametrize("blocks_run", [6, pytest.param(7, marks=pytest.mark.slow)])  # the last one installs the package
-def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, blocks_run):
+def prepare(tmp_path):
+    """Return a new folder for an application, and the variables of a shell in which this package is installed."""
     folder = tmp_path / "my-app"
     for path, content in (
         (tmp_path / "bin" / "webarena-gym", COMMAND),
@@ -64,12 +64,39 @@ def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, bl
         path.write_text(content)
         path.chmod(0o755)
     folder.mkdir()
-    environment = {
+    return folder, {
         "PYTHONPATH": str(ROOT),
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
         "XDG_DATA_HOME": str(tmp_path),
         "WEBARENA_GYM_CACHE": str(tmp_path / "cache"),
     }
+
+
+def test_the_example_of_the_readme_runs(tmp_path):
+    folder, environment = prepare(tmp_path)
+
+    def run_in_folder(*command):
+        return subprocess.run(
+            command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=True
+        ).stdout  # fmt: skip
+
+    def block(language, text):
+        [code] = [block.code for block in blocks(README, language) if text in block.code]
+        return code
+
+    (folder / "notes.py").write_text(block("python", "sqlite3"))
+    output = run_in_folder("bash", "-ec", block("sh", "app new ."))
+    assert re.findall(r"^no problems$|^all +100.0 %", output, re.MULTILINE) == ["no problems", "all                  100.0 %"]
+    written = tomllib.loads((folder / "webarena-app.toml").read_text())
+    assert written == tomllib.loads(block("toml", "notes"))
+    program = block("python", 'application="."')
+    assert run_in_folder(sys.executable, "-c", program).strip() == program.rstrip().rpartition("  # ")[2]
+
+
+@needs.chromium
+@pytest.mark.parametrize("blocks_run", [6, pytest.param(7, marks=pytest.mark.slow)])  # the last one installs the package
+def test_the_worked_example_gives_the_outputs_that_the_guide_prints(tmp_path, blocks_run):
+    folder, environment = prepare(tmp_path)
     example = [block for block in blocks(GUIDE, "python", "sh", "text", "toml", "json") if not block.excuse]
     output, ran = "", 0
     for block in example:

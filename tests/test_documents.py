@@ -23,6 +23,7 @@ import pytest
 
 import webarena_gym
 from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name
+from webarena_gym.env import WebArenaLite
 from webarena_gym.episode import Info
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.suite import templates
@@ -100,6 +101,17 @@ def test_the_table_of_infos_has_the_declared_keys_types_and_presence():
     }
     assert {key: kind.partition("[")[0] for key, kind, _ in rows} == types
     assert {key for key, _, present in rows if present == "always"} == Info.__required_keys__
+
+
+def test_the_readme_lists_the_spaces_and_all_actions():
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| (.+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE))
+    env = WebArenaLite()
+    for space in ("action", "observation"):
+        assert f"`Text` of at most {getattr(env, f'{space}_space').max_length:,} characters" in rows[f"{space} space"]
+    kinds = {form.kind: env.dialect.signature(form) for form in env.dialect.forms}
+    names = {(re.search(r'action="([^"]+)"', text) or re.match(r"(\w+)", text))[1] for text in kinds.values()}
+    listed = {re.match(r"[\w ]+", code)[0] for code in re.findall(r"`([^`]+)`", rows["actions"])}
+    assert listed == names
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)
