@@ -1,11 +1,13 @@
 """What an agent sees of a page, how it may name what it sees, and what stays of it in the chat."""
 
+import re
 from typing import get_args
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.documents import ROOT
 from tests.pages import page
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import Style, history, observe, scrolled_top
@@ -39,6 +41,28 @@ Good bags, for you & me &lt;b>
 two</textarea>
 <a id="12">inner</a>
 <img alt="A photo">"""
+
+
+TABLE = (
+    (ROOT / "docs" / "observations.md")
+    .read_text(encoding="utf-8")
+    .partition("<!-- begin elements -->")[2]
+    .partition("<!-- end")[0]
+)
+ROWS = re.findall(r"^\| ([a-z ,-]+) \| `([^`]+)` \| (.*) \| (.*) \|$", TABLE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_elements_are_written_as_in_the_table_of_the_documents(row):
+    document = page(f"<body>{row[1]}</body>")
+    written = [observe(document, header=False, **keywords).text for keywords in ({"elements": "label"}, {"style": "axtree"})]
+    assert [re.findall(r"`([^`]+)`", cell) for cell in row[2:]] == [
+        [line.strip() for line in text.splitlines()] for text in written
+    ]
+
+
+def test_the_table_of_the_documents_has_all_its_rows():
+    assert len(ROWS) == len(TABLE.strip().splitlines()) - 2 > 20
 
 
 def test_simplified_html_and_the_accessibility_tree_name_the_same_elements_by_id_and_label():
