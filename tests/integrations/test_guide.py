@@ -43,10 +43,9 @@ def blocks(section):
 
 
 def as_settings(code):
-    """Return a program whose settings are for a GPU as one that only makes its GRPOConfig, on a CPU and without vLLM."""
-    settings, is_for_gpu, _ = code.partition('if __name__ == "__main__":')
+    """Return a program with settings for a GPU as one that also makes its GRPOConfig with them, on a CPU and without vLLM."""
     check = 'GRPOConfig(output_dir="runs/trl", **GPU | {"use_vllm": False, "use_cpu": True, "bf16": False})\n'
-    return settings + check if is_for_gpu else code
+    return code + check if "\nGPU = {" in code else code
 
 
 def is_there(name):
