@@ -368,6 +368,20 @@ def app(environ, start_response):
     assert "the page needs scripts: check and pack with --browser chromium" in printed
 
 
+@needs.chromium
+def test_pages_that_show_a_text_until_scripts_build_them_are_no_problem(describe, capsys):
+    page = """
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<!doctype html><div id=root>Loading</div><script>root.innerHTML = '<input aria-label=Title><button>Add</button>'</script>"]
+"""
+    folder = describe({"wsgi": "shell:app"}, tasks=[], shell=page)
+    assert main(["app", "check", str(folder), "--resets", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "http://notes.test/ needs scripts: use --browser chromium" in printed.partition("chromium: notes starts")[0]
+    assert "needs scripts" not in printed.partition("chromium: notes starts")[2]
+
+
 @pytest.mark.parametrize(("keys", "message"), [
     ({"tasks": "task.json"}, "task.json'; expected an existing file, which `app record` writes too"),
     ({"environment": None}, 'Set the variable in [environment], DATABASE = "..."'),

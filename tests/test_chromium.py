@@ -368,6 +368,7 @@ KEEPING = """<!doctype html><title>T</title><p id=out></p><button onclick="histo
     for (const event of ["pagehide", "beforeunload", "visibilitychange", "unload"])
       addEventListener(event, (event) => { event.preventDefault(); localStorage.b = event.type; navigator.sendBeacon("/state", event.type); });
     new EventSource("/events");
+    Storage.prototype.clear = () => {};
 </script>"""
 
 
@@ -399,6 +400,25 @@ def test_what_scripts_have_kept_is_forgotten_and_what_they_send_is_dropped(opene
     assert pages[1:] == pages[:1] * 2
     assert is_early == has_virtual_time
     assert len(contexts) == 1
+
+
+def test_a_page_with_scripts_is_read_once_after_an_action(opened, monkeypatch):
+    """While it settles, only the existence of scripts matters: they may change the page afterwards."""
+    reads, read_main_frame = [], Tab._read_main_frame
+
+    async def read(tab, **options):
+        reads.append(await read_main_frame(tab, **options))
+        return reads[-1]
+
+    monkeypatch.setattr(Tab, "_read_main_frame", read)
+    page = "<!doctype html><title>T</title><p id=out></p><button>Add</button><script>onclick = () => out.textContent += 'a'</script>"
+    browser = opened(ChromiumBrowser(Network({"app.test": Response(page, content_type="text/html")})))
+    browser.start([HOME], {})
+    add = observe(browser.page(), elements="label").element("Add")
+    reads.clear()
+    browser.click(add)
+    assert seen(browser).startswith("a\n<button")
+    assert [("xml" in reading, reading["title"]) for reading in reads] == [(False, "T"), (True, "T")]
 
 
 def test_a_page_that_does_not_let_itself_be_left_gets_another_context(opened, monkeypatch):

@@ -135,7 +135,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
         )
         report["pages"] = len(pages)
         report["controls"] = dict(Counter(kind for page in pages for kind in _controls(page)).most_common())
-        report["need_scripts"] = [page.url for page in pages if _needs_scripts(page)]
+        report["need_scripts"] = [page.url for page in pages if _needs_scripts(page, browser)]
         statuses = {page.url: backend.status_of(page.url) for page in pages}
         report["statuses"] = {str(status): count for status, count in sorted(Counter(statuses.values()).items())}
         report["missing"] = [f"{url}: {status}" for url, status in statuses.items() if 400 <= status < 500][
@@ -364,12 +364,17 @@ def _advice(env: WebArenaLite, pages: Sequence[Page]) -> str:
     """Return the settings that solve a problem in the log, or on the last page, of the current episode."""
     assert isinstance(env.backend, ApplicationBackend)
     lines = advice(env.backend.application, env.backend.log_tail())
-    needs_scripts = bool(pages) and _needs_scripts(pages[-1])
+    needs_scripts = bool(pages) and _needs_scripts(pages[-1], env.options.browser)
     return f"; the page needs scripts: check and pack with --browser chromium{lines}" if needs_scripts else lines
 
 
-def _needs_scripts(page: Page) -> bool:
-    return NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)
+def _needs_scripts(page: Page, browser: str) -> bool:
+    """Return True if the in-process browser names scripts that the page needs, or the page has scripts and no controls."""
+    if browser != "inprocess":
+        return False
+    if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices):
+        return True
+    return next(page.root.iter("script"), None) is not None and not any("not supported" not in kind for kind in _controls(page))
 
 
 def _start_problem(env: WebArenaLite, task: Task) -> str:

@@ -28,6 +28,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
     Object.defineProperty(window, DRAWN, {value: location.href, configurable: true});
   }
+  if (isPatient && scripted) return {early: true, scripted, title: document.title};
   const ATTRIBUTE_NAME = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const INVALID_XML = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};

@@ -29,8 +29,8 @@ SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
 1. `strict`: layout decides which elements are hidden.
 2. `windowed`: only content in the window is read.
-3. `isPatient`: the document may still be loading. The function waits for style sheets. If scripts or layout need the complete
-   page, it returns only {early: true, scripted}.
+3. `isPatient`: the document may still be loading. The function waits for style sheets. If scripts may still change the page, or layout
+   needs the complete page, it returns only {early: true, scripted}, if possible with the title.
 4. `isTurned`: the tab has just navigated to the document or to a fragment of it.
 5. `isUndrawn`: nothing draws the page during the call. If drawing decides the focus, the function returns only
    {undrawn: true, scripted}."""
@@ -66,8 +66,8 @@ Lazy images are requested only when they are drawn."""
 _EMPTY = HttpResponse(200, [("Content-Type", "text/html")], b"")
 _REMOVE_LISTENERS = "async () => { document.open(); document.close(); }"
 """JavaScript function that removes all event listeners of a document and its window."""
+_CLEAR_NAME = 'async () => { window.name = ""; }'
 _REPLACE_STORAGE = """async (items) => {
-  window.name = "";
   sessionStorage.clear();
   for (const [key, value] of Object.entries(items)) localStorage.setItem(key, value);
 }"""
@@ -211,18 +211,38 @@ class Tab:
     async def replace_storage(self, origin: str, items: Mapping[str, str]) -> None:
         """Leave the page without running its handlers, for a blank one, and replace all storage of an origin by the local storage `items`."""
         self.check()
-        await self.session.send("Emulation.setScriptExecutionDisabled", {"value": True})
-        await self.evaluate(_REMOVE_LISTENERS)  # a page that is left can run scripts again
-        async with self._responding_with(_EMPTY):
-            await self._navigate(f"{origin}/")
-        await self.session.send("Emulation.setScriptExecutionDisabled", {"value": False})
-        await self.session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
-        await self.evaluate(_REPLACE_STORAGE, dict(items))
-        await self._navigate(BLANK_URL)
-        await self.evaluate("async () => null")
+        *_, is_empty = await asyncio.gather(  # the session processes these in order
+            self.session.send("Emulation.setScriptExecutionDisabled", {"value": True}),
+            self.evaluate(_REMOVE_LISTENERS),  # a page that is left can run scripts again
+            self._clear_session_storage(origin),
+        )
+        if is_empty and not items:  # no page of the origin is needed
+            await self._navigate(BLANK_URL)
+            await self._enable_scripts(origin)
+        else:
+            async with self._responding_with(_EMPTY):
+                await self._navigate(f"{origin}/")
+            await self._enable_scripts(origin)
+            await self.evaluate(_REPLACE_STORAGE, dict(items))
+            await self._navigate(BLANK_URL)
+        await self.evaluate(_CLEAR_NAME)
         await self.session.send("Page.resetNavigationHistory")
         self.signals.forget()
         self.is_scripted = False
+
+    async def _clear_session_storage(self, origin: str) -> bool:
+        """Clear the storage of the tab for an origin. Return False if its page has another origin."""
+        with suppress(PlaywrightError):
+            await self.session.send("DOMStorage.clear", {"storageId": {"securityOrigin": origin, "isLocalStorage": False}})
+            return True
+        return False
+
+    async def _enable_scripts(self, origin: str) -> None:
+        """Enable scripts, which the left page can no longer run, and clear the storage of an origin, to which it can no longer write."""
+        await asyncio.gather(
+            self.session.send("Emulation.setScriptExecutionDisabled", {"value": False}),
+            self.session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"}),
+        )
 
     async def wait_for_images(self) -> None:
         """Wait until the page has loaded with all images, including lazy ones in the window."""
