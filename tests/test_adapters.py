@@ -70,6 +70,13 @@ def test_tasks_are_chosen_by_site_and_template_and_a_choice_of_nothing_is_refuse
             select_tasks(**wrong)
 
 
+@pytest.mark.parametrize("rows", [dataset_rows, trl.dataset_rows])
+def test_all_rows_of_a_dataset_have_the_same_keys_and_types(rows):
+    # datasets drops keys that the first row does not have
+    keys = {tuple((key, type(value)) for key, value in row.items()) for split in ("train", "test") for row in rows(split)}
+    assert len(keys) == 1
+
+
 @pytest.mark.parametrize("filters", [{"sites": "map"}, {"templates": ["map.place_phone"]}])
 def test_a_list_of_tasks_is_not_filtered(filters):
     for rows in (dataset_rows, trl.dataset_rows):
