@@ -68,7 +68,7 @@ GRPO_OPTIONS = {
     "clip_high": "`epsilon_high`", "ratio": "`importance_sampling_level`", "kl_weight": "`beta`", "weighting": "`loss_type`",
     "correction": "`vllm_importance_sampling_mode`", "max_new_tokens": "`max_completion_length`, which counts all replies and pages of an episode", "dtype": "`bf16`",
     "gradient_checkpointing": "`gradient_checkpointing`", "vllm": "`use_vllm`, `vllm_server_base_url`", "tokens_per_pass": "`per_device_train_batch_size`, in samples",
-    "chat_template_kwargs": "`chat_template_kwargs`", "advantages": "`scale_rewards`, with trajectory advantages", "standardized": "`scale_rewards`",
+    "chat_template_kwargs": "`chat_template_kwargs`",
     **dict.fromkeys(("application", "suite", "variation", "elements", "window"), "the same keyword of the environment"),
     "lora_rank": "`r` of the `peft_config`", "lora_layers": "`layers_to_transform` of the `peft_config`", "optimizer": "`optim`",
 }  # fmt: skip
@@ -197,6 +197,31 @@ def trl_options() -> Iterator[Section]:
             for name, argument in GRPO_CONFIG.items()
         ],
     )
+
+
+def method_defaults() -> Iterator[Section]:
+    """Yield the table of the options whose defaults differ between methods; methods with equal defaults share a column."""
+    columns: dict[str, dict[str, str]] = {}
+    shared, hidden = [*_defaults(GRPOSettings), "replay"], hidden_from_pointing_networks()
+    for method, kind in METHODS.items():
+        defaults = _defaults(kind)
+        language = {**defaults, **language_model_defaults(method)}
+        if defaults["system"] == _defaults(TrainSettings)["system"]:
+            language["system"] = _SYSTEM
+        columns[method] = {
+            name: ", ".join(dict.fromkeys([_cell_of(language, name), _cell_of(language if name in hidden else defaults, name)]))
+            for name in shared
+        }
+    names = [name for name in shared if len({cells[name] for cells in columns.values()}) > 1 and name != "trainer"]
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for method, cells in columns.items():
+        groups[tuple(cells[name] for name in names)].append(method)
+    titles = {", ".join(f"`{method}`" for method in methods): methods[0] for methods in groups.values()}
+    rows = []
+    for name in names:
+        kind = next(kind for kind in METHODS.values() if name in _defaults(kind))
+        rows.append({"option": _option(kind, name), **{title: columns[method][name] for title, method in titles.items()}})
+    yield "", rows
 
 
 def method_options() -> Iterator[Section]:
@@ -360,5 +385,5 @@ def _cell(text: str) -> str:
 TABLES: dict[str, Callable[[], Iterator[Section]]] = {
     **{name: partial(keywords, names) for name, names in KEYWORDS.items()},
     "application_keys": application_keys, "training_options": training_options, "method_options": method_options, "cloning_options": cloning_options,
-    "evaluation_options": evaluation_options, "metrics": metrics, "trl_options": trl_options,
+    "method_defaults": method_defaults, "evaluation_options": evaluation_options, "metrics": metrics, "trl_options": trl_options,
 }  # fmt: skip

@@ -178,7 +178,10 @@ def episode_sample(trajectory: Trajectory) -> EpisodeSample:
     """Return the steps of an episode as one sequence, for trainers that take one sample per episode.
 
     Each prompt must continue the previous prompt and its response, as with `history="full"` and thoughts that remain in the conversation.
-    Raises ValueError otherwise, and for an episode without steps.
+
+    Raises:
+        ValueError: for a prompt that does not continue the previous one, and for an episode without steps.
+
     """
     if not trajectory.steps:
         raise ValueError(f"the episode of {trajectory.task_id} has no steps; expected at least one")

@@ -29,7 +29,7 @@ GRPO_CONFIG: Mapping[str, TRLArgument] = {
     "epsilon_high": TRLArgument("clip_high", None, "None: the value of `epsilon`"),
     "importance_sampling_level": TRLArgument("ratio", "token"),
     "loss_type": TRLArgument("weighting", "dapo"),
-    "scale_rewards": TRLArgument("advantages", "group", "TRL compares whole rollouts: `--advantages trajectory`"),
+    "scale_rewards": TRLArgument("", "group", "advantages are divided by the standard deviation, as with `group`"),
     "vllm_importance_sampling_mode": TRLArgument("correction", "sequence_mask", "used with `use_vllm`, limit 3; here 2"),
     "save_steps": TRLArgument("save_every", 500),
     "output_dir": TRLArgument("out", None),
@@ -50,11 +50,16 @@ GRPO_CONFIG: Mapping[str, TRLArgument] = {
 def trl_errors(options: Mapping[str, Any]) -> dict[str, str]:
     """Return the ends of error messages for TRL's names, by their spelling as an option, for a command with `options`.
 
-    >>> trl_errors({"group_size": 8})
-    {'--num-generations': 'is a name of TRL; the option here is --group-size'}
+    >>> errors = trl_errors({"group_size": 8})
+    >>> errors["--num-generations"]
+    'is a name of TRL; the option here is --group-size'
+    >>> errors["--top-k"]
+    'is a name of TRL without an option here: all tokens are sampled from here'
     """
     return {
         f"--{name.replace('_', '-')}": f"is a name of TRL; the option here is --{argument.option.replace('_', '-')}"
+        if argument.option
+        else f"is a name of TRL without an option here: {argument.remark}"
         for name, argument in GRPO_CONFIG.items()
-        if argument.option in options and name not in options
+        if (not argument.option or argument.option in options) and name not in options
     }
