@@ -15,7 +15,7 @@ HOSTILE = "</pre><script>alert(1)</script>"
 
 
 class Pictures(gymnasium.Env):
-    """An env whose pictures are noise, and whose episodes take three steps; some pictures are missing, as of a browser that failed."""
+    """An env whose pictures are of random colours, few enough for a fast GIF, and whose episodes take three steps; some pictures are missing, as of a browser that failed."""
 
     def __init__(self, missing=()):
         self.render_mode, self.missing, self.step_number = "rgb_array", missing, 0
@@ -31,7 +31,8 @@ class Pictures(gymnasium.Env):
     def render(self):
         if self.step_number in self.missing:
             return None
-        return numpy.random.default_rng(self.step_number).integers(0, 255, (72, 128, 3), dtype=numpy.uint8)
+        colours = numpy.random.default_rng(self.step_number).integers(0, 255, (2, 4, 3), dtype=numpy.uint8)
+        return colours.repeat(36, axis=0).repeat(32, axis=1)
 
 
 def frames_of(path):
