@@ -165,7 +165,9 @@ def test_the_commands_of_the_guide_run(folder, tmp_path, monkeypatch, has_templa
     (tmp_path / "my_agent.py").write_text(AGENT)
     monkeypatch.chdir(tmp_path)
     done = set()
-    others = re.sub(r"^```sh\n.*?^```$", "", GUIDE.read_text(), flags=re.MULTILINE | re.DOTALL)  # without the worked example
+    others = re.sub(
+        r"^```(?:sh|text)\n.*?^```$", "", GUIDE.read_text(), flags=re.MULTILINE | re.DOTALL
+    )  # without the worked example
     (tmp_path / "others.md").write_text(others)
     for command in commands(tmp_path / "others.md"):
         words = shlex.split(command)

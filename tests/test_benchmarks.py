@@ -283,14 +283,14 @@ def test_the_signatures_of_the_api_pages_have_the_arguments_of_the_functions():
         for path in re.findall(r"^### `([\w.]+)`$", listed, re.MULTILINE):
             value = pkgutil.resolve_name(path)
             if inspect.isfunction(value):
-                signature = re.search(rf"### `{re.escape(path)}`\n\n`\w+\((.*)\)(?: -> .*?)?`: ", listed)[1]
+                signature = re.search(rf"### `{re.escape(path)}`\n\n`\w+\((.*)\)(?: -> .*?)?`(?:: |\n)", listed)[1]
                 assert [*inspect.signature(value).parameters] == re.findall(r"(?:^|, )\*{0,2}(\w+)(?=: |=|, |$)", signature)
         assert api.summary(page) == listed
 
 
 def test_the_api_pages_define_the_types_of_their_signatures_and_hide_the_directives():
     pages = {page.stem: page.read_text(encoding="utf-8") for page in api.PAGES}
-    assert "- `Seed = int | Sequence[int | None] | None`\n" in pages["vector"]
+    assert "- `Seed = int | Sequence[int | None] | None`: A seed" in pages["vector"]
     assert "- `webarena_gym.vector.envs.Result`: The result of a step or a reset of one env.\n" in pages["vector"]
     for name, text in pages.items():
         assert ":::" not in re.sub(r"<!-- mkdocstrings\n.*?-->", "", text, flags=re.DOTALL), name

@@ -107,7 +107,8 @@ command.main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("name", ["episodes.jsonl", "episodes.jsonl.gz", "new/episodes.jsonl"])
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", ["episodes.jsonl.gz", "episodes.jsonl", "new/episodes.jsonl"])
 def test_a_signal_that_ends_the_process_loses_no_finished_episode(tmp_path, name):
     saved = tmp_path / name
     if saved.parent == tmp_path:
