@@ -115,3 +115,14 @@ def test_lines_nearest_to_a_topic_are_in_page_order():
 def test_quotations_are_joined():
     assert quote_all(["A"]) == '"A"'
     assert quote_all(["A", "B"]) == '"A" and "B"'
+
+
+def test_only_short_texts_without_markup_or_with_a_heading_are_labels():
+    lines = ("Total", "$5", "<p>Note</p>", "one", "x" * 41, "two", "<h3>Size</h3>", "<b>big</b>")
+    assert ParsedPage("", "", lines).facts == (
+        ("Total", "$5"),
+        ("$5", "Note"),
+        ("one", "x" * 41),
+        ("two", "Size"),
+        ("Size", "big"),
+    )

@@ -80,3 +80,14 @@ def test_texts_in_shared_memory_show_later_values_and_act_like_a_tuple():
     with pytest.raises(ValueError, match="7 characters"):
         write_to_shared_memory(space, 0, "1234567", memory)
     assert texts[0] == "ab"
+
+
+def test_samples_have_the_types_of_their_parameters(space):
+    space.seed(1)
+    actions = [space.dialect.parse(space.sample()) for _ in range(300)]
+    addresses = {action.argument for action in actions if action.kind.name == "GOTO"}
+    examples = {
+        parameter.example for form in space.dialect.forms for parameter in form.parameters if parameter.placeholder == "url"
+    }
+    assert addresses <= {*map(str.strip, examples), *(example.strip("\"'") for example in examples)}
+    assert addresses or not examples

@@ -98,3 +98,9 @@ def test_inflections_have_one_stem():
     ):
         assert len({stem(word) for word in words}) == 1, words
     assert stem("as") == "as"
+
+
+def test_a_name_in_lower_case_is_no_subject():
+    goal = read_goal("How long is Lake Drive?")
+    assert "5 km" in stated("Drive is 5 km", goal)
+    assert "5 km" not in stated("the drive is 5 km", goal)

@@ -1,6 +1,7 @@
 """Locators and checks of page contents, without a browser: selectors in linear time select what lxml's do."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -82,4 +83,54 @@ def test_a_page_is_opened_unless_it_is_the_last_one():
 )
 def test_targets_with_other_keys_or_types_are_refused(target):
     with pytest.raises(EvaluationError):
+        check({"eval_types": ["program_html"], "program_html": [target]}, "native")
+
+
+def verdict_of(block, ended=None):
+    (verdict,) = evaluate(block, "Which?", (ended or outcome())[0])
+    return verdict
+
+
+def test_a_failed_verdict_has_the_references_that_failed():
+    verdict = verdict_of(page_shows("last", "p", must_include=["One", "Four"], must_exclude=["Two"]))
+    assert (verdict.passed, verdict.expected) == (False, "Four")
+    assert verdict_of(page_shows("last", "p", must_include=["One", "Three"])).expected == ["One", "Three"]
+    assert verdict_of(page_shows("last", "p", must_exclude=["Two"])).expected is None
+
+
+def changing(texts):
+    """Return a view whose page shows one text after another."""
+    following = (lambda: changing(texts[1:])) if texts[1:] else (lambda: changing(texts))
+    return View(page(f"<p>{texts[0]}", url="http://shop.test/x"), no_scripts, advance=following)
+
+
+@pytest.mark.parametrize(("contents", "texts", "expected"), [
+    ({"must_include": ["late"]}, ["soon", "late", "gone"], True), ({"must_include": ["late"]}, ["soon", "gone"], False),
+    ({"must_exclude": ["late"]}, ["soon", "late"], False), ({"must_exclude": ["late"]}, ["late", "gone"], True),
+])  # fmt: skip
+def test_a_page_passes_as_soon_as_it_shows_a_text_and_without_a_text_at_the_end_alone(contents, texts, expected):
+    @contextmanager
+    def open_page(_):
+        yield changing(texts)
+
+    ended = outcome()[0]
+    block = page_shows("http://shop.test/x", "p", **contents)
+    verdicts = evaluate(block, "Which?", replace(ended, open_page=open_page))
+    assert all(verdict.passed for verdict in verdicts) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"prep_actions": ["x"]}, "prep_actions"),
+        ({"url": "func:x()"}, "call"),
+        ({"locator": "func:x()"}, "call"),
+        ({"locator": "p["}, "selector"),
+        ({"locator": "p" * 3000}, "characters"),
+        ({"required_contents": {}}, "required_contents"),
+    ],
+)
+def test_targets_that_the_native_rules_do_not_support_are_refused(change, part):
+    target = {"url": "last", "locator": "p", "required_contents": {"must_include": ["x"]}, **change}
+    with pytest.raises(EvaluationError, match=part):
         check({"eval_types": ["program_html"], "program_html": [target]}, "native")

@@ -127,3 +127,13 @@ def test_the_words_around_a_text_in_the_goal():
     assert context_words(GOAL, "Red Lamp") == ""
     assert name_context(GOAL, "1 x Blue Lamp in stock") == context_words(GOAL, "Blue Lamp")
     assert words_of("Glass boxes, axes") == ("glass", "boxe", "axe")
+
+
+def test_derived_forms_are_those_of_words_of_one_kind():
+    assert not {
+        form for form, text in forms("see RED Red-Blue lamp2 http://a/b two big lamps") if form in ("last part", "lowered")
+    } - {"lowered"}
+    assert ("lowered", "red") not in forms("see RED now")
+    assert ("lowered", "a") not in forms("plan A")
+    assert ("plural", "lamp 2s") not in forms("lamp 2")
+    assert not {text for form, text in forms("three old red lamps") if form == "plural" and text.count(" ") > 1}
