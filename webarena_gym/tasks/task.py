@@ -1,4 +1,4 @@
-"""Tasks as data: what WebArena's task files hold, and, for our own, the world and the reference solution.
+"""Tasks as data: the fields of WebArena's task files, and for generated tasks the world and the reference solution.
 
 >>> import webarena_gym
 >>> task = webarena_gym.find("shopping.product_price/1000/0")

@@ -1,7 +1,7 @@
-"""Templates: small objects that draw tasks from a world, with the truth, the checks and a reference solution.
+"""Templates: generators of tasks from a world, with the correct answer, the checks and a reference solution.
 
 A template is a function of a `Sampler` that returns a `Draw`. It picks its slots from the world's database, computes the
-truth with a query, and returns a solution as a person would perform it, with elements named by their visible labels.
+correct answer with a query, and returns a solution as a person would perform it, with elements named by their visible labels.
 
 >>> from webarena_gym.suite import templates
 >>> template = templates()["shopping.product_price"]
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Dice(Random):
-    """Random numbers that raise NothingToDraw where there is nothing to choose from."""
+    """Seeded random numbers. A draw from an empty population raises NothingToDraw."""
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:
         """Return one of the items."""
@@ -64,13 +64,13 @@ class Dice(Random):
 
 
 def skip_if(condition: object, missing: str) -> None:
-    """Raise NothingToDraw where a condition holds: that draw is left out, because its world has not what is missing."""
+    """Raise NothingToDraw, which skips this draw, if a condition holds. `missing` is the content that the world lacks."""
     if condition:
         raise NothingToDraw(missing)
 
 
 def in_order(query: str, rows: list[Row]) -> list[Row]:
-    """Return rows of which some are drawn. Raises TaskError for several in no order."""
+    """Return the rows of a query. Raises TaskError for several rows of a query without ORDER BY."""
     if len(rows) > 1 and "ORDER BY" not in query.upper():
         raise TaskError(
             f"the query {query!r} returns {len(rows)} rows and has no ORDER BY; expected one, so that equal seeds draw equal tasks"
@@ -79,7 +79,15 @@ def in_order(query: str, rows: list[Row]) -> list[Row]:
 
 
 class Sampler:
-    """Draws slots from one world; every draw comes from one seeded generator. Queries go to `site` unless they name another."""
+    """Draws slots from one world with one seeded generator.
+
+    Args:
+        databases: database of each site.
+        rng: the random numbers.
+        site: site of the queries that name no other.
+        layout: layout of the sites, whose labels the solution uses.
+
+    """
 
     def __init__(self, databases: Mapping[str, Database], rng: Dice, site: str, layout: Layout = PLAIN) -> None:
         self._databases = databases
@@ -89,13 +97,13 @@ class Sampler:
         self.planted: list[PlantedRow] = []
 
     def at(self, site: str) -> "Sampler":
-        """Return the same sampler for queries and rows of another site: what is drawn and planted goes on in both."""
+        """Return a sampler for the queries and rows of another site, with the same random numbers and planted rows."""
         sampler = Sampler(self._databases, self.rng, site, self.layout)
         sampler.planted = self.planted
         return sampler
 
     def rows(self, query: str, *parameters: object, site: str = "") -> list[Row]:
-        """Return all rows of a query, with values in order or a table of them; give it an ORDER BY, so that draws are repeatable."""
+        """Return all rows of a query. `parameters` are values in order, or one mapping of names to values."""
         bound: Mapping[str, Any] | tuple[object, ...] = (
             parameters[0] if parameters and isinstance(parameters[0], Mapping) else parameters
         )
@@ -106,25 +114,25 @@ class Sampler:
         return self._databases[site].connection
 
     def value(self, query: str, *parameters: object, site: str = "") -> Any:
-        """Return the first column of the first row. Raises NothingToDraw without one."""
+        """Return the first column of the first row of a query. Raises NothingToDraw without rows."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
             raise NothingToDraw(query)
         return rows[0][0]
 
     def pick(self, query: str, *parameters: object, site: str = "") -> Row:
-        """Return one row of a query at random. Raises NothingToDraw when there is none."""
+        """Return one row of a query at random. Raises NothingToDraw without rows, and TaskError for several without ORDER BY."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
             raise NothingToDraw(query)  # the query is more informative than the message of `Dice`
         return self.rng.choice(in_order(query, rows))
 
     def plant(self, table: str, *, site: str = "", **values: Value) -> int:
-        """Add a row to the world of the task that is drawn, for later queries and for the task itself; return its number."""
+        """Add a row to the world of this task, for later queries and for its episodes, and return its row id."""
         return self._plant(site, table, tuple(values.items()), ())
 
     def alter(self, table: str, key: Mapping[str, Value], *, site: str = "", **values: Value) -> None:
-        """Give other values to the row that a key names, as `plant` adds one."""
+        """Change values of the row with this key, for later queries and for the episodes of the task."""
         self._plant(site, table, tuple(values.items()), tuple(key.items()))
 
     def _plant(self, site: str, table: str, values: Columns, key: Columns) -> int:
@@ -190,7 +198,7 @@ class Template:
 
     @property
     def number(self) -> int:
-        """Number that task files call `intent_template_id`: 31 bits that follow from the name alone."""
+        """The `intent_template_id` of task files: 31 bits of a hash of the name."""
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
 
     @property
@@ -211,7 +219,7 @@ class Template:
     def instantiate(
         self, sampler: Sampler, task_id: str, world_seed: int, scale: Scale = "standard", *, is_achievable: bool = True
     ) -> Task:
-        """Draw one task in a world of that seed and scale, by `unachievable` where that is asked for. Raises NothingToDraw."""
+        """Draw one task in a world of this seed and scale; `unachievable` draws it unless `is_achievable`. Raises NothingToDraw."""
         drawn = (self.draw if is_achievable or self.unachievable is None else self.unachievable)(sampler)
         intent = Random(f"phrasing of {task_id}").choice(self.phrasings) if self.others else self.intent
         block = _with_site(drawn.eval, self.sites[0])
@@ -304,7 +312,7 @@ def end_task(message: str = "", thought: str = "") -> Step:
 
 
 def all_of(*blocks: dict[str, Any]) -> dict[str, Any]:
-    """Every one of several checks must pass."""
+    """Return an `eval` block with the checks of all blocks, all of which must pass."""
     merged: dict[str, Any] = {"eval_types": []}
     for block in blocks:
         for key, value in block.items():
