@@ -6,6 +6,7 @@ import pytest
 
 from tests import needs
 from webarena_gym import WebArenaLite
+from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import SnapshotError
 from webarena_gym.tools.cli import main
@@ -43,7 +44,7 @@ def answer(environ):
         return "200 OK", [], "<p>Welcome</p>"
     if FAULT == "random":
         return "200 OK", [], MENU + os.urandom(4).hex()
-    return "200 OK", [], HEAD + MENU + (DRAFT if FAULT == "draft" else "<form><input name=q aria-label=Query></form>")
+    return "200 OK", [], HEAD + MENU + (DRAFT.replace("Draft", "Draft${Math.random()}" if FAULT == "random draft" else "Draft") if "draft" in FAULT else "<form><input name=q aria-label=Query></form>")
 
 
 def application(environ, start_response):
@@ -67,7 +68,8 @@ FAULTS = {
     "no controls": "no page has a control that an action can name",
     "memory": "ann is not signed in at the start of an episode: '/account' leads to http://one.test/login",
     "random": "two resets show different pages",
-    "draft": "the page http://one.test/ cannot be restored: its scripts keep state in the page",
+    "draft": None,
+    "random draft": "the page http://one.test/ cannot be restored, and after a replay of the actions it differs",
 }
 
 
@@ -96,7 +98,9 @@ def test_a_fault_is_found_in_both_browsers(tmp_path, capsys, fault):
     assert status == 1
     assert FAULTS[fault] in " ".join(report["problems"])
     if fault != "random":  # the message shows the random text
-        assert any(problem.startswith("chromium: ") for problem in report["problems"]) == (fault == "draft"), report["problems"]
+        assert any(problem.startswith("chromium: ") for problem in report["problems"]) == (fault == "random draft"), report[
+            "problems"
+        ]
 
 
 def test_the_traceback_of_a_page_that_fails_is_printed(tmp_path, capsys):
@@ -106,27 +110,66 @@ def test_the_traceback_of_a_page_that_fails_is_printed(tmp_path, capsys):
     assert "LookupError: no table note" in capsys.readouterr().out
 
 
+TASK = {
+    "task_id": "a", "sites": ["one"], "start_url": "__ONE__/", "intent": "-",
+    "eval": {"eval_types": ["url_match"], "reference_url": "__ONE__/x"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", ["draft", "random draft"])
 @needs.chromium
-def test_a_page_that_a_script_has_changed_is_not_restored_silently(opened, tmp_path):
-    task = {
-        "task_id": "a",
-        "sites": ["one"],
-        "start_url": "__ONE__/",
-        "intent": "-",
-        "eval": {"eval_types": ["url_match"], "reference_url": "__ONE__/x"},
-    }
-    (tmp_path / "tasks.json").write_text(json.dumps([task]))
-    env = opened(
-        WebArenaLite(
-            application=describe(tmp_path, "draft"), tasks=tmp_path / "tasks.json", browser="chromium", elements="label"
-        )
-    )
+def test_a_page_that_a_script_has_changed_is_restored_by_its_actions_or_not_at_all(opened, tmp_path, fault):
+    (tmp_path / "tasks.json").write_text(json.dumps([TASK]))
+    env = opened(WebArenaLite(application=describe(tmp_path, fault), browser="chromium", tasks=tmp_path / "tasks.json"))
     env.reset()
-    env.restore(env.snapshot())
-    env.step('do(action="Click", element="New")')
+    assert "replayed" not in env.restore(env.snapshot())[1]
+    page = env.step(env.dialect.format(Action(Kind.CLICK, next(iter(_names(env, "button"))))))[4]["page"]
     changed = env.snapshot()
-    with pytest.raises(SnapshotError, match=r"its scripts keep state in the page, .*Draft"):
-        env.restore(changed)
+    env.reset()
+    if fault == "draft":
+        for _ in range(2):
+            _, info = env.restore(changed)
+            assert (info["page"], info["replayed"]) == (page, 1)
+        assert len(_names(env, "input")) == 1
+    else:
+        with pytest.raises(SnapshotError, match=r"after a replay of the actions it differs: .*Draft"):
+            env.restore(changed)
+
+
+def _names(env, tag):
+    return [name for name, node in env.observation.nodes.items() if node.element.tag == tag]
+
+
+SAVING = """
+import os
+
+def application(environ, start_response):
+    if environ["PATH_INFO"] == "/save":
+        with open(os.environ["STATE"] + "/log.txt", "a") as log:
+            log.write(os.urandom(4).hex() if os.environ["VARIES"] else "saved")
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [b"<!doctype html><div id=out></div><button onclick='fetch(`/save`).then(() => out.append(`saved`))'>Save</button>"]
+"""
+
+
+@pytest.mark.parametrize("varies", ["", "1"])
+@needs.chromium
+def test_data_that_differ_after_a_replay_are_named(opened, tmp_path, varies):
+    (tmp_path / "saving.py").write_text(SAVING)
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "log.txt").write_text("")
+    keys = f'name = "one"\nwsgi = "saving:application"\nstate = "state"\nenvironment = {{ STATE = "{{state}}", VARIES = "{varies}" }}\n'
+    (tmp_path / "webarena-app.toml").write_text(keys)
+    (tmp_path / "tasks.json").write_text(json.dumps([TASK]))
+    env = opened(WebArenaLite(application=tmp_path, browser="chromium", tasks=tmp_path / "tasks.json", elements="label"))
+    env.reset()
+    assert "saved" in env.step('do(action="Click", element="Save")')[4]["page"]
+    snapshot = env.snapshot()
+    if not varies:
+        assert env.restore(snapshot)[1]["replayed"] == 1
+        return
+    with pytest.raises(SnapshotError, match=r"after a replay of the actions the data differ: one: /log.txt .*set clock="):
+        env.restore(snapshot)
 
 
 @needs.chromium

@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 
 from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.arguments import expect_positive
-from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects, page_text
+from webarena_gym.backends.base import Backend, build_outcome, judge_side_effects
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.base import Browser, perform_action
 from webarena_gym.changes import Change
@@ -39,7 +39,7 @@ from webarena_gym.rendering import RenderedPage as RenderedPage
 from webarena_gym.rendering import Renderer, notebook_html, screenshot_pixels
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import Task
-from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut, first_difference
+from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut
 from webarena_gym.toolbox import Toolbox
 
 FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
@@ -393,8 +393,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def restore(self, snapshot: Snapshot) -> ResetResult:
         """Replace the current episode with that of a snapshot, which may come from another env or process.
 
-        If scripts keep state in the page that cannot be saved, the actions of an application with `client_state` are repeated from the start of
-        the episode. `info["replayed"]` is then their number.
+        If scripts of an application keep state in the page that cannot be saved, the actions are repeated from the start of the episode.
+        `info["replayed"]` is then their number.
 
         Returns:
             The observation and the info at the time of the snapshot.
@@ -411,26 +411,23 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         try:
             self._backend.restore(backend)
         except SnapshotError:
-            if not self._backend.can_replay or episode.tools:  # calls of tools cannot be repeated
+            if not self._backend.can_replay(backend) or episode.tools:  # calls of tools cannot be repeated
                 raise
-            self._replay(episode, backend.page)
+            self._replay(episode, backend)
             replayed = len(episode.turns)
         episode.tools = self._toolbox.restore(episode.tools) if self._toolbox else None
         self.np_random.bit_generator.state = random_state
         observation, info = self._start_episode(episode)
         return observation, info | ({"replayed": replayed} if replayed else {})
 
-    def _replay(self, episode: Episode, page: str) -> None:
-        """Repeat the actions of an episode from its start. Raises SnapshotError if the page then differs from that of the snapshot."""
+    def _replay(self, episode: Episode, backend: Any) -> None:
+        """Repeat the actions of an episode from its start. Raises SnapshotError if the backend then differs from its snapshot `backend`."""
         self._backend.enter(episode.task)
         copy = Episode(episode.task, episode.goal)
         for turn in episode.turns:
             self._apply_action(copy, turn.reply)
         self._rendered = None
-        if difference := first_difference(page, page_text(self._backend.browser)):
-            raise SnapshotError(
-                f"the page {self._backend.browser.page().url} cannot be restored, and differs after a replay of {len(copy.turns)} actions: {difference}"
-            )
+        self._backend.check_replay(backend)
 
     # Implementation.
 

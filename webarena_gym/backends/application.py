@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -66,7 +67,6 @@ class ApplicationBackend(Backend):
         """Make the next episodes use this application."""
         self.application = application
         self.urls = {f"__{application.name.upper()}__": application.url}
-        self.can_replay = bool(application.client_state)
         self.snapshot_error = f"{application.name} keeps state in memory, so its episodes cannot be saved"
         folder = Path(application.folder, application.uploads)
         files = sorted(path for path in folder.iterdir() if path.is_file()) if application.uploads else []
@@ -301,6 +301,30 @@ class ApplicationBackend(Backend):
                 " Replay the actions from the start of the episode instead"
             )
         self.error_responses[:] = snapshot.error_responses
+
+    def can_replay(self, snapshot: object) -> bool:
+        return (
+            isinstance(snapshot, ApplicationSnapshot)
+            and (snapshot.application, snapshot.page is None) == (self.application.name, False)
+            and not self.application.load  # each start has another name in the data
+        )
+
+    def check_replay(self, snapshot: ApplicationSnapshot) -> None:
+        assert snapshot.page is not None
+        problem = f"the page {self.browser.page().url} cannot be restored, and after a replay of the actions"
+        if difference := first_difference(snapshot.page, page_text(self.browser)):
+            raise SnapshotError(f"{problem} it differs: {difference}")
+        if self.application.client_state:
+            return
+        with TemporaryDirectory(prefix="webarena-gym-") as name:
+            state.copy_folder(launcher_of(self.application).base, Path(name))
+            state.apply(snapshot.difference, Path(name))
+            application = self.application
+            changes = state.changes(
+                application.name, Path(name), self._saved_state(), application.databases, application.incidental
+            )
+        if changes:
+            raise SnapshotError(f"{problem} the data differ: {changes[0]}; set clock=, or list what varies in incidental=")
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
         """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""

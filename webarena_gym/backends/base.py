@@ -44,13 +44,19 @@ class Backend:
     """Base URL by placeholder, such as `__SHOPPING__`."""
     snapshot_error = "episodes of this backend cannot be saved"
     """Message of the SnapshotError of a backend without snapshots."""
-    can_replay = False
-    """True if the env may repeat an episode's actions to restore a snapshot whose page cannot be restored."""
     initial_database: Callable[[str], sqlite3.Connection] | None = None
     """Opens the database of a site as it was at the start of the episode; None where its definition cannot change."""
     verify: Callable[[str], tuple[bool, str]] | None = None
     """Calls a verifier of a suite (see `Outcome.verify`); None without a suite."""
     _browser: Browser | None = None
+
+    def can_replay(self, snapshot: object) -> bool:  # noqa: ARG002 - subclasses use it
+        """Return True if the env may repeat an episode's actions to restore a snapshot of this backend whose page cannot be restored."""
+        return False
+
+    def check_replay(self, snapshot: Any) -> None:  # noqa: ARG002 - subclasses use it
+        """Raise SnapshotError if page or data differ from those of a snapshot, after its actions were repeated."""
+        raise SnapshotError(self.snapshot_error)
 
     @property
     def files(self) -> Path | None:

@@ -8,10 +8,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application, read_application
@@ -21,7 +23,7 @@ from webarena_gym.backends.application import ApplicationBackend
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import ActionError, ApplicationError, SnapshotError, WebArenaGymError
+from webarena_gym.errors import ApplicationError, SnapshotError, WebArenaGymError
 from webarena_gym.logins import is_signed_in
 from webarena_gym.observation import observe, visible_text
 from webarena_gym.options import BrowserKind
@@ -165,7 +167,7 @@ def _examine(application: Application, tasks: Sequence[Task], browser: BrowserKi
             problems.append(f"{_NO_CONTROLS}; the first page shows {visible_text(pages[0].root)[:_EXCERPT]!r}")
         if not report["failed"]:
             env.reset()
-            problems += [*_sign_in_problem(backend, application), *_snapshot_problem(env, pages, application)]
+            problems += [*_sign_in_problem(backend, application), *_snapshot_problem(env, pages, application, report)]
     report["tasks"] = {}
     if tasks and report["equal_resets"]:
         problems += check_tasks(application, tasks, browser, report["tasks"])
@@ -229,6 +231,8 @@ def _print_report(application: Application, browser: str, report: dict[str, Any]
             print(line)
     elif report["real_time"]:
         print("scripts run in real time: virtual_time = true makes steps faster and independent of the load")
+    if report.get("replayed"):
+        print("scripts keep state in a page: a snapshot is restored by repeating the actions of its episode")
     if report["need_scripts"]:
         first, *others = report["need_scripts"]
         more = f" and {len(others)} more need" if others else " needs"
@@ -275,31 +279,34 @@ def _sign_in_problem(backend: ApplicationBackend, application: Application) -> l
     ]
 
 
-def _snapshot_problem(env: WebArenaLite, pages: Sequence[Page], application: Application) -> list[str]:
-    """Return a problem if a page differs after it was restored from a snapshot that was taken after an interaction."""
-    browser = env.backend.browser
+def _snapshot_problem(env: WebArenaLite, pages: Sequence[Page], application: Application, report: dict[str, Any]) -> list[str]:
+    """Return a problem if a page differs after it was restored from a snapshot that was taken after an interaction.
+
+    `report["replayed"]` is the number of actions that were repeated for that.
+    """
     url = next((page.url for page in pages if any(map(_is_draft, page.root.iter("input", "textarea")))), pages[0].url)
-    browser.goto(url)
-    for button in browser.page().root.iter("button"):
-        if dom.form_owner(button) is None or dom.element_type(button) == "button":
-            with suppress(ActionError):
-                browser.click(button)
-                break
-    for field in browser.page().root.iter("input", "textarea"):
-        if _is_draft(field):
-            with suppress(ActionError):
-                browser.type(field, "webarena")
-                break
-    before = observe(browser.page(), elements="label").text
+    start = urlsplit(url)._replace(scheme="", netloc="").geturl() or "/"
+    env.reset(options={"task": exploration_task(application, start=start)})
+    if name := next((name for name, node in env.observation.nodes.items() if _is_plain_button(node.element)), ""):
+        env.step(env.dialect.format(Action(Kind.CLICK, name)))
+    if name := next((name for name, node in env.observation.nodes.items() if _is_draft(node.element)), ""):
+        env.step(env.dialect.format(Action(Kind.TYPE, name, "webarena")))
+    before = env.observation.text
     try:
-        env.restore(env.snapshot())
+        _, info = env.restore(env.snapshot())
     except SnapshotError as error:
         return [str(error)] if not application.in_memory else []
-    difference = first_difference(before, observe(browser.page(), elements="label").text)
+    report["replayed"] = info.get("replayed", 0)
+    difference = first_difference(before, env.observation.text)
     return [f"a page differs after it was restored, {difference}"] if difference else []
 
 
-def _is_draft(field: object) -> bool:
+def _is_plain_button(element: HtmlElement) -> bool:
+    """Return True for a button that submits no form."""
+    return element.tag == "button" and (dom.form_owner(element) is None or dom.element_type(element) == "button")
+
+
+def _is_draft(field: HtmlElement) -> bool:
     return dom.element_type(field) in ("text", "search", "textarea") and dom.is_visible(field) and not dom.is_disabled(field)
 
 
