@@ -337,7 +337,7 @@ def app(environ, start_response):
 def test_a_task_file_without_tasks_is_a_note(describe, capsys):
     folder = describe(tasks=[])
     assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) == 0
-    assert "there are no tasks to check: `webarena-gym app record` adds one\nno problems" in capsys.readouterr().out
+    assert "there are no tasks to check: `app record` adds one\nno problems" in capsys.readouterr().out
     assert main(["evaluate", "--application", str(folder), "--agent", "random"]) == 2
     assert (
         "contains []; expected a list with at least one task; for an application, `webarena-gym app record`"

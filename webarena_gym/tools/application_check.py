@@ -76,7 +76,7 @@ def check(options: argparse.Namespace) -> int:
         for browser, report in reports.items():
             _print_report(application, browser, report, options.resets)
         if not problems and not any(report["tasks"] for report in reports.values()):
-            print("there are no tasks to check: `webarena-gym app record` adds one")
+            print("there are no tasks to check: `app record` adds one")
         print("\n".join([*filter(None, [unchecked]), *(["problems:", *problems] if problems else ["no problems"])]))
     return 1 if problems else 0
 
