@@ -35,7 +35,7 @@ def create(name: str) -> PreTrainedModel:
     """Return a model with random weights: "middle" (256 wide), or "small", as agents.models.small builds them (128 wide)."""
     torch.manual_seed(0)
     options: dict[str, Any] = {"vocab_size": VOCABULARY, "num_hidden_layers": 4, "num_attention_heads": 4, "eos_token_id": None}
-    config: Any
+    config: Qwen2Config | LlamaConfig
     if name == "middle":
         config = Qwen2Config(hidden_size=256, intermediate_size=1024, num_key_value_heads=4, **options)
     else:

@@ -104,3 +104,10 @@ def test_a_name_in_lower_case_is_no_subject():
     goal = read_goal("How long is Lake Drive?")
     assert "5 km" in stated("Drive is 5 km", goal)
     assert "5 km" not in stated("the drive is 5 km", goal)
+
+
+def test_a_subject_may_be_a_field_of_a_piece():
+    goal = read_goal("How long is Lake Drive?")
+    assert "5 km" in stated("The distance of Lake Drive is 5 km", goal)
+    assert "5 km" not in stated("The distance of Lake Road is 5 km", goal)
+    assert "5 km" not in stated("of Lake Drive is 5 km", goal)

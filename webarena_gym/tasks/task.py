@@ -186,7 +186,7 @@ class Task:
     intent_template_id: int = -1
     require_login: bool = True
     storage_state: str | None = None
-    geolocation: Any = None
+    geolocation: Mapping[str, float] | None = None
     require_reset: bool = False
     old_task_id: int | None = None
     template: str = ""

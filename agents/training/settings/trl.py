@@ -8,7 +8,7 @@ class TRLArgument(NamedTuple):
     """An argument of TRL's GRPOConfig: the name of our option, or "", TRL's default, and a remark."""
 
     option: str
-    default: Any
+    default: str | float | None
     remark: str = ""
 
 

@@ -130,9 +130,7 @@ def test_the_words_around_a_text_in_the_goal():
 
 
 def test_derived_forms_are_those_of_words_of_one_kind():
-    assert not {
-        form for form, text in forms("see RED Red-Blue lamp2 http://a/b two big lamps") if form in ("last part", "lowered")
-    } - {"lowered"}
+    assert ("last part", "b") not in forms("see http://a/b now")
     assert ("lowered", "red") not in forms("see RED now")
     assert ("lowered", "a") not in forms("plan A")
     assert ("plural", "lamp 2s") not in forms("lamp 2")

@@ -85,7 +85,7 @@ def test_articles_follow_the_sound(text, article):
 def test_sentences_end_once_and_begin_with_capitals():
     assert [sentence(text) for text in ("a", "a.", 'a."', "a:", "a)")] == ["a.", "a.", 'a."', "a:", "a)."]
     assert capitalize_sentences("one. two! e.g. three\nfour") == "One. Two! E.g. Three\nFour"
-    assert enumerate_items([]) == ""
+    assert [enumerate_items(list(items), "or") for items in ("", "a", "ab", "abc")] == ["", "a", "a or b", "a, b or c"]
     assert count_phrase(2, "day") == "two days"
     assert paragraphs([], ["a."], []) == "a."
 
