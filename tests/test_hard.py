@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -15,7 +16,7 @@ import pytest
 
 from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import TaskError
+from webarena_gym.errors import NothingToDraw, TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
 from webarena_gym.evaluators.outcome import describe_result, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
@@ -23,7 +24,9 @@ from webarena_gym.sites.planting import PlantedRow
 from webarena_gym.sites.world import load_world
 from webarena_gym.suite import draw
 from webarena_gym.tasks.task import KINDS
+from webarena_gym.tasks.template import Dice, Sampler
 from webarena_gym.templates.hard import reddit_debates
+from webarena_gym.templates.hard.reddit import appoint
 from webarena_gym.tools.audit import AuditFindings, audit, replay
 from webarena_gym.tools.audit.replays import do_all
 
@@ -226,6 +229,19 @@ def test_rows_that_cannot_be_planted_are_told(row, said):
 
 
 def test_who_moderates_a_forum_is_not_planted_as_its_moderator():
+    with closing(load_world(1000).open()) as databases:
+        world = Sampler(databases, Dice("seed"), "reddit")
+        place = world.pick("SELECT forum_id, user_id FROM moderator ORDER BY forum_id, user_id")
+        with pytest.raises(NothingToDraw, match="somebody who does not moderate that forum"):
+            appoint(world, place, place, "2030-01-01")
+        assert world.planted == []
+        stranger = world.pick("SELECT user_id FROM user WHERE user_id NOT IN (SELECT user_id FROM moderator) ORDER BY user_id")
+        appoint(world, place, stranger, "2030-01-01")
+        assert [row.table for row in world.planted] == ["moderator"]
+
+
+@pytest.mark.slow  # builds another large world
+def test_a_draw_with_a_moderator_who_is_one_already_is_skipped():
     assert suite.find("hard.undo_locks/3004/1").setup
     with pytest.raises(TaskError, match=r"draw 2 of hard\.undo_locks finds nothing to ask for"):
         suite.find("hard.undo_locks/3004/2")

@@ -198,8 +198,8 @@ def test_agent_q_has_a_row_for_each_iteration_and_jobs_change_nothing(tmp_path, 
 
 
 def test_long_tasks_have_a_row_for_each_way(tmp_path, capsys):
-    cloning = ['templates=["hard.message_on_order"]', "cloning_worlds=1", "cloning_updates=3", "env_steps=40", "rl_worlds=[41]"]
-    playing_ = ["step_limits=[4, 24]", "tasks_per_update=1", "group_size=2", "test_worlds=[2203]", "per_test_template=1"]
+    cloning = ['templates=["hard.message_on_order"]', "cloning_worlds=1", "cloning_updates=3", "env_steps=40", "rl_worlds=[11]"]
+    playing_ = ["step_limits=[4, 24]", "tasks_per_update=1", "group_size=2", "test_worlds=[1002]", "per_test_template=1"]
     rows = measured(capsys, "long_tasks", "--seeds", 0, "--out", tmp_path, "--set", *cloning, *playing_)["rows"]
     assert len(rows) == 5
     assert rows[4]["title"] == "cloned from overlapping pieces, then M-GRPO with growing step limits"
