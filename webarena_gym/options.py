@@ -63,7 +63,7 @@ class EnvOptions:
     tasks: str | Path | Sequence[str | Task] | None = None
     """instead of a split: task ids, `Task` objects, or the path of a task file in WebArena's schema"""
     browser: BrowserKind = "inprocess"
-    """"inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra "chromium")"""
+    """"inprocess" (no scripts, no layout, two milliseconds a step) or "chromium" (Playwright; needs the extra "chromium")"""
     sites: Mapping[str, str] | Literal["environment"] | None = None
     """real servers, as a mapping of site to URL, or "environment" for WebArena's environment variables; by default the embedded sites"""
     suite: str | Path | Suite | None = None
