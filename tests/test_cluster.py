@@ -52,7 +52,7 @@ def cluster():
 def make_envs(tasks, num_envs, settings, **_):
     make = partial(gymnasium.make, f"tests.tiny:{tiny.ENV_ID}", disable_env_checker=True, tasks=tasks)
     resources = {settings.env_resource: 1} if settings.env_resource else {}
-    return RayEnvs(make, num_envs, workers=settings.env_workers, resources=resources, step_timeout_s=60)
+    return RayEnvs(make, num_envs, workers=settings.env_workers, resources=resources)
 
 
 def play_well(request):
