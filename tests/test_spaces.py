@@ -9,7 +9,7 @@ from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory
 
 from webarena_gym.actions import DIALECTS
 from webarena_gym.observation.pictures import MAX_BOXES
-from webarena_gym.spaces import CHARSET, batch_space, picture_space, reply_space, text_space, within_charset
+from webarena_gym.spaces import CHARSET, batch_space, empty_observation, picture_space, reply_space, text_space, within_charset
 
 
 @pytest.fixture(params=sorted(DIALECTS))
@@ -56,6 +56,12 @@ def test_a_picture_has_the_size_of_the_window():
     batch = batch_space(parts, 3)
     assert batch["screenshot"].shape == (3, 20, 30, 3)
     assert len(batch["text"]) == 3
+
+
+def test_an_empty_observation_has_the_form_of_the_space():
+    empty = empty_observation(picture_space(30, 20))
+    assert (empty["text"], empty["goal"], empty["screenshot"].shape, empty["boxes"].any()) == ("", "", (20, 30, 3), False)
+    assert empty_observation(text_space(9)) == ""
 
 
 def test_batches_are_seeded_by_the_space():

@@ -37,6 +37,7 @@ from webarena_gym.options import EnvOptions, OnFailure, signature_of_env
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.rendering import RenderedPage as RenderedPage
 from webarena_gym.rendering import Renderer, notebook_html, screenshot_pixels
+from webarena_gym.rendering import warn_no_render_mode as warn_no_render_mode
 from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut
@@ -593,8 +594,3 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
 # Gymnasium, help() and editors read the keywords from the signature.
 setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
-
-
-def warn_no_render_mode() -> None:
-    """Warn that `render` returns None, because the env has no render mode."""
-    gymnasium.logger.warn("render() returns None without a render mode; make the env with render_mode='ansi', for example")

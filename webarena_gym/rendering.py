@@ -5,6 +5,7 @@ from html import escape
 from io import BytesIO
 from typing import Any, NamedTuple
 
+import gymnasium
 import numpy
 from numpy.typing import NDArray
 
@@ -156,3 +157,8 @@ def notebook_html(episode: Episode, current: RenderedPage) -> str:
     url = f"<p><b>Page</b> <code>{escape(current.page.url)}</code></p>"
     page = f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(current.text)}</pre>'
     return f"<div><p><b>Goal</b> {escape(episode.goal)}</p>{last_action}{error}{url}{page}</div>"
+
+
+def warn_no_render_mode() -> None:
+    """Warn that `render` returns None, because the env has no render mode."""
+    gymnasium.logger.warn("render() returns None without a render mode; make the env with render_mode='ansi', for example")

@@ -122,6 +122,13 @@ def batch_space(space: Space[Any], count: int) -> Space[Any]:
     return batch
 
 
+def empty_observation(space: Space[Any]) -> Any:
+    """Return a placeholder for a missing observation: empty texts, and pictures of zeros."""
+    if isinstance(space, Dict):
+        return {key: empty_observation(part) for key, part in space.items()}
+    return numpy.zeros(space.shape, space.dtype) if isinstance(space, Box) else ""
+
+
 def within_charset(text: str) -> str:
     """Return the text with each character outside CHARSET replaced by U+FFFD."""
     return _OUTSIDE_CHARSET.sub(_UNKNOWN, text)

@@ -18,7 +18,7 @@ from webarena_gym.env import FAILURE_REWARD, WebArenaLite, warn_no_render_mode
 from webarena_gym.episode import Snapshot
 from webarena_gym.errors import WorkerError
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, VECTOR_KEYWORDS, LoadedTasks, OnFailure, expect_option_names
-from webarena_gym.spaces import batch_space
+from webarena_gym.spaces import batch_space, empty_observation
 from webarena_gym.vector.pool import CONTEXTS, Command, CommandResult, Pool, Start
 
 _ASYNC_CALLS = {
@@ -148,7 +148,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(model.observation_space, num_envs)
         self.action_space = batch_space(model.action_space, num_envs)
         model.close()
-        frame, empty = None, _empty_observation(model.observation_space)
+        frame, empty = None, empty_observation(model.observation_space)
         if isinstance(empty, dict) and "screenshot" in empty:
             frame = empty["screenshot"].shape
         self._on_failure: OnFailure = env_arguments.get("on_failure", "nan")
@@ -561,13 +561,6 @@ def _per_env(values: object, envs: Sequence[int], name: str) -> list[Any]:
     return entries
 
 
-def _empty_observation(space: gymnasium.Space[Any]) -> Any:
-    """Return a placeholder for a missing observation: empty texts, and pictures of zeros."""
-    if isinstance(space, gymnasium.spaces.Dict):
-        return {key: _empty_observation(part) for key, part in space.items()}
-    return numpy.zeros(space.shape, space.dtype) if isinstance(space, gymnasium.spaces.Box) else ""
-
-
 def _batch(observations: Sequence[Any]) -> Any:
     """Return the batch of the observations of some envs, in the format of the batch space."""
     first = observations[0] if observations else None
@@ -580,7 +573,7 @@ def _as_columns(results: Sequence[Result], env_ids: Sequence[int] | None = None)
     """Return results as columns, with their infos as one dictionary of arrays and masks; `env_ids` becomes `infos["env_id"]`."""
     rows: VectorEnv[Any, Any, Any] = (
         VectorEnv()
-    )  # for Gymnasium's method that combines infos, applied to these rows instead of all envs
+    )  # has Gymnasium's method that combines the infos of all envs, here of these rows
     rows.num_envs = len(results)
     infos: dict[str, Any] = {}
     for row, result in enumerate(results):

@@ -1,10 +1,18 @@
 """Responses of the sites to a browser context: those to requests for documents are recorded, and replayed in a restored session."""
 
+import asyncio
+import base64
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.gate import HttpResponse, RequestHandler, as_shown, has_script, is_document
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
 
 
 class Responses:
@@ -71,3 +79,28 @@ class Responses:
             known.add(url)
             url = self._redirects[url]
         return url
+
+
+@asynccontextmanager
+async def responding_with(response: HttpResponse, session: "CDPSession") -> AsyncIterator[None]:
+    """Fulfil a tab's document requests within the context with this response, bypassing cache and servers."""
+    parameters = {
+        "responseCode": response.status,
+        "responseHeaders": [{"name": name, "value": value} for name, value in response.headers if name.lower() != "set-cookie"],
+        "body": base64.b64encode(response.body).decode(),
+    }
+    tasks: list[asyncio.Task[Any]] = []
+
+    def fulfil(event: dict[str, Any]) -> None:
+        request = {"requestId": event["requestId"], **parameters}
+        tasks.append(asyncio.ensure_future(session.send("Fetch.fulfillRequest", request)))
+
+    session.on("Fetch.requestPaused", fulfil)
+    await session.send("Fetch.enable", {"patterns": [{"resourceType": "Document"}]})
+    try:
+        yield
+    finally:
+        session.remove_listener("Fetch.requestPaused", fulfil)
+        with suppress(PlaywrightError):
+            await session.send("Fetch.disable")
+        await asyncio.gather(*tasks, return_exceptions=True)

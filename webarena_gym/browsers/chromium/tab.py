@@ -15,6 +15,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.frames import NodeLocation
 from webarena_gym.browsers.chromium.gate import HttpResponse
+from webarena_gym.browsers.chromium.responses import responding_with
 from webarena_gym.browsers.chromium.signals import LOADED_TYPES, Signals
 from webarena_gym.browsers.chromium.virtual_time import HAS_ELEMENT, IS_READY, VirtualTime
 from webarena_gym.browsers.document import parse
@@ -220,7 +221,7 @@ class Tab:
             await self._navigate(BLANK_URL)
             await self._enable_scripts(origin)
         else:
-            async with self._responding_with(_EMPTY):
+            async with responding_with(_EMPTY, self.session):
                 await self._navigate(f"{origin}/")
             await self._enable_scripts(origin)
             await self.evaluate(_REPLACE_STORAGE, dict(items))
@@ -526,7 +527,7 @@ class Tab:
         if response is None or response is self.document:
             is_new_document = await self._traverse(history, index)
         else:
-            async with self._responding_with(response):
+            async with responding_with(response, self.session):
                 is_new_document = await self._traverse(history, index)
         if is_new_document:
             self.document = response
@@ -562,32 +563,6 @@ class Tab:
         self.signals.has_new_document = False
         self.signals.history_event.clear()
         return is_new_document
-
-    @asynccontextmanager
-    async def _responding_with(self, response: HttpResponse) -> AsyncIterator[None]:
-        """Fulfil the tab's document requests within the context with this response, bypassing cache and servers."""
-        parameters = {
-            "responseCode": response.status,
-            "responseHeaders": [
-                {"name": name, "value": value} for name, value in response.headers if name.lower() != "set-cookie"
-            ],
-            "body": base64.b64encode(response.body).decode(),
-        }
-        tasks: list[asyncio.Task[Any]] = []
-
-        def fulfil(event: dict[str, Any]) -> None:
-            request = {"requestId": event["requestId"], **parameters}
-            tasks.append(asyncio.ensure_future(self.session.send("Fetch.fulfillRequest", request)))
-
-        self.session.on("Fetch.requestPaused", fulfil)
-        await self.session.send("Fetch.enable", {"patterns": [{"resourceType": "Document"}]})
-        try:
-            yield
-        finally:
-            self.session.remove_listener("Fetch.requestPaused", fulfil)
-            with suppress(PlaywrightError):
-                await self.session.send("Fetch.disable")
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     def check(self) -> None:
         """Raise BrowserError if the page has crashed or was closed by something other than an action."""
