@@ -179,6 +179,8 @@ def served_to_a_person(folder):
 
 
 def adapted(folder):
+    with pytest.raises(ValueError, match="'validation' names a split, which an application does not have"):
+        dataset_rows("validation", application=folder)
     rows = dataset_rows(templates="notes.write", application=folder)
     assert rows[0]["task"] == "notes.write/0/0"
     player = environment({"application": folder, "elements": "label"})()

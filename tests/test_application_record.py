@@ -32,6 +32,13 @@ databases = {{{{ notes = "notes.db" }}}}
 environment = {{{{ STATE = "{{{{state}}}}" }}}}
 """
 
+BROKEN_FORM = """
+def application(environ, start_response):
+    broken = environ["REQUEST_METHOD"] == "POST"
+    start_response("500 Internal Server Error" if broken else "200 OK", [("Content-Type", "text/html")])
+    return [b"<h1>Internal Server Error</h1>" if broken else b"<h1>Notes</h1><form method=post><button>Add</button></form>"]
+"""
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -142,6 +149,18 @@ def test_a_goal_that_is_a_page_is_checked_by_its_url_or_its_heading(folder, monk
 def test_quotes_that_are_typed_are_named(folder, monkeypatch, capsys):
     record(folder, monkeypatch, 'type Title "Friday 10:00"', 'type "Title" Milk', "exit")
     assert capsys.readouterr().out.count('texts are typed as they are, here with the quotes: "Friday 10:00"') == 1
+
+
+def test_a_task_whose_solution_ends_on_an_error_page_is_not_saved(tmp_path, monkeypatch, capsys):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "webarena-app.toml").write_text(
+        'name = "one"\nwsgi = "one:application"\nstate = "state"\ntasks = "tasks.json"\n'
+    )
+    (tmp_path / "one.py").write_text(BROKEN_FORM)
+    assert record(tmp_path, monkeypatch, "click Add", "exit") == 1
+    assert "its solution leads to an error page, POST http://one.test/: status 500" in capsys.readouterr().out
+    assert not (tmp_path / "tasks.json").exists()
+    close_all()
 
 
 def test_a_solution_that_cannot_be_replayed_is_not_saved(folder, monkeypatch, capsys):

@@ -93,9 +93,13 @@ def dataset_rows(
 
     Raises:
         TaskError: for an unknown task, split, site or template, and if no task matches.
-        ValueError: for a list of tasks with `sites` or `templates`, which select from a split.
+        ValueError: for a list of tasks with `sites` or `templates`, which select from a split, and for a split of an application, which has none.
 
     """
+    if application is not None and isinstance(tasks, str) and tasks != "train":
+        raise ValueError(
+            f"tasks={tasks!r} names a split, which an application does not have; expected a list of task ids, or no argument for all tasks"
+        )
     if not isinstance(tasks, str) and (sites or templates):
         raise ValueError(
             f"sites={sites!r} and templates={templates!r} select from a split; expected neither with a list of tasks"

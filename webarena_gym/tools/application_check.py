@@ -368,9 +368,12 @@ def _cheap_problem(application: Application, task: Task, browser: str) -> str:
 
 
 def _advice(env: WebArenaLite, pages: Sequence[Page]) -> str:
-    """Return the settings that solve a problem in the log, or on the last page, of the current episode."""
+    """Return the end of the log after an error, and the settings that solve a problem in it, or on the last page, of the current episode."""
     assert isinstance(env.backend, ApplicationBackend)
-    lines = advice(env.backend.application, env.backend.log_tail())
+    log = env.backend.log_tail()
+    lines = advice(env.backend.application, log)
+    if log.strip() and env.backend.error_responses:
+        lines = f"; the log of the application ends with {log.strip().splitlines()[-1]!r}{lines}"
     needs_scripts = bool(pages) and _needs_scripts(pages[-1], env.options.browser)
     return f"; the page needs scripts: check and pack with --browser chromium{lines}" if needs_scripts else lines
 

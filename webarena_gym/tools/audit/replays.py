@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from statistics import median, quantiles
 from typing import Any
+from urllib.parse import urlsplit
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
@@ -133,16 +134,17 @@ class AuditFindings:
 
 
 def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lambda _: None) -> str:
-    """Play a task's reference solution. Return why it failed, "" if it earned the reward.
+    """Play a task's reference solution. Return why it failed, "" if it earned the reward and led to no error page of an application.
 
     `on_page` is called with each page before the step on it.
     """
-    expert, step = Expert(task, env.dialect), None
+    expert, step, addresses = Expert(task, env.dialect), None, set[str]()
     if (last := task.solution[-1].action).kind is not Kind.EXIT:
         return f"its solution ends with {env.dialect.format(last)}; expected the last action exit(message=...)"
 
     def reply(*_: object) -> str:
         on_page(env.page)
+        addresses.add(urlsplit(env.page.url)._replace(query="", fragment="").geturl())
         return expert.reply(env.page, env.observation)
 
     try:
@@ -152,6 +154,9 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     except ActionError as error:
         return f"at {env.page.url}: {error}"
     assert step is not None
+    for response in env.backend.error_responses:  # a task with such a solution may reward the error
+        if any(f" {address}: " in response for address in addresses):
+            return f"its solution leads to an error page, {response}"
     return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or _reasons(step.info)}"
 
 
