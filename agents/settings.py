@@ -137,7 +137,8 @@ class TaskSettings(TrainingWorlds, EnvSettings):
     worlds: tuple[int, ...] = tuple(range(11, 31))
     """seeds of the worlds of the training tasks; 0 to 999 are for training"""
     per_template: int = 3
-    """number of tasks of each template in each world"""
+    """number of tasks of each template in each world; with --application, of each of its templates for each seed in `worlds`. An application
+    without templates has the tasks of its file"""
     templates: Templates = ()
     """only these templates; by default those of the training split"""
     split: str | None = None

@@ -53,8 +53,8 @@ from webarena_gym.tasks import Task
 
 _ANY_MODEL = """
 
-Most options apply to language models and to pointer networks, the kind of most bundled agents. Those in the last groups apply to language
-models only. `--model MODEL --help` shows the options of one model, with its defaults."""
+Most options apply to language models and to pointer networks, the kind of most bundled agents. Options in the groups "language model
+..." are not for pointer networks, which reject some of them. `--model MODEL --help` shows the options of one model, with its defaults."""
 
 
 def make_settings(method: str = "grpo", /, **options: Any) -> TrainSettings:

@@ -110,7 +110,8 @@ class Application:
     """let the time of scripts pass only while Chromium waits for a page, as fast as they run; see `app check` for pages that need real
     time as well"""
     clock: str = ""
-    """constant time of the application, such as "2024-03-05 09:00:00". Needs libfaketime, in Debian the package of that name"""
+    """constant time of the application, such as "2024-03-05 09:00:00", later than all dates in the state. Needs libfaketime, in Debian the
+    package of that name"""
     limits: Mapping[str, int | str] = field(default_factory=dict)
     """limits of each copy: `memory` of each of its processes, such as "512M" or "2G"; `processes`, the number of its processes and threads;
     and `cpu`, the number of cores"""

@@ -56,8 +56,8 @@ DATABASE = "{{state}}/db.sqlite3"
 """
 _CHECK_DESCRIPTION = (
     "Check that episodes on an application are reproducible and its tasks are sound. The command starts the application, compares its "
-    "state after several resets, loads its pages in each browser, and replays its tasks: the solution must earn the reward, and nothing "
-    "cheaper may. It prints durations, the controls that agents can use, and the problems, with the settings that solve them. `app audit` "
+    "state after several resets, loads its pages in each browser, and replays its tasks: the solution must earn the reward, and "
+    "doing nothing, or an arbitrary answer, must not. It prints durations, the controls that agents can use, and the problems, with the settings that solve them. `app audit` "
     "tests the tasks more thoroughly, without the pages and in one browser. "
     "Exit status: 0 without problems, 1 with problems, 2 for invalid input."
 )

@@ -171,12 +171,13 @@ def _add_app(commands: Commands) -> None:
     app = commands.add_parser(
         "app",
         help="use your own web application as an environment",
-        description="Use your own web application as an environment. The examples are in the order of their use. Then "
+        description="Use your own web application as an environment. For a first use: new, check, record, play, as in the examples. Then "
         "`webarena-gym evaluate --application FOLDER` scores agents on it. The guide is docs/guides/bring-your-own-application.md.",
         examples=[
             "new my-app --name notes",
             "check my-app",
             'record my-app --goal "Add a note with the title Milk." --task-id milk',
+            "play my-app milk",
         ],
     )
     add_application_commands(app)
