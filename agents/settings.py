@@ -135,7 +135,7 @@ class TaskSettings(TrainingWorlds, EnvSettings):
     """Training tasks and their env."""
 
     worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds of the training tasks; 0 to 999 are for training"""
+    """seeds of the worlds of the training tasks; 0 to 999 are for training. With --application, any seeds, with which its templates draw tasks"""
     per_template: int = 3
     """number of tasks of each template in each world; with --application, of each of its templates for each seed in `worlds`. An application
     without templates has the tasks of its file"""
