@@ -77,7 +77,10 @@ def test_reductions_are_smaller_and_end_with_nothing():
 
 
 @pytest.fixture
-def player(opened):
+def player(opened, monkeypatch):
+    monkeypatch.setattr(
+        "webarena_gym.browsers.chromium.context.NAVIGATION_S", 20.0
+    )  # which no case reaches, also on a busy machine
     return opened(pages.BrowserPair())
 
 
