@@ -206,7 +206,10 @@ def _run_here(root: Path, test: str, limit_s: float, log: Path) -> int:
     os.environ["PYTHONPATH"] = sys.path[0] = str(root)
     for name in [name for name in sys.modules if name.partition(".")[0] in (*PACKAGES, "benchmarks", "tests")]:
         del sys.modules[name]
-    status = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", test])
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+    status = pytest.main(
+        [*options, "-W", "ignore::pytest.PytestAssertRewriteWarning", test]
+    )  # of imported packages with plugins
     sys.stdout.flush()
     return status
 

@@ -1,5 +1,7 @@
 """Operators are flipped where they stand, tests are found by a module's path and name, and modules without a test of their name are listed."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,10 @@ def test_rooms_take_turns_and_a_seed_repeats_its_draw(project):
 def test_a_run_beyond_its_time_is_stopped(project):
     (project / "tests/test_sums.py").write_text("def test_endless():\n    while True:\n        pass\n")
     assert run_tests(project, "tests/test_sums.py", 1).status is None
+
+
+def test_a_project_that_makes_warnings_errors_is_tested_after_a_plugin_was_imported(project):
+    (project / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    program = f"import hypothesis\nfrom tests.flips import *\nprint(run_tests(Path({str(project)!r}), 'tests/test_sums.py', 60).status)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "0\n"
