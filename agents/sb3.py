@@ -18,6 +18,7 @@ import gymnasium
 import numpy
 import torch
 from gymnasium.spaces import Dict, Discrete
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3 import PPO
@@ -174,6 +175,18 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     return settings.out
 
 
+def distribution_at(probabilities: NDArray[numpy.float64], temperature: float) -> NDArray[numpy.float64]:
+    """Return the distribution that is proportional to the powers 1 / temperature of positive probabilities.
+
+    >>> probabilities = numpy.array([0.2, 0.8])
+    >>> distribution_at(probabilities, 1.0).tolist(), distribution_at(probabilities, 0.5).round(3).tolist(), distribution_at(probabilities, 1e-6).tolist()
+    ([0.2, 0.8], [0.059, 0.941], [0.0, 1.0])
+    """
+    weights = (probabilities / probabilities.max()) ** (1 / temperature)  # the largest is 1
+    result: NDArray[numpy.float64] = weights / weights.sum()
+    return result
+
+
 @dataclass
 class SB3Replies:
     """The replies of a trained model, for `agents.rollouts.policies.ScriptedPolicy`. The envs must be in this process.
@@ -198,8 +211,8 @@ class SB3Replies:
             probabilities = self.model.policy.get_distribution(observation, **masks).distribution.probs[0].double().numpy()
         index = int(probabilities.argmax())
         if self.temperature:
-            weights = probabilities ** (1 / self.temperature)
-            index = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
+            weights = distribution_at(probabilities, self.temperature)
+            index = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights))
         return env.dialect.format(featurizer.take(index))
 
 

@@ -29,3 +29,13 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monk
     bar.clear()
     lines = capsys.readouterr().err.split("\n")
     assert lines == [f"{done}/10 things, {(10 - done) // 2}:{30 * (done % 2):02} left" for done in range(1, 10)] + [""]
+
+
+def test_lines_are_fifteen_seconds_apart(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("webarena_gym.progress.time.perf_counter", lambda: now[0])
+    bar = Progress(10, "things")
+    for done in range(10):
+        now[0] = 100.0 + 5 * done
+        bar.update(done)
+    assert [line.split("/")[0] for line in capsys.readouterr().err.splitlines()] == ["0", "3", "6", "9"]
