@@ -231,7 +231,7 @@ def _add_audit(commands: Commands) -> None:
         "audit",
         help="for task authors: check that tasks are solvable and reward nothing else",
         description="Replay the reference solution of each task, which must earn the reward. Then play attempts that must not earn it: no "
-        "action, wrong answers, solutions of other tasks, and solutions with additional changes. A task takes 2 to 10 CPU seconds. Each fault "
+        "action, wrong answers, solutions of other tasks, and solutions with additional changes or detours. A task takes 2 to 10 CPU seconds. Each fault "
         "is printed with its task. Exit status: 0 without a fault, 1 with one, 2 for wrong options.",
         examples=[
             "--split test",
@@ -254,7 +254,7 @@ def _add_audit(commands: Commands) -> None:
     audit.add_argument(
         "--memorised", type=world_seed, nargs="+", metavar="SEED",
         help="instead of the audit, measure guessing without pages: answer each task of these worlds with the answer that is most often right "
-        "for the same question in the other worlds, and print the share of solved tasks",
+        "for the same question in the other ones, and print the share of solved tasks; at least two worlds",
     )  # fmt: skip
     add_jobs(audit)
     audit.set_defaults(run=_audit)
