@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webarena_gym.evaluation.statistics import (
+    _correlation,
     clustered_score,
     mcnemar,
     mean_pass_rates,
@@ -89,3 +90,14 @@ def test_tasks_of_one_template_and_seeds_of_one_clone_that_agree_widen_the_inter
         apart, together = paired_difference(before, after), paired_difference(before, after, **clusters)
         assert apart.lift == together.lift
         assert together.high - together.low > times * (apart.high - apart.low)
+
+
+@pytest.mark.parametrize(("groups", "correlation"), [
+    ([[1, 0, 1], [0, 0, 1], [1, 1, 1]], 1 / 7),  # mean squares: 1/3 between and 2/9 within tasks
+    ([[1, 1], [0, 0]], 1.0),
+    ([[1, 0], [0, 1]], 0.0),
+    ([[1], [0]], 0.0),
+    ([[1, 1], [1, 1]], 1.0),
+])  # fmt: skip
+def test_the_intraclass_correlation_by_hand(groups, correlation):
+    assert _correlation(groups) == pytest.approx(correlation)
