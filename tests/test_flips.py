@@ -83,6 +83,15 @@ def test_a_flip_is_noticed_by_the_test_of_what_it_changes(project):
     assert (project / sums).read_text() == text
 
 
+def test_a_flip_is_noticed_by_a_test_whose_printed_name_is_cut_off(project):
+    (project / "tests/test_sums.py").write_text(
+        "import pytest\nfrom agents.sums import add\n\n\n@pytest.mark.parametrize('text', ['a (b)'])\ndef test_sum(text):\n    assert add(1, 2) == 3\n"
+    )
+    sums = Path("agents/sums.py")
+    noticed, _ = flips(sums, (project / sums).read_text())
+    assert try_flip(project, noticed, 60)[0] == "noticed"
+
+
 def test_rooms_take_turns_and_a_seed_repeats_its_draw(project):
     for name in ("sums", "more", "others"):
         (project / f"agents/{name}.py").write_text("".join(f"def f{number}(a, b):\n    return a < b\n" for number in range(4)))
