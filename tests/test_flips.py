@@ -108,6 +108,6 @@ def test_a_run_beyond_its_time_is_stopped(project):
 
 def test_a_project_that_makes_warnings_errors_is_tested_after_a_plugin_was_imported(project):
     (project / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
-    program = f"import hypothesis\nfrom tests.flips import *\nprint(run_tests(Path({str(project)!r}), 'tests/test_sums.py', 60).status)"
+    program = f"import hypothesis\nfrom pathlib import Path\nfrom tests.flips import run_tests\nprint(run_tests(Path({str(project)!r}), 'tests/test_sums.py', 60).status)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "0\n"

@@ -231,8 +231,8 @@ def _add_audit(commands: Commands) -> None:
         "audit",
         help="for task authors: check that tasks are solvable and reward nothing else",
         description="Replay the reference solution of each task, which must earn the reward. Then play attempts that must not earn it: no "
-        "action, wrong answers, solutions of other tasks, and solutions with additional changes or detours. A task takes 2 to 10 CPU seconds. Each fault "
-        "is printed with its task. Exit status: 0 without a fault, 1 with one, 2 for wrong options.",
+        "action, wrong answers, solutions of other tasks, and solutions with additional changes or detours. A question takes "
+        "about 3 CPU seconds, a task that changes data about 13. Each fault is printed with its task. Exit status: 0 without a fault, 1 with one, 2 for wrong options.",
         examples=[
             "--split test",
             "--template shopping.cart_add --fresh-worlds 3",
