@@ -51,7 +51,7 @@ KEYWORDS = {
 """The keywords of the env by table."""
 
 APPLICATION_KEYS = {
-    "The application and its start": "name folder wsgi asgi command python loads warm environment inherits ready start_s answer_s",
+    "The application and its start": "name folder wsgi asgi command image image_port volume python loads warm environment inherits ready start_s answer_s",
     "State": "state databases uploads incidental client_state save load drop in_memory",
     "Isolation": "network shared readable hidden limits",
     "Time and scripts": "clock virtual_time shown",

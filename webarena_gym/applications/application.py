@@ -21,6 +21,7 @@ from webarena_gym.sites.world import cache_folder
 Loads = Literal["once", "each time"]
 """Time of the import of an application: once, after which it is forked for each episode, or in each episode."""
 _LIMITS = {"memory": 'a text such as "512M" or "2G"', "cpu": "a number of cores above 0", "processes": "a number above 0"}
+_NOT_IN_CONTAINERS = ("clock", "load", "save", "drop", "warm", "shared", "hidden", "readable")
 _MEMORY = re.compile("[1-9][0-9]{0,5}[MG]")
 _SHELL_WORDS = frozenset(("&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"))
 _SQLITE = b"SQLite format 3\0"  # start of a file
@@ -28,7 +29,7 @@ _SQLITE = b"SQLite format 3\0"  # start of a file
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """The description of a web application. Exactly one of `wsgi`, `asgi` and `command` must be set.
+    """The description of a web application. Exactly one of `wsgi`, `asgi`, `command` and `image` must be set.
 
     Paths are relative to the folder of `webarena-app.toml`. In `command`, `environment`, `save`, `load` and `drop`, these placeholders are
     replaced: "{state}" by the folder with an episode's copy of the state, "{port}" or "{socket}" by the address at which a command must
@@ -53,6 +54,12 @@ class Application:
     """import path of an ASGI application; its interpreter must have uvicorn"""
     command: str = ""
     """command that starts the application and stays in the foreground"""
+    image: str = ""
+    """container image, such as "shop:1.2", which Podman or Docker has on this machine; each episode has a new container"""
+    image_port: int = 80
+    """TCP port at which the application in the container listens"""
+    volume: str = ""
+    """folder in the container, such as "/var/lib/shop", in which an episode finds its copy of `state`"""
     python: str = sys.executable
     """interpreter of the application of `wsgi` or `asgi`"""
     loads: Loads = "once"
@@ -135,20 +142,20 @@ class Application:
     def __post_init__(self) -> None:
         if not SITE_NAME.fullmatch(self.name):
             raise self._invalid("name", "lower-case letters, digits and underscores")
-        if sum(map(bool, (self.wsgi, self.asgi, self.command))) != 1:
-            raise ApplicationError("exactly one of wsgi, asgi and command must be set")
+        if sum(map(bool, (self.wsgi, self.asgi, self.command, self.image))) != 1:
+            raise ApplicationError("exactly one of wsgi, asgi, command and image must be set")
         for key in ("wsgi", "asgi"):
             module, _, name = getattr(self, key).partition(":")
             if getattr(self, key) and not (module and name):
                 raise self._invalid(key, f'"module:name", such as "{module.removesuffix(".py") or "app"}:app"')
         if self.command and not ("{port}" in self.command or "{socket}" in self.command):
             raise self._invalid("command", "a command that contains {port} or {socket}, the address at which it must listen")
-        for key, least in (("start_s", 0.001), ("answer_s", 0.001), ("draws", 1)):
+        for key, least in (("start_s", 0.001), ("answer_s", 0.001), ("draws", 1), ("image_port", 1)):
             if not getattr(self, key) >= least:
                 raise self._invalid(key, "a number above 0")
         if self.loads not in get_args(Loads):
             raise self._invalid("loads", " or ".join(map(repr, get_args(Loads))))
-        if not self.command and self.loads == "once" and any("{env}" in text for text in self.environment.values()):
+        if (self.wsgi or self.asgi) and self.loads == "once" and any("{env}" in text for text in self.environment.values()):
             raise ApplicationError(
                 'environment contains {env}, which differs between episodes; expected loads = "each time" with it'
             )
@@ -161,8 +168,27 @@ class Application:
         for pattern in self.exclude:
             if not pattern.startswith(("/", "*")) or pattern.endswith("/"):  # it would match no path
                 raise ApplicationError(f"exclude contains {pattern!r}; expected a pattern such as '/runs'")
+        self._check_image()
         self._check_limits()
         self._check_state()
+
+    def _check_image(self) -> None:
+        if not self.image:
+            if self.volume:
+                raise self._invalid("volume", "none without image")
+            return
+        if extra := [key for key in _NOT_IN_CONTAINERS if getattr(self, key)]:
+            raise ApplicationError(f"{extra[0]} cannot be combined with image: it has no effect in a container")
+        if self.volume and not self.volume.startswith("/"):
+            raise self._invalid("volume", 'an absolute path in the container, such as "/data"')
+        if bool(self.volume) != bool(self.state):
+            raise ApplicationError(
+                "state, a folder of this machine, and volume, its path in the container, must be set together"
+            )
+        if not (self.volume or self.in_memory or self.client_state):
+            raise ApplicationError(
+                "the state in the container is not copied: set state and volume, or in_memory = true, without snapshots"
+            )
 
     def _check_limits(self) -> None:
         for key, value in self.limits.items():
@@ -255,6 +281,11 @@ class Application:
         return {
             key: int(value[:-1]) * units[value[-1]] if isinstance(value, str) else value for key, value in self.limits.items()
         }
+
+    @property
+    def is_program(self) -> bool:
+        """True if a program listens at a port or socket, started by `command` or in a container, rather than an imported application."""
+        return bool(self.command or self.image)
 
     @property
     def host(self) -> str:
@@ -381,7 +412,7 @@ def _expect_no_nested_key(record: Mapping[str, Any], keys: Sequence[str], base: 
 
 
 _JSON_TYPES: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "readable": list, "exclude": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool, "virtual_time": bool,
+    "databases": dict, "environment": dict, "limits": dict, "account": dict, "login": dict, "incidental": list, "inherits": list, "warm": list, "shared": list, "hidden": list, "readable": list, "exclude": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "image_port": int, "network": bool, "virtual_time": bool,
 }  # fmt: skip
 _TYPE_NAMES = {
     str: "a string",

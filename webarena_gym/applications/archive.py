@@ -100,7 +100,7 @@ def pack(
     modules = imported_modules(contents)
     _expect_packed_modules(modules, application, folder, omitted)
     python, packages = "", ""
-    if not application.command:
+    if not application.is_program:
         names = {module.partition(".")[0] for imported in modules.values() for module in imported}
         names |= {
             (application.wsgi or application.asgi).partition(":")[0].partition(".")[0],

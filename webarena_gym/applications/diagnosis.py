@@ -27,6 +27,7 @@ _HOST = re.compile(
 _FILE = re.compile(r"unable to open database file|no such table|relation .{0,200} does not exist")
 _MEMORY = re.compile(r"MemoryError|Cannot allocate memory|out of memory|std::bad_alloc", re.IGNORECASE)
 _PORT = re.compile(r"Address already in use|EADDRINUSE")
+_IMAGE = re.compile(r"image not known|No such image|Unable to find image")
 _RUN = re.compile(r"the program '([^']+)' cannot be run: (.+)")
 
 
@@ -69,9 +70,11 @@ def _lines(application: "Application", text: str) -> Iterable[str]:
         yield f"Is the command right? {program!r}: {reason}; expected {where}" + (
             ", with the right to execute it (chmod +x)" if "ermission" in reason else ""
         )
+    if application.image and _IMAGE.search(text):
+        yield f"Is the image on this machine? `podman images` lists them, and `podman pull {application.image}` downloads it."
     if match := _PACKAGE.search(text):
         package = match[1] or match[2]
-        install = f": {application.python} -m pip install ..." if match[1] and not application.command else ""
+        install = f": {application.python} -m pip install ..." if match[1] and not application.is_program else ""
         yield f"Is the package of {package!r} installed for the application{install}? python = names another interpreter, PYTHONPATH in [environment] further folders."
     if match := _VARIABLE.search(text):
         name = match[1] or match[2] or match[3]

@@ -12,6 +12,8 @@ standard library, `isolation.py`, and uvicorn for ASGI. Its argument is a JSON o
 - `secret`: files and folders that no instance may read
 - `homes`: folders of which instances see only the files and folders in `needed`, and those of the interpreter and its packages
 - `limits`: limits of each instance (see `limit_resources`)
+- `engine`: path of Podman or Docker if commands start containers, else ""; these commands are not isolated, only their containers are
+- `label`: label of these containers
 - `group`: descriptor of the folder of a control group if `limits` has `processes`, else null
 
 The environment variable WEBARENA_GYM_VARIABLES is a JSON object of the application's variables. They are set only in the isolated process,
@@ -21,8 +23,8 @@ The script serves in a fork, which is isolated as far as the system supports it 
 {"apart": bool, "enclosed": bool}: whether it and its instances have a separate network namespace, and whether it and each instance are
 isolated (see `isolate_instance`). Then it reads requests and writes responses, one JSON object per line:
 
-- {"serve": folder, "address": path of a socket, "port": port of a command, to which the socket is forwarded, "command": list,
-  "environment": object, "log": path} starts an instance, or a command for one; the response is {"pid": n}
+- {"serve": folder, "address": path of a socket, "port": port of a command, to which the socket is forwarded, "container": name of the container
+  with that port, "command": list, "environment": object, "log": path} starts an instance, or a command for one; the response is {"pid": n}
 - {"alive": pid}: {"alive": bool, "status": n}
 - {"listening": pid}: {"addresses": list} has the TCP addresses, such as "127.0.0.1:80", at which programs in the network of this process listen
 - {"stop": pid}: {}
@@ -47,6 +49,7 @@ import select
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -262,8 +265,25 @@ def connect(port: int) -> socket.socket:
         return socket.create_connection(("::1", port))
 
 
-def relay(path: str, port: int) -> None:
-    """Fork a process that forwards connections from a Unix socket to a local port."""
+def join_network(engine: str, container: str) -> None:
+    """Move this process into the network namespace of a container. Raises OSError if it does not run."""
+    command = [engine, "inspect", "--format={{.State.Pid}}", container]
+    pid = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()  # noqa: S603 - the user's own
+    if not pid.isdecimal() or pid == "0":
+        raise ConnectionRefusedError(f"the container {container} does not run")
+    isolation.enter_network(int(pid))
+
+
+def remove_containers(engine: str, label: str) -> None:
+    """End and remove all containers with a label."""
+    list_command = [engine, "ps", "--all", "--quiet", f"--filter=label={label}"]
+    ids = subprocess.run(list_command, check=False, capture_output=True, text=True).stdout.split()  # noqa: S603 - the user's own
+    if ids:
+        subprocess.run([engine, "rm", "--force", *ids], check=False, capture_output=True)  # noqa: S603 - the user's own
+
+
+def relay(path: str, port: int, engine: str, container: str) -> None:
+    """Fork a process that forwards connections from a Unix socket to a local port: with an engine, to one of a container."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
@@ -281,6 +301,9 @@ def relay(path: str, port: int) -> None:
     while True:
         near, _ = listening.accept()
         try:
+            if engine:
+                join_network(engine, container)
+                engine = ""
             far = connect(port)
         except OSError:  # the application does not listen yet
             near.close()
@@ -319,7 +342,7 @@ def start(order: dict[str, Any], settings: HostConfiguration, application: WSGIA
         isolation.limit_resources(settings["limits"], int(os.path.basename(order["serve"])))
         if not kind:
             if order["port"]:
-                relay(order["address"], order["port"])
+                relay(order["address"], order["port"], settings["engine"], order["container"])
             os.chdir(settings["folder"])
             isolation.execute(order["command"])
         os.chdir(order["serve"])
@@ -339,6 +362,15 @@ def kill(pid: int) -> None:
     except (ProcessLookupError, PermissionError):  # the process has not created its group yet, or has ended
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def end_all(settings: HostConfiguration, running: dict[int, int | None]) -> None:
+    """Kill all running processes, and remove their containers."""
+    for pid, status in running.items():
+        if status is None:
+            kill(pid)
+    if settings["engine"]:
+        remove_containers(settings["engine"], settings["label"])
 
 
 def answer(
@@ -426,9 +458,7 @@ def serve(settings: HostConfiguration, is_enclosed: bool) -> int:
         except Exception as error:  # noqa: BLE001 - returned to the sender of the request
             response = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(response), file=answers, flush=True)
-    for pid, exit_status in running.items():
-        if exit_status is None:
-            kill(pid)
+    end_all(settings, running)
     return status
 
 
@@ -438,7 +468,7 @@ def main() -> None:
     if "run" in settings:
         sys.exit(isolation.run_program(settings["run"], settings["hidden"]) & 0xFF)
     status = isolation.NOT_ISOLATED
-    for is_enclosed in (True, False):
+    for is_enclosed in (False,) if settings["engine"] else (True, False):
         if status == isolation.NOT_ISOLATED:
             pid = os.fork()
             if not pid:

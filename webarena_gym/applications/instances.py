@@ -19,6 +19,14 @@ from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.containers import (
+    LABEL,
+    container_command,
+    container_name,
+    engine_variables,
+    find_engine,
+    remove_container,
+)
 from webarena_gym.applications.diagnosis import advice, log_tail
 from webarena_gym.applications.groups import remove_group
 from webarena_gym.applications.variables import clock_variables, fill_placeholders, inherited_variables
@@ -60,11 +68,17 @@ class AppHost:
         (folder / "state").mkdir(exist_ok=True)
         if application.state:
             state.copy_folder(application.state_folder, folder / "state")
-        python = application.python if not application.command else sys.executable
+        if application.image and not application.network and os.geteuid():
+            raise ApplicationError(
+                f"{application.name} is a container without network = true, whose network only root can reach; set network = true"
+            )
+        python = application.python if not application.is_program else sys.executable
         app_folder = Path(application.folder).absolute()
-        settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network", "host")}
+        settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "host")}
         settings |= {
-            "limits": application.limit_numbers,
+            "limits": {} if application.image else application.limit_numbers,
+            "network": application.network or bool(application.image),  # that of the command, not of the container
+            "engine": find_engine() if application.image else "", "label": f"{LABEL}={folder.parent.name}",
             "folder": str(app_folder), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
             "base": str(folder.parent / BASE),
             "secret": [
@@ -78,8 +92,10 @@ class AppHost:
         state_path = _RELATIVE_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
         clock = clock_variables(application, folder)
         variables = {**fill_placeholders(application.environment, {"state": state_path, "env": "0"}), **clock}
+        if application.image:
+            variables = {}  # only the container has them
         environment = {
-            **inherited_variables(application),
+            **(engine_variables() if application.image else inherited_variables(application)),
             "PYTHONHASHSEED": "0",
             "PYTHONUNBUFFERED": "1",
             **clock,
@@ -109,8 +125,8 @@ class AppHost:
             response = self._read(
                 f"{entry} ({kind}) could not be loaded in the folder {app_folder}" if entry else "it could not be loaded"
             )
-            self.has_network_namespace: bool = response["apart"]
-            self.is_isolated: bool = response["enclosed"]
+            self.has_network_namespace: bool = response["apart"] or (bool(application.image) and not application.network)
+            self.is_isolated: bool = response["enclosed"] or bool(application.image)
         except ApplicationError:
             self.close()
             raise
@@ -194,31 +210,38 @@ class AppInstance:
         )  # names of the cookies that browsers reject, because the address begins with http://
         self._path_pairs = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
         self._port = 0
-        if "{port}" in application.command:
+        if application.image or "{port}" in application.command:
             with socket.socket() as listening:
                 listening.bind(("127.0.0.1", 0))
                 self._port = listening.getsockname()[1]
         self._socket = "" if self._port else str(folder / "socket")
         self._addresses = [f"http://{host}:{self._port}" for host in ("127.0.0.1", "localhost", "[::1]") if self._port]
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
-        variables = application.environment if application.command or application.loads == "each time" else {}
+        if application.image:
+            values |= {"state": application.volume, "port": str(application.image_port)}
+        variables = application.environment if application.is_program or application.loads == "each time" else {}
         self._values = values
         self._run("load")
         if self._port and host.has_network_namespace:
             self._port, self._socket = 0, str(folder / "socket")
         self._pid = self._start(application.command, variables, self._log, int(values["port"]) if self._socket else 0)
         state.clamp_times(self.state, application.clock)
-        if application.command:
+        if application.is_program:
             self._wait()
 
     def _start(self, command: str, variables: Mapping[str, str], log: Path, port: int = 0) -> int:
         """Start the application, or a command in its place, and return the id of the process. Raises ApplicationError."""
+        words = [part.format(**self._values) for part in shlex.split(command)]
+        environment = fill_placeholders(variables, self._values)
+        if self._application.image:
+            words, environment = container_command(self._application, self.folder, self._port, environment), {}
         pid: int = self._host.request(
             serve=str(self.folder),
             address=self._socket,
             port=port,
-            command=[part.format(**self._values) for part in shlex.split(command)],
-            environment={**fill_placeholders(variables, self._values), **clock_variables(self._application, self.folder)},
+            container=container_name(self.folder),
+            command=words,
+            environment={**environment, **clock_variables(self._application, self.folder)},
             log=str(log),
         )["pid"]
         return pid
@@ -275,6 +298,8 @@ class AppInstance:
     def _silence(self) -> str:
         """Return the reason why the application does not respond, for an error message."""
         application = self._application
+        if application.image:
+            return f"it does not respond at port {application.image_port} of its container, which image_port sets; if it needs longer, set start_s"
         expected = f"127.0.0.1:{self._values['port']}" if "{port}" in application.command else self._socket
         addresses = self._host.request(listening=self._pid)["addresses"] if self._host.has_network_namespace else []
         if addresses and not any(address.endswith(f":{self._values['port']}") for address in addresses):
@@ -412,6 +437,8 @@ class AppInstance:
         """Kill the process, without removing the folder."""
         with suppress(ApplicationError):  # the host process has died, and this process with it
             self._host.request(stop=self._pid)
+        if self._application.image:
+            remove_container(self.folder)
 
     def close(self) -> None:
         """Kill the process, and remove the folder and the state outside of it that `load` created. A second call has no effect."""

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
         network: bool
         host: str
         limits: Limits
+        engine: str
+        label: str
         group: int | None
         apart: bool
         enclosed: bool
@@ -186,6 +188,12 @@ def unshare_network() -> None:
         unshare_as_user(_NEWNET)
     with socket.socket() as any_socket:
         ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
+
+
+def enter_network(pid: int) -> None:
+    """Move this process into the network namespace of a process. Raises OSError."""
+    with open(f"/proc/{pid}/ns/net") as file:
+        call("setns", file.fileno(), _NEWNET)
 
 
 def restrict_mounts(settings: HostConfiguration) -> None:

@@ -47,7 +47,7 @@ class AppLauncher:
 
     def __init__(self, application: Application) -> None:
         self.application = application
-        self._group = create_group(next(_numbers)) if "processes" in application.limits else None
+        self._group = create_group(next(_numbers)) if "processes" in application.limits and not application.image else None
         self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=copies_folder()))
         self._host: AppHost | None = None
         self._next: Future[AppInstance] | None = None

@@ -26,6 +26,8 @@ def grants_of(application: "Application", folder: Path) -> list[str]:
     grants = []
     if is_inside(application.python, folder):
         grants.append(f"python = {application.python!r} starts with your rights")
+    if application.image:
+        grants.append(f"image = {application.image!r} starts in a container, by your container engine and with its rights")
     if application.network:
         grants.append("network = true reaches other hosts and services of this machine")
     if application.inherits:

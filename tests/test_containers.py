@@ -1,0 +1,268 @@
+"""Applications in containers, tried with an image of BusyBox that is made here, and refused where they cannot run."""
+
+import io
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from webarena_gym import WebArenaLite
+from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.containers import LABEL, container_command, container_name, engine_variables, find_engine
+from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.trust import grants_of
+from webarena_gym.errors import ApplicationError
+from webarena_gym.tasks import parse_task
+
+IMAGE = "webarena-gym-test:1"
+PAGE = """#!/bin/sh
+if [ "$REQUEST_METHOD" = POST ]; then
+  read -r -n "$CONTENT_LENGTH" body
+  httpd -d "${body#title=}" >> "$NOTES/notes.txt"
+  echo >> "$NOTES/notes.txt"
+  echo x >> /counted
+fi
+printf 'Content-Type: text/html; charset=utf-8\\r\\n\\r\\n'
+echo "<!doctype html><title>Notes</title><h1>Notes</h1><p>Posts: $(cat /counted 2>/dev/null | wc -l)</p><ul>"
+while read -r line; do echo "<li>$line</li>"; done < "$NOTES/notes.txt"
+echo '</ul><form method=post><label>Title <input name=title></label><button>Add</button></form>'
+"""
+PROBE = """#!/bin/sh
+printf 'Content-Type: text/plain\\r\\n\\r\\n'
+hostname
+cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max
+ls /sys/class/net | tr '\\n' ' '
+"""
+ADD = ('do(action="Type", argument="{0}", element="Title")', 'do(action="Click", element="Add")')
+TASK = {
+    "task_id": "milk", "intent": "Add the note Milk.", "sites": ["notes"], "start_url": "__NOTES__/", "require_login": False,
+    "eval": {"eval_types": ["file"], "file": [{"path": "notes.txt", "contains": "Milk"}]},
+}  # fmt: skip
+
+
+def engine(*words):
+    return subprocess.run(
+        [find_engine(), *words], check=False, capture_output=True, text=True, env=engine_variables(), timeout=60
+    )
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """Make an image of a static BusyBox and two shell scripts, or skip the test."""
+    busybox = shutil.which("busybox")
+    try:
+        find_engine()
+    except ApplicationError as error:
+        pytest.skip(str(error))
+    content = Path(busybox).read_bytes() if busybox else b""
+    if not content or b"/ld-" in content[:4096]:  # the path of a loader of libraries
+        pytest.skip("no static BusyBox here: apt-get install busybox-static")
+    if os.geteuid():
+        pytest.skip("only root can reach the network of a container")
+    archive = tmp_path_factory.mktemp("image") / "image.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name, data in (
+            ("bin/busybox", content), ("www/cgi-bin/index.cgi", PAGE.encode()), ("www/cgi-bin/probe", PROBE.encode()),
+        ):  # fmt: skip
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o755
+            tar.addfile(info, io.BytesIO(data))
+        for name in ("sh", "cat", "wc", "hostname", "ls", "tr", "httpd", "touch"):
+            link = tarfile.TarInfo(f"bin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+    start = ["CMD", '["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]']
+    made = engine("import", "--change", " ".join(start), "--change", "ENV PATH=/bin", str(archive), IMAGE)
+    tried = engine("run", "--rm", "--network=none", "--pull=never", IMAGE, "/bin/busybox", "true")
+    if made.returncode or tried.returncode:
+        pytest.skip(f"this system starts no containers: {(made.stderr + tried.stderr)[-200:]}")
+    yield IMAGE
+    close_all()
+    engine("rmi", "--force", IMAGE)
+
+
+@pytest.fixture
+def folder(image, tmp_path):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "notes.txt").write_text("Tea\n")
+    (tmp_path / "webarena-app.toml").write_text(
+        f'name = "notes"\nimage = "{image}"\nimage_port = 8080\nvolume = "/data"\nstate = "state"\n'
+        '[limits]\nmemory = "64M"\nprocesses = 50\n[environment]\nNOTES = "{state}"\n'
+    )
+    yield tmp_path
+    close_all()
+
+
+def make(folder):
+    return WebArenaLite(application=folder, tasks=[parse_task(TASK)], elements="label")
+
+
+def add(env, title):
+    for action in ADD:
+        observation = env.step(action.format(title))[0]
+    return observation
+
+
+def running():
+    return engine("ps", "--all", "--quiet", "--filter", f"label={LABEL}").stdout.split()
+
+
+def test_an_episode_has_a_new_container_with_its_copy_of_the_state(folder):
+    with closing(make(folder)) as env, closing(make(folder)) as other:
+        first, _ = env.reset()
+        other.reset()
+        assert "Milk" in add(env, "Milk")
+        assert "Posts: 2" in add(env, "Oat cakes")
+        assert "Milk" not in other.step('do(action="Wait")')[4]["page"]
+        assert env.reset()[0] == first, "files outside of the state are new too"
+        assert (folder / "state" / "notes.txt").read_text() == "Tea\n"
+        add(env, "Milk")
+        assert env.step("exit()")[1] == 1.0
+        other.reset()
+        for title in ("Milk", "Ink"):
+            add(other, title)
+        _, reward, *_, info = other.step("exit()")
+        assert reward == 0.0
+        assert "Ink" in info["verdicts"][-1]["reason"]
+
+
+def test_an_episode_in_a_container_continues_from_its_snapshot(folder):
+    with closing(make(folder)) as env, closing(make(folder)) as fork:
+        env.reset()
+        add(env, "Milk")
+        snapshot = env.snapshot()
+        add(env, "Ink")
+        fork.restore(snapshot)
+        changes = fork.backend.changes()
+        assert [change.after for change in changes] == [{"line": "Milk"}]
+        assert fork.step("exit()")[1] == 1.0
+
+
+def test_a_container_reaches_only_itself_and_has_its_limits(folder):
+    with closing(make(folder)) as env:
+        env.reset()
+        name, memory, interfaces = env.network.request("GET", "http://notes.test/cgi-bin/probe").body.decode().splitlines()
+        assert (name, int(memory), interfaces.split()) == ("notes.test", 64 << 20, ["lo"])
+
+
+def test_a_container_that_ends_is_never_a_reward_of_0(folder):
+    with closing(make(folder)) as env:
+        env.reset()
+        engine("kill", container_name(env.backend._current.folder))
+        env.step(ADD[1])
+        _, reward, *_, info = env.step("exit()")
+        assert math.isnan(reward), info
+        env.reset()
+        add(env, "Milk")
+        assert env.step("exit()")[1] == 1.0
+
+
+def test_no_container_outlives_its_process(folder):
+    before = set(running())
+    program = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path.cwd())!r})
+from tests.test_containers import make
+env = make({str(folder)!r})
+env.reset()
+print("ready", flush=True)
+os.kill(os.getpid(), signal.SIGKILL) if sys.argv[1] == "kill" else env.close()
+"""
+    for end in ("kill", "close"):
+        result = subprocess.run([sys.executable, "-c", program, end], check=False, capture_output=True, text=True, timeout=120)
+        assert result.stdout == "ready\n", result.stderr
+        assert result.returncode == (-signal.SIGKILL if end == "kill" else 0)
+        deadline = time.monotonic() + 60
+        while set(running()) - before and time.monotonic() < deadline:
+            pass
+        assert not set(running()) - before
+
+
+def test_a_missing_image_is_named_with_the_engines_reason(folder):
+    file = folder / "webarena-app.toml"
+    file.write_text(file.read_text().replace(IMAGE, "webarena-gym-missing:1"))
+    with closing(make(folder)) as env, pytest.raises(ApplicationError, match="`podman pull webarena-gym-missing:1` downloads"):
+        env.reset()
+
+
+def test_with_a_network_the_port_is_published(folder):
+    file = folder / "webarena-app.toml"
+    file.write_text("network = true\n" + file.read_text())
+    tried = engine("run", "--rm", "--pull=never", "--publish=127.0.0.1::8080", IMAGE, "/bin/busybox", "true")
+    if tried.returncode:
+        pytest.skip(f"this system connects no containers: {tried.stderr[-200:]}")
+    with closing(make(folder)) as env:
+        env.reset()
+        assert "Milk" in add(env, "Milk")
+        assert "eth0" in env.network.request("GET", "http://notes.test/cgi-bin/probe").body.decode()
+
+
+@pytest.mark.parametrize(("lines", "message"), [
+    ({"image": "x", "command": "y {port}"}, "exactly one of wsgi, asgi, command and image"),
+    ({"image": "x"}, "set state and volume, or in_memory = true"),
+    ({"image": "x", "volume": "data"}, 'an absolute path in the container, such as "/data"'),
+    ({"image": "x", "volume": "/data"}, "state, a folder of this machine, and volume"),
+    ({"image": "x", "in_memory": True, "clock": "2024-01-01"}, "clock cannot be combined with image"),
+    ({"image": "x", "in_memory": True, "load": "true"}, "load cannot be combined with image"),
+    ({"image": "x", "in_memory": True, "image_port": 0}, "image_port is 0; expected a number above 0"),
+    ({"command": "y {port}", "volume": "/data"}, "volume is '/data'; expected none without image"),
+])  # fmt: skip
+def test_an_impossible_container_is_refused(lines, message):
+    with pytest.raises(ApplicationError, match=message):
+        Application(name="notes", **lines)
+
+
+def test_without_an_engine_the_error_names_both(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    application = Application(name="notes", image="x", in_memory=True, network=True)
+    message = "needs Podman or Docker; there is no podman and no docker in PATH"
+    with (
+        closing(WebArenaLite(application=application, tasks=[parse_task(TASK)])) as env,
+        pytest.raises(ApplicationError, match=message),
+    ):
+        env.reset()
+
+
+def test_the_command_of_a_container_has_its_limits_and_names_no_secret(monkeypatch, tmp_path):
+    for name in ("podman", "docker"):
+        (tmp_path / name).touch(0o755)
+    monkeypatch.setenv("SECRET", "hush")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
+    (tmp_path / "state").mkdir()
+    limits = {"memory": "1M", "processes": 7, "cpu": 2}
+    application = Application(
+        name="notes",
+        image="x",
+        image_port=90,
+        state=str(tmp_path / "state"),
+        volume="/data",
+        limits=limits,
+        inherits=("SECRET",),
+    )
+    lines = {}
+    for first in ("podman", "docker"):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        lines[first] = container_command(application, tmp_path / "a" / "1", 5000, {"NOTES": "/data"})
+        (tmp_path / first).unlink()
+    assert lines["docker"][1:] == [
+        "run", "--rm", "--pull=never", "--stop-timeout=0", "--name=webarena-gym-a-1", "--label=webarena-gym=a", "--hostname=notes.test",
+        "--publish=127.0.0.1:5000:90", f"--volume={tmp_path}/a/1/state:/data", "--memory=1048576", "--pids-limit=7", "--cpus=2",
+        "--env=NOTES=/data", "--env=SECRET", "x",
+    ]  # fmt: skip
+    assert [word + ":U,Z" if "--volume" in word else word for word in lines["docker"]][1:] == lines["podman"][1:]
+    assert "HTTPS_PROXY" not in engine_variables()
+    (tmp_path / "docker").touch(0o755)
+    assert "--network=none" in container_command(application, tmp_path / "a" / "1", 0, {})
+
+
+def test_an_archive_with_an_image_needs_trust(folder):
+    application = read_application(folder)
+    assert any("starts in a container, by your container engine" in line for line in grants_of(application, folder))
