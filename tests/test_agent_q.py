@@ -1,7 +1,9 @@
 """Agent Q: Monte Carlo tree search that is told rewards, preferences of its trees, and what a policy learns of them."""
 
 import random
+import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -165,6 +167,18 @@ def settings_of(model, out, **changes):
     own = {"templates": TEMPLATES, "worlds": (14,), "per_template": 2, "iterations": 3, "tasks_per_iteration": 12, "threads": 1}
     own |= {"budget": 40, "beta": 0.3, "learning_rate": 1e-3, "epochs": 2, "pairs_per_update": 16}
     return agent_q.make_settings(model=str(model), out=out, **{**own, **changes})
+
+
+def test_metrics_of_a_run_count_its_time_and_steps(tmp_path):
+    start_s, start_cpu_s = time.perf_counter(), time.process_time()
+    model = Path(agent_q.__file__).parent / "checkpoints" / "cloned-1"
+    agent_q.train(settings_of(model, tmp_path, iterations=2, tasks_per_iteration=1, budget=4, epochs=1))
+    rows = read_metrics(tmp_path)
+    wall_s, cpu_minutes = time.perf_counter() - start_s, (time.process_time() - start_cpu_s) / 60
+    assert 0 < rows[0]["elapsed_s"] < rows[1]["elapsed_s"] <= wall_s
+    assert 0 < rows[0]["cpu_minutes"] < rows[1]["cpu_minutes"] <= cpu_minutes
+    assert rows[0]["env_steps"] < rows[1]["env_steps"] <= 8
+    assert [item.update for item in checkpoints(tmp_path)] == [1, 2]
 
 
 def sampled_success(folder):

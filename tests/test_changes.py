@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from webarena_gym.backends.embedded import WorldSpec
+from webarena_gym.changes import Change
 from webarena_gym.errors import TaskError
 from webarena_gym.sites import changes, sqlite_pages
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
@@ -31,6 +32,19 @@ def site(request):
 @pytest.fixture
 def database(site, opened):
     return opened(Database(load_world(WORLD).content(site)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "name"),
+    [
+        ({"name": "Oak Shelf", "customer_id": 4}, {"customer_id": "Ann Lee"}, "Oak Shelf"),
+        ({"customer_id": 4, "product_id": 5}, {"customer_id": "Ann Lee", "product_id": "Oak Shelf"}, "Ann Lee, Oak Shelf"),
+        ({}, {}, "4/5"),
+    ],
+)
+def test_a_changed_row_is_named_by_its_label_else_by_the_rows_it_refers_to_else_by_its_key(columns, names, name):
+    change = Change("shopping", "wishlist_item", (4, 5), {**columns, "quantity": 1}, {**columns, "quantity": 2}, names)
+    assert str(change) == f"shopping: wishlist_item {name} changed: quantity 1 -> 2"
 
 
 def seen(site, database):

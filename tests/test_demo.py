@@ -10,10 +10,12 @@ import pytest
 from agents import demo, train_rl
 from agents.command_lines import parse_settings
 from agents.data.demonstrations import draw_tasks
+from agents.data.trajectories import Trajectory
 from agents.evaluation import evaluate as evaluation
 from agents.evaluation.evaluate import create_policy, evaluate
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
+from webarena_gym.evaluation.statistics import score
 
 CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
 
@@ -102,6 +104,22 @@ def test_a_stopped_demo_is_resumed_and_ends_as_one_that_was_not_stopped(tmp_path
         settings(tmp_path / "stopped", "--seed", "1")
     )  # other settings, or a finished demo: all is trained again
     assert not (tmp_path / "stopped" / "bc").exists()
+
+
+def test_every_policy_is_evaluated_with_the_env_of_the_agents_record(tmp_path, monkeypatch):
+    envs = {}
+
+    def evaluate_policy(settings, tasks, env):
+        envs[settings.policy] = env
+        return score(tasks, [Trajectory(task.task_id, "", (), 0.0, "exited") for task in tasks])
+
+    folder = str(CHECKPOINTS / "language-model-1.7m")
+    monkeypatch.setattr(evaluation, "evaluate_policy", evaluate_policy)
+    monkeypatch.setattr(train_rl, "train", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        demo.run(settings(tmp_path / "demo", "--model", folder))
+    assert set(envs) == {"random", "expert", folder}
+    assert {(env.elements, env.window) for env in envs.values()} == {("label", 3000)}
 
 
 def test_the_plan_states_the_measured_range_for_the_default_settings_only(tmp_path):

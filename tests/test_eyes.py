@@ -164,6 +164,38 @@ def test_reinforcement_makes_what_was_better_likelier(tmp_path):
     assert equal["trained_steps"] == 0, "equal rewards tell nothing"
 
 
+def test_advantages_of_a_group_sum_to_zero(tmp_path):
+    torch.manual_seed(0)
+    settings = EyesSettings(out=tmp_path, epochs=1, temperature=1.0)
+    network = Eyes().eval()
+    (view,) = [each.view for each in decisions(0, 1)]
+    before = [parameter.detach().clone() for parameter in network.parameters()]
+    with torch.no_grad():
+        logprob = float(network([view])[0].log_softmax(0)[1])
+    same = [([Decision(view, 1, logprob)], reward) for reward in (1.0, 0.0)]  # one choice, rewarded and not: nothing to learn
+    metrics = improve(network, [same], torch.optim.SGD(network.parameters(), 1.0), settings, Random(0))
+    assert metrics["trained_steps"] == 2
+    assert metrics["loss"] == pytest.approx(0.0, abs=1e-6)
+    for parameter, old in zip(network.parameters(), before, strict=True):
+        assert torch.allclose(parameter, old, atol=1e-5)
+
+
+@pytest.mark.parametrize("rewards", [(1.0, 0.0, 0.0), (1.0, 1.0, 0.0)])
+def test_a_choice_with_less_than_the_mean_reward_becomes_less_likely(tmp_path, rewards):
+    torch.manual_seed(0)
+    network = Eyes().eval()
+    (view,) = [each.view for each in decisions(0, 1)]
+    with torch.no_grad():
+        before = network([view])[0].log_softmax(0)
+    group = [([Decision(view, choice, float(before[choice]))], reward) for choice, reward in enumerate(rewards)]
+    settings = EyesSettings(out=tmp_path, epochs=1, temperature=1.0)
+    improve(network, [group], torch.optim.SGD(network.parameters(), 0.1), settings, Random(0))
+    with torch.no_grad():
+        after = network([view])[0].log_softmax(0)
+    assert after[0] > before[0]
+    assert after[2] < before[2]
+
+
 @pytest.mark.slow
 @needs.chromium
 @needs.miniwob

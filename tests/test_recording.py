@@ -61,6 +61,25 @@ def test_an_episode_is_a_picture_of_each_page(tmp_path, missing):
     assert frames_of(pictures[0]) == (4 - len(missing), 500)
 
 
+def test_the_goal_is_above_the_page_and_the_action_below_it(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    env = Pictures()
+    env.render = lambda: numpy.full((90, 160, 3), 255, numpy.uint8)
+    with closing(webarena_gym.RecordGif(env, tmp_path / "episode.gif")) as recorded:
+        recorded.reset()
+        recorded.step("click gy")
+    with image.open(tmp_path / "episode.gif") as gif:
+        picture = numpy.asarray(gif.convert("L")).astype(int)
+    white = (picture > 250).all(axis=1)
+    top, bottom = white.argmax(), len(white) - white[::-1].argmax()
+    assert white[top:bottom].all(), "no text on the page"
+    for bar in (picture[:top], picture[bottom:]):
+        inked = numpy.flatnonzero((bar != bar[0, 0]).any(axis=1))
+        assert len(inked)
+        assert inked[0] > 1
+        assert inked[-1] < len(bar) - 2
+
+
 def test_what_cannot_be_recorded_is_told(tmp_path):
     with closing(gymnasium.make("WebArenaLite-v0")) as env, pytest.raises(RenderModeError, match="expected 'rgb_array'"):
         webarena_gym.RecordGif(env, tmp_path / "a.gif")

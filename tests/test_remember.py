@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import random
+import time
 
 import numpy
 import pytest
@@ -193,7 +194,9 @@ def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  #
     settings = RememberSettings(
         model=unsure, out=tmp_path / "network", worlds=(31, 32), per_template=4, templates=TEMPLATES, size=6, read_updates=5
     )
+    start_s = time.process_time()
     spent = command.remember(settings)
+    assert 0 < spent["cpu_minutes"] <= (time.process_time() - start_s) / 60 + 0.001
     assert spent["episodes"] == 16
     assert 0 < spent["steps_remembered"] <= 6
     assert spent["env_steps"] > 0

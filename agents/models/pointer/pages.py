@@ -485,9 +485,9 @@ def extreme_features(page: ObservedPage, tables: Sequence[PageTable]) -> Floats:
         line_indices = [row.line_index for row in page_table.rows]
         count = len(line_indices)
         for rank, line_index in enumerate(line_indices):
+            table[line_index, 5] = float(rank == count - 1)
             if rank < 5:
                 table[line_index, rank] = 1.0
-            table[line_index, 5] = float(rank == count - 1)
             table[line_index, 6] = min(count, 20) / 20
         if count < 2:
             continue
