@@ -2,7 +2,7 @@
 
 The network (`agents.models.eyes`) chooses actions on a screenshot with numbered marks. It is trained by behaviour cloning and then by GRPO
 (arXiv 2402.03300, section 4.1) with a clipped loss, on groups of episodes of one task from one seed. Each choice has the advantage of its
-episode.
+episode. With `experts` and `perturb_every`, it is trained by MENTOR (`agents.models.mentor`).
 
 Tasks are MiniWoB++ tasks by name, or by default the bundled tasks with pictures (`split="pictures"`). The demonstrations of bundled tasks
 are the reference solutions. MiniWoB++ has no reference solutions, so choices of the first page are tried until one is rewarded.
@@ -25,6 +25,7 @@ from torch import nn
 
 from agents.models.checkpoints import record_settings
 from agents.models.eyes import END, SCROLL, TEXT_ACTIONS, Choice, EpisodeEncoder, Eyes, View
+from agents.models.mentor import BestAgents
 from agents.rollouts.curriculum import sampling_weight
 from agents.settings import fixed_options, option_defaults
 from agents.training.metrics import Metrics
@@ -182,6 +183,7 @@ def clone(network: Eyes, decisions: Sequence[Decision], settings: EyesSettings) 
             loss = -torch.stack(
                 [values[decision.choice_index] for values, decision in zip(logprobs, batch, strict=True)]
             ).mean()
+            loss = loss + settings.gate_weight * network.gate_loss
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -228,6 +230,7 @@ def improve(
             advantages = torch.tensor([decision.advantage for decision in batch])
             clipped_ratios = ratios.clamp(1 - CLIP[0], 1 + CLIP[1])
             loss = -torch.minimum(ratios * advantages, clipped_ratios * advantages).mean()
+            loss = loss + settings.gate_weight * network.gate_loss
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -238,11 +241,15 @@ def improve(
     return {"loss": fmean(losses), "success": success, "rollouts": len(rewards), "trained_steps": len(training_decisions)}
 
 
-def train(settings: EyesSettings) -> dict[str, Any]:
-    """Train and evaluate, and return the content of `result.json`. An interrupted run is resumed from its last checkpoint."""
+def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
+    """Train and evaluate, and return the content of `result.json`. An interrupted run is resumed from its last checkpoint.
+
+    The default tasks are those of the settings. Their env is closed.
+    """
     torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
-    tasks, network, start_s = create_tasks(settings), Eyes(), time.process_time()
+    tasks, start_s = tasks or create_tasks(settings), time.process_time()
+    network = Eyes(settings.experts, settings.top_experts)
     file = settings.out / NEWEST
     lock_folder(settings.out)
     record_settings(settings.out, fixed_options(settings), is_resumed=file.is_file(), defaults=option_defaults(settings))
@@ -281,6 +288,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
         optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate / 3)
         if "optimizer" in state:
             optimizer.load_state_dict(state["optimizer"])
+        best = BestAgents(state.get("best", ()))
         with Metrics(settings.out, state["update"], "GRPO", updates=settings.updates) as metrics:
             for update in range(state["update"], settings.updates):
                 rng = Random(f"{settings.seed} {update}")
@@ -294,10 +302,17 @@ def train(settings: EyesSettings) -> dict[str, Any]:
                 for (_, name), group in zip(update_tasks, groups, strict=True):
                     if rewards := [reward for _, reward in group if not isnan(reward)]:
                         state["rates"][name] = fmean([state["rates"].get(name, fmean(rewards)), fmean(rewards)])
+                if settings.perturb_every:
+                    rewards = [reward for group in groups for _, reward in group if not isnan(reward)]
+                    best.add(fmean(rewards or [0.0]), network)
                 values = improve(network, groups, optimizer, settings, rng)
+                if settings.perturb_every and (update + 1) % settings.perturb_every == 0:
+                    views = [episode[0].view for group in groups for episode, _ in group]
+                    values |= best.perturb(network, optimizer, torch.Generator().manual_seed(rng.getrandbits(32)), views)
                 metrics.log(update + 1, values | {"cpu_minutes": (time.process_time() - start_s) / 60})
                 metrics.show_progress((update + 1) / settings.updates, f"success {values['success']:.2f}")
                 state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}
+                state["best"] = best.agents
                 save()
         results = [(name, *pair) for (_, name), *pair in zip(tasks.test, state["clone"], evaluate(), strict=True)]
     names, before, after = zip(*[item for item in results if not isnan(item[1] + item[2])], strict=True)
@@ -311,6 +326,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
         "lift": difference._asdict(),
         "demonstrated": state["demonstrated"],
         "clone_loss": state["clone_loss"],
+        "episodes": [(str(task), *pair) for (task, _), (_, *pair) in zip(tasks.test, results, strict=True)],
         "tasks": {name: [fmean(rewards) for rewards in zip(*pairs, strict=True)] for name, pairs in by_task.items()},
     }
     with writing(settings.out / "result.json"):

@@ -102,7 +102,7 @@ METRICS: Mapping[str, str] = {
     ),
     "`tool_use`": "tool_reward tool_calls failed_calls",
     "Agent Q": "pairs accuracy margin dpo_loss solved",
-    "Vision agent of `train_eyes`": "held_out",
+    "Vision agent of `train_eyes`": "held_out dormant_ratio kept_weights",
     "Stable-Baselines3": (
         "approx_kl clip_fraction clip_range entropy_loss explained_variance n_updates policy_gradient_loss value_loss"
     ),

@@ -10,11 +10,13 @@ import pytest
 import torch
 
 from agents import eyes, train_eyes
-from agents.eyes import Decision, clone, create_tasks, demonstrate, improve
+from agents.eyes import Decision, Tasks, clone, create_tasks, demonstrate, improve, train
 from agents.models.eyes import END, MAX_PIECES, PATCH, SCENE, SCROLL, EpisodeEncoder, Eyes
+from agents.training.metrics import read_metrics
 from agents.training.settings import EyesSettings
 from tests import needs
 from webarena_gym.actions import Action, Kind
+from webarena_gym.tasks import Task
 
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}
 
@@ -196,6 +198,48 @@ def test_a_choice_with_less_than_the_mean_reward_becomes_less_likely(tmp_path, r
     assert after[2] < before[2]
 
 
+class Boxes:
+    """An env of one click on one of three boxes, by the number of the task."""
+
+    def reset(self, *, options):
+        seen, self.wanted = observation(Random(options["task"]))
+        self.task = Task(options["task"], ("miniwob",), "", "", {})
+        return seen, {}
+
+    def step(self, reply):
+        return {}, float(f'element="{self.wanted}"' in reply), True, False, {}
+
+    def close(self):
+        pass
+
+
+def test_mentor_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
+    tasks = Tasks(
+        Boxes(), [(f"box/{number}", "box") for number in range(4)], [(f"box/{number}", "box") for number in range(4, 10)], []
+    )
+    options = {"clone_updates": 4, "tasks_per_update": 2, "group_size": 4, "experts": 16, "perturb_every": 1}
+
+    def run(folder, updates):
+        train(EyesSettings(out=tmp_path / folder, updates=updates, **options), tasks)
+        return torch.load(tmp_path / folder / eyes.NEWEST, weights_only=True)
+
+    whole, first = run("whole", 2), run("parts", 1)
+    assert (len(first["best"]), first["update"]) == (1, 1)
+    parts = run("parts", 2)
+    assert (len(parts["best"]), parts["update"]) == (2, 2)
+    assert all(torch.equal(value, whole["network"][name]) for name, value in parts["network"].items())
+    metrics = read_metrics(tmp_path / "parts")
+    assert all(0 <= record["dormant_ratio"] <= 1 and 0.2 <= record["kept_weights"] <= 0.9 for record in metrics)
+
+
+def test_networks_of_earlier_versions_are_read():
+    names = {name for name in Eyes().state_dict() if name.startswith("score.")}
+    assert names == {"score.0.weight", "score.0.bias", "score.3.weight", "score.3.bias"}
+    assert Eyes().gate_loss == 0
+    with pytest.raises(ValueError, match="top_experts is 4; expected at most 3"):
+        EyesSettings(out="runs/eyes", experts=3)
+
+
 @pytest.mark.slow
 @needs.chromium
 @needs.miniwob
@@ -207,6 +251,9 @@ def test_a_run_goes_on_from_its_last_save(tmp_path, capsys):
     train_eyes.main([*arguments, "--updates", "1"])
     assert "n = 2" in capsys.readouterr().out
     saved = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
+    torch.save(
+        {key: value for key, value in saved.items() if key != "best"}, tmp_path / eyes.NEWEST
+    )  # as earlier versions wrote it
     train_eyes.main([*arguments, "--updates", "2"])
     again = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
     assert (saved["update"], again["update"]) == (1, 2)

@@ -16,6 +16,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from agents.models.mentor import MixtureOfExperts
 from agents.models.pointer.goals import parse_goal
 from webarena_gym.actions import DIALECTS, Action, Kind
 
@@ -182,9 +183,12 @@ def _hash_words(text: str) -> list[int]:
 
 
 class Eyes(nn.Module):
-    """Computes log-probabilities of choices. Axes: C choices of all views, P cells of a scene, W width, L words of a goal."""
+    """Computes log-probabilities of choices. Axes: C choices of all views, P cells of a scene, W width, L words of a goal.
 
-    def __init__(self) -> None:
+    With `experts` above 0, the hidden layer of the scores is followed by a mixture of experts, of which `top_experts` compute a choice.
+    """
+
+    def __init__(self, experts: int = 0, top_experts: int = 4) -> None:
         super().__init__()
         # The attribute names are the parameter names in saved checkpoints.
         self.word = nn.EmbeddingBag(WORDS, WIDTH, mode="mean")
@@ -209,7 +213,10 @@ class Eyes(nn.Module):
         self.place = nn.Linear(FEATURES, WIDTH)
         self.query, self.key = nn.Linear(4 * WIDTH, 4 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.named, self.told, self.asked = nn.Linear(WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.score = nn.Sequential(nn.Linear(13 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
+        mixture = [MixtureOfExperts(2 * WIDTH, experts, top_experts), nn.ReLU()] if experts else []
+        self.score = nn.Sequential(
+            nn.Linear(13 * WIDTH, 2 * WIDTH), nn.ReLU(), *mixture, nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1)
+        )
 
     def forward(self, views: Sequence[View]) -> list[Tensor]:
         """Return the log-probabilities (C,) of the choices of each view."""
@@ -243,6 +250,11 @@ class Eyes(nn.Module):
         inputs = torch.cat([goal_CW, words_CW, patch_CW, features_CW, state_CW, attention_CV, *products], 1)
         scores_C = self.score(inputs)[:, 0]
         return [part.log_softmax(0) for part in scores_C.split(counts)]
+
+    @property
+    def gate_loss(self) -> Tensor | float:
+        """The loss of the gate of experts in the latest forward pass; 0 without experts."""
+        return sum(module.loss for module in self.score if isinstance(module, MixtureOfExperts))
 
     def _position_bias(self, features: Tensor, is_mark: Tensor) -> Tensor:
         """Return the attention bias (C, 4, *CELLS) of each cell by its distance from the choice's mark; 0 without a mark."""

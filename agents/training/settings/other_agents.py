@@ -74,6 +74,14 @@ class EyesSettings(TrainingWorlds):
     """steps after which an episode is truncated"""
     learning_rate: float = 1e-3
     """learning rate of behaviour cloning; the learning rate of GRPO is a third of it"""
+    experts: int = 0
+    """experts of the actor, 16 in MENTOR; 0: a plain network"""
+    top_experts: int = 4
+    """number of experts that compute a choice"""
+    gate_weight: float = 0.002
+    """weight of the loss of the gate of experts: its load balance and its entropy"""
+    perturb_every: int = 0
+    """updates of GRPO between perturbations towards the best agents of the run (MENTOR); 0: none"""
     evaluated: int = 16
     """number of evaluation episodes of each MiniWoB++ task"""
     seed: int = 0
@@ -83,7 +91,9 @@ class EyesSettings(TrainingWorlds):
 
     def __post_init__(self) -> None:
         counts = ("shown", "clone_updates", "tasks_per_update", "epochs", "max_steps", "evaluated")
-        expect_least(self, **dict.fromkeys(counts, 1), updates=0, group_size=2)
+        expect_least(self, **dict.fromkeys(counts, 1), updates=0, group_size=2, experts=0, top_experts=1, perturb_every=0)
+        if self.experts and self.top_experts > self.experts:
+            raise ValueError(f"top_experts is {self.top_experts}; expected at most {self.experts}, the number of experts")
         self.expect_training_worlds("worlds", self.worlds)
         if self.test_world in self.worlds and not self.allow_held_out_worlds:
             raise ValueError(f"worlds includes {self.test_world}, which is test_world; expected another world to evaluate in")
