@@ -44,6 +44,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "benchmarks.coverage": ("--json",),
     "benchmarks.learning": ("--quick --json", "--clones 3 --seeds 0 --grpo-updates 50 100"),
     "benchmarks.methods": ("--quick --methods mgrpo awr --json",),
+    "benchmarks.vision": ("--methods grpo mentor --json",),
 }  # fmt: skip
 """Arguments of the examples at the end of each command's help."""
 GROUPS: Mapping[str, tuple[str, str]] = {

@@ -136,7 +136,7 @@ def _default_hints(method: str, model: str | None) -> Mapping[str, str]:
 def train(settings: TrainSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train with the method of the settings, and return the folder of the last checkpoint."""
     expect_model(settings.model)  # before tasks are drawn, which takes minutes
-    loop = "agents.cluster.training" if settings.is_streamed else "agents.grpo"
+    loop = "agents.cluster.training" if settings.is_streamed else settings.loop
     checkpoint: Path = resolve_name(f"{loop}:train")(settings, tasks, resolve_name(settings.trainer))
     return checkpoint
 

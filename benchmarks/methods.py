@@ -28,6 +28,7 @@ from agents.training.settings import METHODS, SMALL, BCSettings, RememberSetting
 from benchmarks.playing import TrainingSettings, claim_folder, measure, run_parallel, save_result, subsample, suite_tasks
 from webarena_gym import console
 from webarena_gym.evaluation.statistics import paired_difference, pooled_score
+from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 
 _KINDS = """account_place category_place search_place product_place reviews_place cart_add cart_show wish_list_add newsletter_switch
@@ -88,6 +89,8 @@ class MethodsSettings(TrainingSettings):
     """seeds of the held-out worlds for evaluation"""
     per_test_template: int = 4
     """tasks of each template in each of these worlds"""
+    variation: Variation = "content"
+    """variation of all worlds; layout: their sites have other layouts as well"""
     tools: tuple[Literal["lookup", "table_sql"], ...] = ()
     """tools that the BC agents trained here call; other agents have those of their own training"""
     window: int = BCSettings.window
@@ -138,7 +141,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
             claim_folder(folder, cloned=cloned if settings.cloned else cloning)
             if not settings.cloned:
                 train_bc(_cloning(settings, cloned, seed, {}))
-            measure(cloned, held_out(settings), folder / "episodes", settings.max_steps)
+            measure(cloned, held_out(settings), folder / "episodes", settings.max_steps, **_variation(settings))
     calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
     runs = run_parallel(train_and_measure, calls, settings.jobs)
     of_method = {name: [result for result in runs if result["method"] == name] for name in settings.methods}
@@ -154,6 +157,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         **{name: getattr(settings, name) for name in ("seeds", "minutes", "cloning_minutes", "learning_rate", *_BUDGETS)},
         "clones": len(settings.cloned),
         "templates": len(settings.templates),
+        "variation": settings.variation,
         "max_steps": settings.max_steps,
     }
 
@@ -176,6 +180,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         cloning_minutes=None if is_given else settings.cloning_minutes,
         **{key: getattr(settings, key) for key in _CLAIMED},
         **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of earlier versions have none
+        **_variation(settings),
         **({"memory": recipe.memory} if recipe.memory is not None else {}),
         **({} if is_given else {f"cloning_{name}": value for name, value in _cloning_options(settings).items()}),
         **({} if is_given or not settings.cloning_cpu_minutes else {"cloning_cpu_minutes": settings.cloning_cpu_minutes}),
@@ -195,12 +200,13 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         if recipe.memory is not None:
             start = folder / "memory"
             remembering: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
+            remembering |= _variation(settings)
             spent = remember(RememberSettings(model=cloned, out=start, seed=seed, **remembering))
         _train(settings, recipe, start, folder / "run", seed, spent)
     tasks, metrics = held_out(settings), read_metrics(folder / "run")
     return {
-        "method": name, "clone": str(cloned), "before": measure(cloned, tasks, episodes, settings.max_steps),
-        "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps), "seed": seed,
+        "method": name, "clone": str(cloned), "before": measure(cloned, tasks, episodes, settings.max_steps, **_variation(settings)),
+        "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps, **_variation(settings)), "seed": seed,
         "spent": {name: metrics[-1].get(name, 0.0) + spent.get(name, 0.0) for name in SPENT},
         "steps_remembered": spent.get("steps_remembered", 0), "curves": curves(metrics), "begun_at": begun_at,
     }  # fmt: skip
@@ -261,8 +267,18 @@ def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after:
 def held_out(settings: MethodsSettings) -> list[Task]:
     """Return the evaluation tasks."""
     if not settings.templates:
+        if settings.variation != MethodsSettings.variation:
+            raise ValueError(
+                f"variation is {settings.variation!r}; expected templates with it, since the test split has one layout"
+            )
         return suite_tasks("test", settings.test_worlds, settings.limit)
-    return subsample(draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates), settings.limit)
+    options: dict[str, Any] = {"templates": settings.templates, "variation": settings.variation}
+    return subsample(draw_tasks(settings.test_worlds, settings.per_test_template, **options), settings.limit)
+
+
+def _variation(settings: MethodsSettings) -> dict[str, Any]:
+    """Return the variation as an option, unless it is the default, which folders of earlier versions do not record."""
+    return {} if settings.variation == MethodsSettings.variation else {"variation": settings.variation}
 
 
 def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
@@ -293,10 +309,12 @@ def _cloning_options(settings: MethodsSettings) -> dict[str, Any]:
 
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
-    common = {name: getattr(settings, name) for name in (*_TASKS, "threads")} | _cloning_budget(settings)
+    common: dict[str, Any] = {name: getattr(settings, name) for name in (*_TASKS, "threads")} | _cloning_budget(settings)
+    common |= _variation(settings)
     if "updates" in options:  # a recipe with its own length
         common["cpu_minutes"] = 0.0
-    return BCSettings(**{"model": SMALL, "out": out, "seed": seed} | common | _cloning_options(settings) | options)
+    common |= _cloning_options(settings)
+    return BCSettings(**{"model": SMALL, "out": out, "seed": seed, **common, **options})
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:
@@ -310,20 +328,20 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     for name, least in (("env_steps", 1), ("cpu_minutes", 0.01)):
         if options.get(name):
             options[name] = max(options[name] - spent.get(name, 0), least)
-    options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
+    options |= {**agent_record(cloned), "model": str(cloned), "out": out, "seed": seed, **_variation(settings)}
     if settings.training_steps is not None:
         options["max_steps"] = settings.training_steps
     sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
     if METHODS[recipe.trainer].group_size == 1:
         sizes = {"tasks_per_update": settings.tasks_per_update * settings.group_size}
-    train_rl(make_settings(recipe.trainer, **options | sizes | recipe.options))
+    train_rl(make_settings(recipe.trainer, **{**options, **sizes, **recipe.options}))
 
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
     from agents.sb3 import train  # noqa: PLC0415 - an optional dependency
 
     shared = {name: getattr(settings, name) for name in (*_TASKS, "minutes", "threads")}
-    train(SB3Settings(**shared | {"out": out, "seed": seed} | dict(options)))
+    train(SB3Settings(**shared | {"out": out, "seed": seed} | _variation(settings) | dict(options)))
 
 
 def main(arguments: Sequence[str]) -> None:

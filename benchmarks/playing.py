@@ -115,14 +115,16 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
     return [item.reward for item in trajectories]
 
 
-def measure(policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int) -> dict[str, Any]:
-    """Return the reward of each task, with greedy decoding and with sampling.
+def measure(policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, **options: Any) -> dict[str, Any]:
+    """Return the reward of each task, with greedy decoding and with sampling. `options` are further settings of the evaluation.
 
     Raises ValueError if the folder has episodes of another policy or with another limit of steps.
     """
-    claim_folder(folder, policy=policy, max_steps=max_steps)
+    claim_folder(folder, policy=policy, max_steps=max_steps, **options)
     return {
-        decoding: rewards(play(str(policy), tasks, folder / f"{decoding}.jsonl", temperature=temperature, max_steps=max_steps))
+        decoding: rewards(
+            play(str(policy), tasks, folder / f"{decoding}.jsonl", temperature=temperature, max_steps=max_steps, **options)
+        )
         for decoding, temperature in (("greedy", 0.0), ("sampled", 1.0))
     }
 

@@ -101,6 +101,7 @@ METRICS: Mapping[str, str] = {
         "known_steps searched importance_min importance_max"
     ),
     "`tool_use`": "tool_reward tool_calls failed_calls",
+    "`reptile`": "drift",
     "Agent Q": "pairs accuracy margin dpo_loss solved",
     "Vision agent of `train_eyes`": "held_out dormant_ratio kept_weights",
     "Stable-Baselines3": (

@@ -78,7 +78,7 @@ def caught(name):
 
 OF_SETTINGS = (
     *sorted(COMMANDS - {f"agents.{name}" for name in ("demo", "pretrained", "report", "train_grpo", "train_rl")}), "agents.integrations.verl",
-    *(f"benchmarks.{name}" for name in ("allocation", "compare", "coverage", "learning", "methods")),
+    *(f"benchmarks.{name}" for name in ("allocation", "compare", "coverage", "learning", "methods", "vision")),
 )  # fmt: skip
 KINDS = {
     "agents.demo": DemoSettings,

@@ -18,6 +18,7 @@ from agents.training.settings.methods import Correction as Correction
 from agents.training.settings.methods import DigiRLSettings as DigiRLSettings
 from agents.training.settings.methods import FilteredBCSettings as FilteredBCSettings
 from agents.training.settings.methods import ReplaySettings as ReplaySettings
+from agents.training.settings.methods import ReptileSettings as ReptileSettings
 from agents.training.settings.methods import StarPOSettings as StarPOSettings
 from agents.training.settings.methods import StructuredSettings as StructuredSettings
 from agents.training.settings.methods import ToolReward as ToolReward

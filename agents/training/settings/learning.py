@@ -57,6 +57,7 @@ class TrainSettings(ModelSettings, StreamedRunSettings):
     """Settings of all reinforcement learning methods."""
 
     budgets: ClassVar[tuple[str, ...]] = ("env_steps", *RunSettings.budgets)
+    loop: ClassVar[str] = "agents.grpo"
     trainer: ClassVar[str]
     """the method's class, in the form of `pkgutil.resolve_name`"""
     env_steps: MayChange[int] = 0

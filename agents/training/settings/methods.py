@@ -197,10 +197,33 @@ class ToolUseSettings(ToolSettings, GRPOSettings):
         return record | {"keywords": [item for item in record["keywords"] if not item.startswith("reward=")]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReptileSettings(GRPOSettings):
+    """Reptile over sites: workers train on one site each by M-GRPO, and the shared parameters move towards theirs. An update is a round."""
+
+    loop: ClassVar = "agents.methods.reptile"
+    site_updates: int = 4
+    """updates of each worker in a round, after which parameters are exchanged"""
+    reptile_rate: float = 1.0
+    """factor of the mean change of the workers' parameters in a round"""
+    reptile_cluster: MayChange[str] = ""
+    """run the workers in parallel with Ray, on this machine (local) or on the cluster with this address; by default one after another"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_least(self, site_updates=1)
+        if not 0 < self.reptile_rate <= 1:
+            raise ValueError(f"reptile_rate is {self.reptile_rate}; expected more than 0 and at most 1")
+        if self.is_streamed or self.processes > 1:
+            raise ValueError(
+                "expected no options of streams and processes=1 with Reptile, which has processes of its own: reptile_cluster"
+            )
+
+
 METHODS: dict[str, type[TrainSettings]] = {
     "grpo": GRPOSettings, "filtered_bc": FilteredBCSettings, "awr": AWRSettings, "digirl": DigiRLSettings,
     "webrl": WebRLSettings, "starpo": StarPOSettings, "structured": StructuredSettings, "tsr": TSRSettings,
-    "tool_use": ToolUseSettings,
+    "tool_use": ToolUseSettings, "reptile": ReptileSettings,
 }  # fmt: skip
 """Settings of the reinforcement learning methods, by their name for `--method`."""
 
