@@ -24,8 +24,8 @@ from agents.train_rl import make_settings
 from agents.training.credit import add_advantages, weight_steps
 from agents.training.samples import group_files, read_groups, write_groups
 from tests import needs, tiny
+from tests.reports import write_metrics
 from tests.serving import serving_asgi
-from tests.test_report import write_metrics
 from webarena_gym.tasks import Task
 
 
