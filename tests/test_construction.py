@@ -6,7 +6,7 @@ import pytest
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.live_sites import LiveSitesBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.construction import TaskSelection, make_backend, make_browser
+from webarena_gym.construction import TaskSelection, _make_chromium, make_backend, make_browser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.options import EnvOptions
 from webarena_gym.pages.page import Network
@@ -23,6 +23,34 @@ def check(**fields):
 def test_embedded_sites_are_the_default():
     assert isinstance(make_backend(EnvOptions(), lambda _: None), EmbeddedBackend)
     assert isinstance(make_browser(EnvOptions(), Network({})), InProcessBrowser)
+
+
+@pytest.mark.parametrize(
+    ("options", "network", "static", "strict"),
+    [
+        ({}, True, True, False),
+        ({}, False, False, True),
+        ({"render_mode": "human"}, True, False, False),
+        ({"viewport": "layout"}, True, True, True),
+        ({"bbox": True}, True, True, True),
+        ({"application": True}, True, False, True),
+        ({"application": True}, False, False, True),
+    ],
+)
+def test_only_embedded_sites_without_a_window_are_static_in_chromium(monkeypatch, options, network, static, strict):
+    created = {}
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(
+        "webarena_gym.browsers.chromium.browser.ChromiumBrowser", lambda _, **keywords: created.update(keywords)
+    )
+    keywords = EnvOptions(browser="chromium", **{name: value for name, value in options.items() if name != "application"})
+    if "application" in options:
+        object.__setattr__(keywords, "application", object())
+    _make_chromium(keywords, Network({}) if network else None)
+    assert (created["static"], created["strict"]) == (static, strict)
+    assert created["show_dialogs"] == ("application" in options)
+    assert created["headless"] == (options.get("render_mode") != "human")
+    assert created["load_images"] == (strict or "render_mode" in options)
 
 
 def test_real_servers_need_a_plain_connection_for_rules_that_read_it():

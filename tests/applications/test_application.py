@@ -28,7 +28,7 @@ def test_tasks_are_named_by_their_ids(notes):
 @pytest.mark.parametrize(("key", "value", "message"), [
     ("name", "Notes!", "name is 'Notes!'; expected lower-case letters"),
     ("wsgi", "notes_app", "wsgi is 'notes_app'; expected \"module:name\""),
-    ("command", "run {port}", "exactly one of wsgi, asgi and command"),
+    ("command", "run {port}", "exactly one of wsgi, asgi, command and image must be set"),
     ("state", "nowhere", "state is 'nowhere'; expected a folder"),
     ("databases", {"notes": "none.db"}, "the database notes is 'none.db'; expected a file in"),
     ("clock", "noon", "clock is 'noon'; expected a time"),

@@ -1,0 +1,11 @@
+"""Issues of projects: tasks agree with independent oracles."""
+
+import pytest
+
+from tests.templates.hard.solutions import expect_agreement, names_of
+from webarena_gym.templates.hard import gitlab_issues
+
+
+@pytest.mark.parametrize("name", names_of(gitlab_issues))
+def test_a_task_agrees_with_its_oracle(name):
+    expect_agreement(name)
