@@ -6,6 +6,7 @@ deterministic functions without side effects, and the number of instructions and
 
 import re
 import sqlite3
+import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -69,13 +70,21 @@ class PageTables:
         for index, (columns, rows) in enumerate(page.cache["tables"]):
             key, table = (url, index), Table(url, title, columns, rows)
             if self._tables.get(key) != table and (key in self._tables or len(self._tables) < _MAX_TABLES):
-                self._tables[key], self._database = table, None
+                self._tables[key] = table
+                self._close()
 
     def snapshot(self) -> dict[tuple[str, int], Table]:
         return dict(self._tables)
 
     def restore(self, snapshot: dict[tuple[str, int], Table]) -> None:
-        self._tables, self._database = dict(snapshot), None
+        self._tables = dict(snapshot)
+        self._close()
+
+    def _close(self) -> None:
+        """Close the database of tables that have changed."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
 
     def table_sql(self, query: str) -> str:
         """Run a SELECT of SQLite over the tables of the pages visited in this task. The tables are named t1, t2, ... in the order in which they
@@ -92,6 +101,7 @@ class PageTables:
             raise ValueError(f"the query has more than {_MAX_SELECTS} SELECTs")
         if self._database is None:
             self._database = _load(list(self._tables.values()))
+            weakref.finalize(self, self._database.close)  # an env that is closed drops this object
         callbacks = 0
 
         def count() -> bool:
