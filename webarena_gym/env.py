@@ -478,7 +478,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     def _build_observation(self, episode: Episode, current: RenderedPage) -> ResetResult:
         """Return the observation and the info of the current state of an episode."""
-        errors = (*self._backend.site_errors, *self._backend.error_responses)
+        errors = (*self._backend.site_errors, *map(str, self._backend.error_responses))
         return self._renderer.build_observation(episode, current, self._checklist, self._answer_form, errors)
 
     def _apply_action(self, episode: Episode, reply: str) -> str | None:

@@ -18,7 +18,7 @@ from webarena_gym.applications.processes import AppLauncher, launcher_of
 from webarena_gym.applications.suite import Suite
 from webarena_gym.applications.verifiers import Verifiers
 from webarena_gym.arguments import suggestion
-from webarena_gym.backends.base import Backend, page_text, replay_solution, start_page_errors, start_urls
+from webarena_gym.backends.base import Backend, ErrorResponse, page_text, replay_solution, start_page_errors, start_urls
 from webarena_gym.backends.needed import unneeded_changes
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
@@ -29,7 +29,7 @@ from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 
-_MAX_ERRORS, _MAX_PATH = 100, 200  # number of recorded error responses in an episode, and characters of their paths
+_MAX_ERRORS = 100  # number of recorded error responses in an episode
 _EXCERPT = 200  # characters of a page in an error message
 
 
@@ -43,7 +43,7 @@ class ApplicationSnapshot(NamedTuple):
     """the text of the page, with which the restored page must agree; None in snapshots of earlier versions"""
     client_state: Mapping[str, Any] | None = None
     """the state that pages keep at `Application.client_state`, instead of a difference of files"""
-    error_responses: tuple[str, ...] = ()
+    error_responses: tuple[ErrorResponse, ...] = ()
 
 
 class ApplicationBackend(Backend):
@@ -60,7 +60,7 @@ class ApplicationBackend(Backend):
         self._current: AppInstance | None = None
         self._connections: list[sqlite3.Connection] = []
         self.initial_database = self._initial_database
-        self.error_responses: list[str] = []
+        self.error_responses: list[ErrorResponse] = []
         self._use_application(application)
 
     def _use_application(self, application: Application) -> None:
@@ -192,8 +192,8 @@ class ApplicationBackend(Backend):
         def record_status(status: str, headers: list[tuple[str, str]]) -> Any:
             is_image = environ.get("HTTP_ACCEPT", "").startswith("image/")  # which not all browsers load
             if status >= "500" and not is_image and len(self.error_responses) < _MAX_ERRORS:
-                path = quote(environ["PATH_INFO"].encode("latin-1"))[:_MAX_PATH]
-                self.error_responses.append(f"{environ['REQUEST_METHOD']} {self.application.url}{path}: status {status}")
+                url = self.application.url + quote(environ["PATH_INFO"].encode("latin-1"))
+                self.error_responses.append(ErrorResponse(environ["REQUEST_METHOD"], url, status))
             return start_response(status, headers)
 
         try:

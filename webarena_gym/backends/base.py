@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from webarena_gym.actions import Kind
 from webarena_gym.addresses import Account, resolve
@@ -25,8 +26,34 @@ from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
+from webarena_gym.texts import cut
 
+_MAX_URL = 200  # characters of the address of an error response in a message
 _PAUSE_SCRIPT = "new Promise((done) => setTimeout(done, 100))"
+
+
+class ErrorResponse(NamedTuple):
+    """A response of an application with a status of 500 or more.
+
+    >>> response = ErrorResponse("GET", "http://notes.test/a%20b", "500 Internal Server Error")
+    >>> str(response), response.is_of("http://notes.test/a%20b?page=2#top"), response.is_of("http://notes.test/a")
+    ('GET http://notes.test/a%20b: status 500 Internal Server Error', True, False)
+
+    """
+
+    method: str
+    url: str
+    """address without a query, with escaped characters"""
+    status: str
+    """number and reason"""
+
+    def __str__(self) -> str:
+        return f"{self.method} {cut(self.url, _MAX_URL)}: status {self.status}"
+
+    def is_of(self, page_url: str) -> bool:
+        """Return True if the address is that of a page, whatever its query and fragment are."""
+        mine, its = urlsplit(self.url), urlsplit(page_url)
+        return (mine.netloc, unquote(mine.path)) == (its.netloc, unquote(its.path))
 
 
 class Backend:
@@ -36,7 +63,7 @@ class Backend:
     """True for the sites of this package: their pages identify themselves and never change on their own."""
     site_errors: Sequence[str] = ()
     """Errors that in-process sites have raised in the current episode."""
-    error_responses: Sequence[str] = ()
+    error_responses: Sequence[ErrorResponse] = ()
     """Responses of an application with a status of 500 or more in the current episode. They do not make the episode a failure."""
     cookies: Mapping[str, Mapping[str, str]] = {}
     """Initial cookies of the current episode: host to name to value."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from statistics import median, quantiles
 from typing import Any
-from urllib.parse import urlsplit
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
@@ -144,7 +143,7 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
 
     def reply(*_: object) -> str:
         on_page(env.page)
-        addresses.add(urlsplit(env.page.url)._replace(query="", fragment="").geturl())
+        addresses.add(env.page.url)
         return expert.reply(env.page, env.observation)
 
     try:
@@ -155,7 +154,7 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
         return f"at {env.page.url}: {error}"
     assert step is not None
     for response in env.backend.error_responses:  # a task with such a solution may reward the error
-        if any(f" {address}: " in response for address in addresses):
+        if any(map(response.is_of, addresses)):
             return f"its solution leads to an error page, {response}"
     return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or _reasons(step.info)}"
 
