@@ -1,15 +1,17 @@
 """Checks of files: their conditions, what they require of a description, and what verdicts show."""
 
+from dataclasses import replace
+
 import pytest
 
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.kinds.file import KIND, file_holds
-from webarena_gym.evaluators.outcome import Outcome
+from webarena_gym.evaluators.outcome import answer_outcome
 
 
 def verdicts(folder, *arguments, **conditions):
     (check,) = KIND.readers["native"](file_holds(*arguments, **conditions))
-    return check("", Outcome("", None, None, None, {}, files=folder), None)
+    return check("", replace(answer_outcome(""), files=folder), None)
 
 
 @pytest.fixture
