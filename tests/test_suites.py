@@ -18,6 +18,7 @@ from webarena_gym import WebArenaLite
 from webarena_gym.applications.processes import close_all
 from webarena_gym.applications.state import json_changes
 from webarena_gym.applications.suite import add_suite, read_suite, suites_folder
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.suite import find, load
@@ -132,6 +133,15 @@ def test_an_episode_is_forked_by_its_state_or_by_its_actions(board, errands, act
             assert info.get("replayed", 0) == replayed
             assert env.step(click("Remove Pay rent"))[4]["action_error"] == ""
     changed.close()
+
+
+@needs.chromium
+def test_a_fork_shows_the_page_that_was_compared_and_reads_it_once(board, monkeypatch):
+    board.reset(options={"task": "board.card"})
+    snapshot, pages, read = board.snapshot(), [], ChromiumBrowser.page
+    monkeypatch.setattr(ChromiumBrowser, "page", lambda browser: pages.append(read(browser)) or pages[-1])
+    board.restore(snapshot)
+    assert [page is board.page for page in pages] == [True]
 
 
 def test_the_changes_of_a_json_state_are_those_of_rows():

@@ -408,9 +408,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             raise SnapshotError(f"expected a Snapshot, got {type(snapshot).__name__}")
         episode, backend, random_state = snapshot.unseal()
         self._discard_episode()
-        replayed = 0
+        replayed, page = 0, None
         try:
-            self._backend.restore(backend)
+            page = self._backend.restore(backend)
         except SnapshotError:
             if not self._backend.can_replay(backend) or episode.tools:  # calls of tools cannot be repeated
                 raise
@@ -418,7 +418,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             replayed = len(episode.turns)
         episode.tools = self._toolbox.restore(episode.tools) if self._toolbox else None
         self.np_random.bit_generator.state = random_state
-        observation, info = self._start_episode(episode)
+        observation, info = self._start_episode(episode, page)
         return observation, info | ({"replayed": replayed} if replayed else {})
 
     def _replay(self, episode: Episode, backend: Any) -> None:
@@ -435,7 +435,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _make_browser(self, network: Network) -> Browser:
         return make_browser(self.options, network)
 
-    def _start_episode(self, episode: Episode) -> ResetResult:
+    def _start_episode(self, episode: Episode, page: Page | None = None) -> ResetResult:
         self._episode, self._answer_form = episode, episode.task.answer_form
         if self._toolbox and isinstance(self._backend, EmbeddedBackend):
             self._toolbox.enter_world(self._backend.world.world_seed, self._backend.world.scale)
@@ -446,7 +446,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             episode.satisfied = episode.satisfied or (None,) * len(self._checklist)
         else:
             episode.satisfied = None
-        result = self._build_observation(episode, self._current_page(episode))
+        result = self._build_observation(episode, self._current_page(episode, page))
         self._is_consistent = True
         return result
 
@@ -468,10 +468,15 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             return completed - completion(items, before)
         return f1(completed, steps=len(episode.turns), needed=len(episode.task.solution)) if episode.is_over else 0.0
 
-    def _current_page(self, episode: Episode) -> RenderedPage:
-        """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError."""
+    def _current_page(self, episode: Episode, page: Page | None = None) -> RenderedPage:
+        """Return the current page as the agent receives it, rendered once after each action. Raises BrowserError.
+
+        `page` is the page if it was just read.
+        """
         if self._rendered is None:
-            self._rendered = self._renderer.render(self._backend.browser, episode.top, episode.action_error, episode.tools)
+            self._rendered = self._renderer.render(
+                self._backend.browser, episode.top, episode.action_error, episode.tools, page
+            )
             if self._toolbox:
                 self._toolbox.visit_page(self._rendered.page)
         return self._rendered

@@ -54,7 +54,9 @@ class Renderer:
         self.shows_layout = options.viewport == "layout" or options.observation in ("pixels", "marks")
         """True if the browser's window selects the visible part of a page, instead of a window over its text."""
 
-    def render(self, browser: Browser, top: int, action_error: str, tools: ToolUse | None = None) -> RenderedPage:
+    def render(
+        self, browser: Browser, top: int, action_error: str, tools: ToolUse | None = None, page: Page | None = None
+    ) -> RenderedPage:
         """Return the current page of a browser.
 
         Args:
@@ -62,12 +64,13 @@ class Renderer:
             top: index of the first visible line of the page text.
             action_error: error message of the last action; "" if it succeeded.
             tools: calls of tools in the episode, if the env has tools.
+            page: the page, if it was just read; by default it is read from the browser.
 
         Raises:
             BrowserError: if the browser fails.
 
         """
-        options, page, style = self._options, browser.page(), self._options.observation
+        options, page, style = self._options, page or browser.page(), self._options.observation
         observation = observe(
             page,
             elements=options.elements,

@@ -25,7 +25,7 @@ from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, ServerError, SnapshotError, TaskError
 from webarena_gym.logins import is_signed_in, log_in
 from webarena_gym.observation import visible_text
-from webarena_gym.pages.page import Network
+from webarena_gym.pages.page import Network, Page
 from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 
@@ -275,10 +275,10 @@ class ApplicationBackend(Backend):
             client_state = self._instance().read_client_state()
         else:
             difference, client_state = state.difference(launcher_of(self.application).base, self._saved_state()), None
-        browser, page = self.browser.snapshot(), page_text(self.browser)
+        browser, page = self.browser.snapshot(), page_text(self.browser.page())
         return ApplicationSnapshot(self.application.name, difference, browser, page, client_state, tuple(self.error_responses))
 
-    def restore(self, snapshot: object) -> None:
+    def restore(self, snapshot: object) -> Page | None:
         if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self.application.name:
             raise SnapshotError(
                 f"expected a snapshot of {self.application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
@@ -295,12 +295,14 @@ class ApplicationBackend(Backend):
             raise SnapshotError(
                 f"the page {self.browser.page().url} changes the state of {self.application.name} as it is loaded"
             )
-        if snapshot.page is not None and (difference := first_difference(snapshot.page, page_text(self.browser))):
+        page = self.browser.page()
+        if snapshot.page is not None and (difference := first_difference(snapshot.page, page_text(page))):
             raise SnapshotError(
                 f"the page {self.browser.page().url} cannot be restored: its scripts keep state in the page, {difference}."
                 " Replay the actions from the start of the episode instead"
             )
         self.error_responses[:] = snapshot.error_responses
+        return page
 
     def can_replay(self, snapshot: object) -> bool:
         return (
@@ -312,7 +314,7 @@ class ApplicationBackend(Backend):
     def check_replay(self, snapshot: ApplicationSnapshot) -> None:
         assert snapshot.page is not None
         problem = f"the page {self.browser.page().url} cannot be restored, and after a replay of the actions"
-        if difference := first_difference(snapshot.page, page_text(self.browser)):
+        if difference := first_difference(snapshot.page, page_text(self.browser.page())):
             raise SnapshotError(f"{problem} it differs: {difference}")
         if self.application.client_state:
             return
@@ -367,10 +369,10 @@ class SuiteBackend(ApplicationBackend):
         self._verifiers.start()
         return super().enter(task)
 
-    def restore(self, snapshot: object) -> None:
+    def restore(self, snapshot: object) -> Page | None:
         if isinstance(snapshot, ApplicationSnapshot) and snapshot.application in self._suite.applications:
             self._switch_to(snapshot.application)
-        super().restore(snapshot)
+        return super().restore(snapshot)
 
     def _switch_to(self, name: str) -> None:
         """Close the episode of another application, and use this one."""

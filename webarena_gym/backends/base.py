@@ -23,7 +23,7 @@ from webarena_gym.errors import ActionError, BrowserError, EvaluationError, Scri
 from webarena_gym.evaluators import Outcome, Verdict, View, no_scripts, side_effects
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
-from webarena_gym.pages.page import Network
+from webarena_gym.pages.page import Network, Page
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
 from webarena_gym.texts import cut
@@ -109,8 +109,13 @@ class Backend:
         """Return the state of sites and browser as a small picklable value. Raises SnapshotError if it cannot be saved."""
         raise SnapshotError(self.snapshot_error)
 
-    def restore(self, snapshot: object) -> None:
-        """Set sites and browser to a snapshot of the same type of backend. Raises SnapshotError for any other value."""
+    def restore(self, snapshot: object) -> Page | None:
+        """Set sites and browser to a snapshot of the same type of backend. Raises SnapshotError for any other value.
+
+        Returns:
+            The page, if it was read to compare it with that of the snapshot: scripts may change it before it is read again.
+
+        """
         raise SnapshotError(f"{self.snapshot_error}, so a {type(snapshot).__name__} cannot be restored either")
 
     @property
@@ -187,9 +192,9 @@ def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> t
     return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
 
 
-def page_text(browser: Browser) -> str:
-    """Return the complete text of the current page, without notices, by which pages are compared."""
-    return observe(replace(browser.page(), notices=()), window=sys.maxsize, elements="label").text
+def page_text(page: Page) -> str:
+    """Return the complete text of a page, without notices, by which pages are compared."""
+    return observe(replace(page, notices=()), window=sys.maxsize, elements="label").text
 
 
 def execute_solution(browser: Browser, solution: Iterable[Step], on_page: Callable[[str], None] = lambda _: None) -> None:
