@@ -86,6 +86,7 @@ PAGES = {
         <div tabindex=0>"""
     + "many words " * 20
     + """</div><p draggable=true>Drag</p><table><tr tabindex=0><td>x<td>y</table>""",
+    "guards of the focus": """<div tabindex=0></div><p>in</p><span tabindex=0><!-- end --></span><i tabindex=0 title=Star></i><canvas tabindex=0></canvas>""",
     "dialog": "<dialog><p>closed <a href=/d>no</a></p></dialog><dialog open><p>open <a href=/o>yes</a></p></dialog>",
     "a link that is never closed": "<p>three<a href=/x>link<p>four",
     "a form inside a form": "<form><input aria-label=X><form><input aria-label=Y></form><button>Go</button></form>",

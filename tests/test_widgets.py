@@ -354,6 +354,13 @@ WIDGETS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("script", ["", "board.onkeydown = () => {}", "board.addEventListener('keyup', () => {})"])
+def test_guards_of_the_focus_are_not_listed_and_areas_that_listen_to_keys_are(visit, script):
+    guard, board = "<div tabindex=0></div>", "<div id=board tabindex=0 style='height: 50px'></div>"
+    browser = visit(f"{guard}<p>Text</p>{board}{guard}<script>{script}</script>")
+    assert seen(browser).count("<div") == bool(script)
+
+
 @pytest.mark.parametrize("what", WIDGETS)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.sampled(3)

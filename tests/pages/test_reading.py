@@ -44,7 +44,10 @@ def test_struck_text_is_marked_and_names_leave_out_fields():
     ("markup", "expected"),
     [
         ("<a href=/>x</a>", True), ("<a>x</a>", False), ("<button>x</button>", True), ("<div onclick=f()>x</div>", True), ("<div role=button>x</div>", True),
-        ("<div role=note>x</div>", False), ("<div tabindex=0>x</div>", True), ("<div tabindex=-1>x</div>", False), ("<div draggable=true>x</div>", True),
+        ("<div role=note>x</div>", False), ("<div tabindex=0>x</div>", True), ("<div tabindex=0><!-- x --> </div>", False), ("<i tabindex=0 aria-label=x></i>", True),
+        ("<i tabindex=0 title=x></i>", True), ("<canvas tabindex=0></canvas>", True), ("<i tabindex=0><img src=x></i>", True),
+        ("<i tabindex=0 role=button></i>", True), ("<i tabindex=0 data-listens></i>", True), ("<i tabindex=0 draggable=true></i>", True),
+        ("<div tabindex=-1>x</div>", False), ("<div draggable=true>x</div>", True),
         ("<div contenteditable=true>x</div>", True), ("<div data-listens>x</div>", True), ("<input>", True),
     ],
 )  # fmt: skip

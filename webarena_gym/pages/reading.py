@@ -72,6 +72,8 @@ _VALUE_ROLES = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "sli
 _INTERACTIVE_ROLES = _VALUE_ROLES | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
 )
+_DRAWN_TAGS = frozenset({"audio", "canvas", "embed", "iframe", "img", "object", "svg", "video"})
+"""Tags of elements whose content is not in the tree."""
 NAMING_ATTRIBUTES = frozenset(("aria-label", "aria-labelledby", "aria-placeholder", "data-placeholder"))
 """Attributes that name an element independently of its text."""
 STRUCK_MARK = "~~"
@@ -127,8 +129,21 @@ def is_untyped_control(element: HtmlElement) -> bool:
     has_type = element.tag in _INTERACTIVE_TAGS or (element.tag in _LINK_TAGS and element.get("href") is not None)
     if has_type or _is_declared_control(element):
         return False
+    if LISTENER_ATTRIBUTE in element.attrib or element.get("draggable") == "true":
+        return True
     index = tab_index(element)
-    return LISTENER_ATTRIBUTE in element.attrib or element.get("draggable") == "true" or (index is not None and index >= 0)
+    return index is not None and index >= 0 and not _is_focus_guard(element)
+
+
+def _is_focus_guard(element: HtmlElement) -> bool:
+    """Return True if an element with a `tabindex` has no name and no content: scripts use such elements to keep the focus in a dialog."""
+    return (
+        element.tag not in _DRAWN_TAGS
+        and not element.get("title")
+        and NAMING_ATTRIBUTES.isdisjoint(element.keys())
+        and element.find("*") is None
+        and not element.text_content().strip()
+    )
 
 
 def inner_controls(element: HtmlElement) -> list[HtmlElement]:

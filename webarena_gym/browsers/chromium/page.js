@@ -40,6 +40,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // Events that make an element interactive regardless of its tag.
   const MOUSE_EVENTS = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop",
     ...(strict ? ["mouseenter", "mouseover", "pointerenter", "contextmenu"] : [])];
+  const KEY_EVENTS = ["keydown", "keypress", "keyup", "beforeinput"];  // of an element that can have the focus
   const ROLES = ["button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch",
     "treeitem", "combobox", "textbox", "searchbox", "spinbutton", "slider"];
   const INTERACTIVE = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
@@ -165,7 +166,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (hovered.has(element)) return true;
     if (!scripted) return false;
     const listeners = listenersOf?.(element) ?? {};
-    return MOUSE_EVENTS.some((event) => listeners[event] || element[`on${event}`])
+    const listensTo = (event) => listeners[event] || element[`on${event}`];
+    return MOUSE_EVENTS.some(listensTo) || (element.tabIndex >= 0 && KEY_EVENTS.some(listensTo))
       || (isPointed(element) && (element.localName === "a" || !isPointed(element.parentElement)));  // the cursor style is inherited
   };
 
