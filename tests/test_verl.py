@@ -119,8 +119,10 @@ def test_a_failure_of_the_policy_is_a_reward_of_0_and_a_page_too_long_to_be_read
 
 def test_an_aborted_request_a_broken_env_and_an_unknown_setting_are_errors_not_rewards(tokenizer, encoder, monkeypatch):
     class Aborting(Server):
+        output = TokenOutput([], None, "aborted")
+
         async def generate(self, request_id, **_):
-            return TokenOutput([], None, "aborted")
+            return self.output
 
     class Broken:
         def reset(self, *, seed):
@@ -135,6 +137,9 @@ def test_an_aborted_request_a_broken_env_and_an_unknown_setting_are_errors_not_r
     closed = []
     with pytest.raises(ServerError, match="no response for step 0: stop_reason 'aborted'"):
         run(loop(Aborting(encoder, {}), tokenizer))
+    for Aborting.output in (TokenOutput([5], None, "aborted"), TokenOutput([], None, "completed")):
+        with pytest.raises(ServerError, match="no response for step 0"):
+            run(loop(Aborting(encoder, {}), tokenizer))
     with pytest.raises(TypeError, match="elments"):
         loop(Server(encoder, {}), tokenizer, env={"elments": "label"})
     monkeypatch.setattr(verl.gymnasium, "make", lambda *_, **__: Broken())

@@ -293,3 +293,16 @@ def test_a_query_is_encoded_whole_in_an_encoding_with_states():
     assert (
         canonical_url("http://a.test/?q=日é本&é=1", "windows-1252") == "http://a.test/?q=%26%2326085%3B%E9%26%2326412%3B&%E9=1"
     )
+
+
+@pytest.mark.parametrize(("kind", "value"), [("button", "typed"), ("reset", "one")])
+def test_only_a_reset_button_of_a_form_restores_its_fields(browser, kind, value):
+    raw(
+        browser,
+        f"<form><input id=field value=one><button id=go type={kind}>Go</button></form><button id=out type={kind}>Out</button>",
+    )
+    browser.type(node(browser, "field"), "typed")
+    browser.click(node(browser, "out"))
+    assert node(browser, "field").get("value") == "typed"
+    browser.click(node(browser, "go"))
+    assert node(browser, "field").get("value") == value

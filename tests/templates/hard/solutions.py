@@ -45,21 +45,10 @@ def names_of(module: ModuleType) -> list[str]:
     return [name for name, draw in drawn.items() if draw.__module__ == module.__name__ and name not in OF_FACTS]
 
 
-OF_FACTS = frozenset(
-    [
-        "take_confirmed_bugs",
-        "no_sticker_trouble",
-        "still_have_it",
-        "what_they_took_instead",
-        "faults_with",
-        "content_but_for",
-        "not_kept",
-        "for_somebody_else",
-        "came_back",
-        "nobody_returned",
-        "watch_best_museum",
-    ]
-)
+OF_FACTS = {
+    "take_confirmed_bugs", "no_sticker_trouble", "still_have_it", "what_they_took_instead", "faults_with", "content_but_for", "not_kept",
+    "for_somebody_else", "came_back", "nobody_returned", "watch_best_museum", "moderate_forum",
+}  # fmt: skip
 """Templates that need the facts of texts, which standard worlds do not have, or that find nothing to draw in the world."""
 
 

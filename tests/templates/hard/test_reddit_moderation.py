@@ -1,15 +1,20 @@
-"""Moderation: solutions solve their tasks, and those who are appointed meet the conditions that the others miss."""
+"""Moderation: tasks agree with independent oracles, and those who are appointed meet the conditions that the others miss."""
 
 import re
 
 import pytest
 
-from tests.templates.hard.solutions import expect_solved, opened
+from tests.templates.hard.solutions import expect_agreement, expect_solved, names_of, opened
+from webarena_gym.templates.hard import reddit_moderation
 
 
-@pytest.mark.parametrize("name", ["moderate_forum", "appoint_moderators", "undo_locks", "remove_comments"])
-def test_the_solution_solves_the_task(name):
-    expect_solved(name)
+@pytest.mark.parametrize("name", names_of(reddit_moderation))
+def test_a_task_agrees_with_its_oracle(name):
+    expect_agreement(name)
+
+
+def test_the_solution_solves_a_task_whose_oracle_needs_the_facts_of_texts():
+    expect_solved("moderate_forum")
 
 
 def test_those_who_are_appointed_meet_the_conditions():
