@@ -102,16 +102,21 @@ def test_logs_of_inspect_are_read_and_their_pages_played_again(shop_tasks, tmp_p
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
 def test_states_of_an_arena_are_read(tmp_path, suffix):
     request = {"what": "GET shopping /cart", "status": 404, "at_s": 0.1, "ms": 2.0}
+    log = [request, *(request | {"status": status} for status in (399, 400))]
     result = {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "x", "decided_by": "y"}]}
     state = {"task_id": "t/1", "mode": "browse", "goal": "Goal", "status": "over", "failure": ""}
-    state |= {"log": [request], "result": result}
+    state |= {"log": log, "result": result}
     path = tmp_path / f"arena{suffix}"
     others = [state | {"status": "open", "result": None}, state | {"status": "lost", "result": None, "failure": "gone"}]
     others = others if suffix == ".jsonl" else []
     path.write_text("".join(json.dumps(each) + "\n" for each in [state, *others]))
     first, *rest = read_sources([str(path)]).policies["arena"]
     assert (first.reward, first.steps[0].reply, first.steps[0].action_error) == (1.0, "GET shopping /cart", "status 404")
+    assert [step.action_error for step in first.steps] == ["status 404", "", "status 400"]
+    assert first.ending == "exited"
     assert [item.failure for item in rest] == ["gone"] * (suffix == ".jsonl")
+    if rest:
+        assert rest[0].ending == "failed"
 
 
 def test_what_is_no_run_and_no_episodes_and_two_of_one_name_are_told(tmp_path):
