@@ -2,7 +2,8 @@
 
 The network (`agents.models.eyes`) chooses actions on a screenshot with numbered marks. It is trained by behaviour cloning and then by GRPO
 (arXiv 2402.03300, section 4.1) with a clipped loss, on groups of episodes of one task from one seed. Each choice has the advantage of its
-episode. With `experts` and `perturb_every`, it is trained by MENTOR (`agents.models.mentor`).
+episode. With `experts` and `perturb_every`, it is trained by MENTOR (`agents.models.mentor`). With `explore_updates`, an unsupervised phase comes
+first, as in URLB (arXiv 2110.15191): GRPO with curiosity (`agents.models.curiosity`) in place of the reward of the tasks.
 
 Tasks are MiniWoB++ tasks by name, or by default the bundled tasks with pictures (`split="pictures"`). The demonstrations of bundled tasks
 are the reference solutions. MiniWoB++ has no reference solutions, so choices of the first page are tried until one is rewarded.
@@ -11,7 +12,7 @@ are the reference solutions. MiniWoB++ has no reference solutions, so choices of
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from io import BytesIO
@@ -24,7 +25,8 @@ import torch
 from torch import nn
 
 from agents.models.checkpoints import record_settings
-from agents.models.eyes import END, SCROLL, TEXT_ACTIONS, Choice, EpisodeEncoder, Eyes, View
+from agents.models.curiosity import Curiosity
+from agents.models.eyes import END, SCROLL, TEXT_ACTIONS, WIDTH, Choice, EpisodeEncoder, Eyes, View
 from agents.models.mentor import BestAgents
 from agents.rollouts.curriculum import sampling_weight
 from agents.settings import fixed_options, option_defaults
@@ -137,6 +139,20 @@ def demonstrate(tasks: Tasks, task: str | Task, rng: Random) -> list[Decision]:
             return decisions if reward == 1 else []
 
 
+def demonstrate_all(tasks: Tasks, settings: EyesSettings) -> list[list[Decision]]:
+    """Return the demonstration of each training task, an empty list if none was found. Raises ValueError if all are empty."""
+    bar, demonstrations = Progress(len(tasks.train), "tasks demonstrated"), list[list[Decision]]()
+    for task, _ in tasks.train:
+        demonstrations.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(demonstrations)}")))
+        bar.update(len(demonstrations))
+    bar.clear()
+    if not any(demonstrations):
+        raise ValueError(
+            f"none of the {len(tasks.train)} training tasks was demonstrated; expected at least one, or clone_updates 0"
+        )
+    return demonstrations
+
+
 def play(network: Eyes, tasks: Tasks, task: str | Task, rng: Random | None, temperature: float = 1.0) -> Episode:
     """Play an episode with sampled decisions, or with greedy decisions if `rng` is None.
 
@@ -207,6 +223,29 @@ def sample_tasks(
     return [rng.choice(by_name[name]) for name in rng.choices(list(by_name), weights, k=count)]
 
 
+def play_groups(
+    network: Eyes, tasks: Tasks, settings: EyesSettings, rates: Mapping[str, float], rng: Random
+) -> tuple[list[str], list[list[Episode]]]:
+    """Return the templates and the groups of an update. `rates` are those of `sample_tasks`."""
+    update_tasks = sample_tasks(tasks.train, rates, settings.tasks_per_update, rng)
+    if settings.tasks:  # MiniWoB++ has an episode for every seed
+        update_tasks = [(f"{name}/{rng.randrange(HELD_OUT)}", name) for _, name in update_tasks]
+    groups = [
+        [play(network, tasks, task, rng, settings.temperature) for _ in range(settings.group_size)] for task, _ in update_tasks
+    ]
+    return [name for _, name in update_tasks], groups
+
+
+def count_steps(groups: Sequence[Sequence[Episode]]) -> int:
+    """Return the number of env steps of the episodes. Pieces of a text are decisions of one step."""
+    return sum(
+        isinstance(decision.view.choices[decision.choice_index], Action)
+        for group in groups
+        for decisions, _ in group
+        for decision in decisions
+    )
+
+
 def improve(
     network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: torch.optim.Optimizer, settings: EyesSettings, rng: Random
 ) -> dict[str, float]:
@@ -241,6 +280,49 @@ def improve(
     return {"loss": fmean(losses), "success": success, "rollouts": len(rewards), "trained_steps": len(training_decisions)}
 
 
+@torch.no_grad()
+def page_features(network: Eyes, decisions: Sequence[Decision]) -> torch.Tensor:
+    """Return the features (N, W) of the pages of an episode, in order; decisions on one page have the same picture."""
+    return network.scene_features(list({id(decision.view.scene): decision.view for decision in decisions}.values()))
+
+
+def explore(network: Eyes, tasks: Tasks, settings: EyesSettings, state: dict[str, Any], save: Callable[[], None]) -> None:
+    """Train the network by GRPO without the reward of the tasks, and store the progress in the state after each update.
+
+    The reward of an episode is the mean curiosity about its pages after the first one, which all episodes of a group share.
+    """
+    curiosity = Curiosity(WIDTH)
+    optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate / 3)
+    parts: dict[str, Any] = {
+        "network": network, "optimizer": optimizer, "curiosity": curiosity, "predictor": curiosity.optimizer
+    }  # fmt: skip
+    for name, content in state.get("exploration", {}).items():
+        parts[name].load_state_dict(content)
+    network.eval()
+    bar, errors = Progress(settings.explore_updates, "updates of exploration"), state.setdefault("curiosity", [])
+    for update in range(len(errors), settings.explore_updates):
+        rng = Random(f"{settings.seed} exploration {update}")
+        _, groups = play_groups(network, tasks, settings, {}, rng)
+        features = [[page_features(network, decisions) for decisions, _ in group] for group in groups]
+        with torch.no_grad():
+            rewards = [[float(curiosity(pages[1:]).mean()) if len(pages) > 1 else 0.0 for pages in group] for group in features]
+        curious = [
+            [
+                (decisions, reward if isfinite(task_reward) else task_reward)
+                for (decisions, task_reward), reward in zip(group, values, strict=True)
+            ]
+            for group, values in zip(groups, rewards, strict=True)
+        ]
+        improve(network, curious, optimizer, settings, rng)
+        pages_NW = torch.cat([pages for group in features for pages in group])
+        errors.append(fmean(curiosity.learn(pages_NW) for _ in pages_NW))  # a gradient step for each page, of all pages
+        state["env_steps"] = state.get("env_steps", 0) + count_steps(groups)
+        state["exploration"] = {name: part.state_dict() for name, part in parts.items()}
+        save()
+        bar.update(update + 1)
+    bar.clear()
+
+
 def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
     """Train and evaluate, and return the content of `result.json`. An interrupted run is resumed from its last checkpoint.
 
@@ -272,13 +354,11 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
         return rewards
 
     with closing(tasks.env):
-        if not state:
-            bar = Progress(len(tasks.train), "tasks demonstrated")
-            demonstrations: list[list[Decision]] = []
-            for task, _ in tasks.train:
-                demonstrations.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(demonstrations)}")))
-                bar.update(len(demonstrations))
-            bar.clear()
+        if "clone" not in state:
+            if settings.explore_updates:
+                explore(network, tasks, settings, state, save)
+                del state["exploration"]
+            demonstrations = demonstrate_all(tasks, settings) if settings.clone_updates else []
             state["demonstrated"] = sum(map(bool, demonstrations))
             decisions = [decision for demonstration in demonstrations for decision in demonstration]
             state["clone_loss"] = clone(network, decisions, settings)
@@ -292,14 +372,8 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
         with Metrics(settings.out, state["update"], "GRPO", updates=settings.updates) as metrics:
             for update in range(state["update"], settings.updates):
                 rng = Random(f"{settings.seed} {update}")
-                update_tasks = sample_tasks(tasks.train, state["rates"], settings.tasks_per_update, rng)
-                if settings.tasks:  # MiniWoB++ has an episode for every seed
-                    update_tasks = [(f"{name}/{rng.randrange(HELD_OUT)}", name) for _, name in update_tasks]
-                groups = [
-                    [play(network, tasks, task, rng, settings.temperature) for _ in range(settings.group_size)]
-                    for task, _ in update_tasks
-                ]
-                for (_, name), group in zip(update_tasks, groups, strict=True):
+                templates, groups = play_groups(network, tasks, settings, state["rates"], rng)
+                for name, group in zip(templates, groups, strict=True):
                     if rewards := [reward for _, reward in group if not isnan(reward)]:
                         state["rates"][name] = fmean([state["rates"].get(name, fmean(rewards)), fmean(rewards)])
                 if settings.perturb_every:
@@ -309,6 +383,8 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
                 if settings.perturb_every and (update + 1) % settings.perturb_every == 0:
                     views = [episode[0].view for group in groups for episode, _ in group]
                     values |= best.perturb(network, optimizer, torch.Generator().manual_seed(rng.getrandbits(32)), views)
+                state["env_steps"] = state.get("env_steps", 0) + count_steps(groups)
+                values["env_steps"] = state["env_steps"]
                 metrics.log(update + 1, values | {"cpu_minutes": (time.process_time() - start_s) / 60})
                 metrics.show_progress((update + 1) / settings.updates, f"success {values['success']:.2f}")
                 state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}
@@ -326,6 +402,8 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
         "lift": difference._asdict(),
         "demonstrated": state["demonstrated"],
         "clone_loss": state["clone_loss"],
+        "curiosity": state.get("curiosity", []),
+        "env_steps": state.get("env_steps", 0),
         "episodes": [(str(task), *pair) for (task, _), (_, *pair) in zip(tasks.test, results, strict=True)],
         "tasks": {name: [fmean(rewards) for rewards in zip(*pairs, strict=True)] for name, pairs in by_task.items()},
     }

@@ -1,8 +1,8 @@
 """Training methods of the vision agent, compared at equal env steps: `python -m benchmarks.vision --json`.
 
 Each method trains with `agents.train_eyes` on the same MiniWoB++ tasks, from random weights, with the same seeds, and is evaluated on the same
-held-out episodes after behaviour cloning and after reinforcement learning. Episodes have one step. Equal seeds and replies give equal episodes, so
-an episode that was played before is not played again in Chromium, and still counts as an env step. The options of a method are in recipes.toml. A run
+held-out episodes after behaviour cloning and after reinforcement learning. Equal seeds and replies give equal episodes, so steps that were played
+before are not played again in Chromium, and still count as env steps. The options of a method are in recipes.toml. A run
 that was stopped is resumed. Needs the extras `chromium` and `miniwob`.
 """
 
@@ -17,7 +17,6 @@ from typing import Any, cast
 
 from agents.command_lines import NewFolder, parse_settings
 from agents.eyes import create_tasks, train
-from agents.training.metrics import read_metrics
 from agents.training.settings import EyesSettings
 from benchmarks.playing import AgentResult, ResultSettings, claim_folder, print_rows, rows, save_result
 from webarena_gym import console, miniwob
@@ -51,46 +50,53 @@ class VisionSettings(ResultSettings):
     """rollouts of each group"""
     temperature: float = 1.0
     """temperature of sampling"""
+    max_steps: int = 1
+    """maximum of steps of an episode; exploration needs at least 2"""
     evaluated: int = 16
     """evaluation episodes of each task"""
 
 
 class RecordedEpisodes:
-    """An env of episodes with one step that stores their results, and plays each episode once.
+    """An env that stores the results of steps, and plays each sequence of replies to a task once.
 
-    Observations of one task are one object, like those of an episode.
+    `played` is the number of steps that Chromium played, without those that were repeated to reach the state of another step.
     """
 
     def __init__(self, env: WebArenaLite) -> None:
         self.env, self.played = env, 0
         self._starts: dict[str, tuple[Any, Any]] = {}
-        self._results: dict[tuple[str, str], tuple[Any, ...]] = {}
-        self._name = self._open = ""  # the task of the current episode, and the one that the env has reset
+        self._results: dict[tuple[str, ...], tuple[Any, ...]] = {}
+        self._path: tuple[str, ...] = ("",)  # the task and the replies so far of the current episode
+        self._open: tuple[str, ...] = ("",)  # those of the env
 
     @property
     def task(self) -> Any:
         """The task of the current episode."""
-        return miniwob.task(self._name)
+        return miniwob.task(self._path[0])
 
     def reset(self, *, options: Mapping[str, str]) -> tuple[Any, Any]:
         """Start the episode of a task."""
-        self._name = options["task"]
-        if self._name not in self._starts:
-            self._starts[self._name], self._open = self.env.reset(options={"task": self._name}), self._name
-        return self._starts[self._name]
+        self._path = (options["task"],)
+        if self._path[0] not in self._starts:
+            self._starts[self._path[0]], self._open = self.env.reset(options={"task": self._path[0]}), self._path
+        return self._starts[self._path[0]]
 
     def step(self, reply: str) -> tuple[Any, ...]:
-        """Take the only step of the episode."""
-        key = self._name, reply
-        if key not in self._results:
-            if self._open != self._name:
-                self.env.reset(options={"task": self._name})
-            result, self._open = self.env.step(reply), ""
+        """Take a step of the episode."""
+        path = (*self._path, reply)
+        if path not in self._results:
+            if self._open != self._path:
+                self.env.reset(options={"task": path[0]})
+                for earlier in path[1:-1]:
+                    self.env.step(earlier)
+            result, self._open = self.env.step(reply), path
             if "failure" in result[-1]:
+                self._open = ("",)
                 return result
-            self._results[key] = (self._starts[self._name][0], *result[1:])  # nothing reads the last picture
+            self._results[path] = result
             self.played += 1
-        return self._results[key]
+        self._path = path
+        return self._results[path]
 
     def close(self) -> None:
         """Keep the env, which the next run uses."""
@@ -103,26 +109,22 @@ def train_and_measure(settings: VisionSettings, env: RecordedEpisodes, name: str
     begun_at = claim_folder(out, **{key: value for key, value in vars(training).items() if key != "out"})
     tasks, start_s = create_tasks(training), time.process_time()
     tasks.env.close()
-    episodes = train(training, tasks._replace(env=cast("WebArenaLite", env)))["episodes"]
-    metrics = read_metrics(out / "run")
+    result = train(training, tasks._replace(env=cast("WebArenaLite", env)))
     return {
-        "tasks": [task for task, *_ in episodes],
-        "before": [before for _, before, _ in episodes],
-        "after": [after for *_, after in episodes],
+        "tasks": [task for task, *_ in result["episodes"]],
+        "before": [before for _, before, _ in result["episodes"]],
+        "after": [after for *_, after in result["episodes"]],
         "begun_at": begun_at,
-        "spent": {
-            "env_steps": sum(record["rollouts"] for record in metrics),  # of one step each
-            "cpu_minutes": (time.process_time() - start_s) / 60,
-        },
+        "spent": {"env_steps": result["env_steps"], "cpu_minutes": (time.process_time() - start_s) / 60},
     }
 
 
 def _training(settings: VisionSettings, name: str, seed: int) -> EyesSettings:
-    names = ("tasks", "shown", "clone_updates", "updates", "tasks_per_update", "group_size", "temperature", "evaluated")
-    options = {key: getattr(settings, key) for key in names}
-    return EyesSettings(
-        out=settings.out / f"{name}_{seed}" / "run", max_steps=1, seed=seed, **options, **RECIPES[name]["options"]
-    )
+    names = (
+        "tasks", "shown", "clone_updates", "updates", "tasks_per_update", "group_size", "temperature", "max_steps", "evaluated",
+    )  # fmt: skip
+    options = {key: getattr(settings, key) for key in names} | dict(RECIPES[name]["options"])
+    return EyesSettings(out=settings.out / f"{name}_{seed}" / "run", seed=seed, **options)
 
 
 def run(settings: VisionSettings) -> dict[str, Any]:
@@ -153,7 +155,7 @@ def run(settings: VisionSettings) -> dict[str, Any]:
         "rows": rows(list(results.values()), tasks),
         "trained": rows([results["after", name] for name in settings.methods], tasks),
         "begun_at": sorted({result["begun_at"] for result in runs.values()}),
-        "episodes_played": recorded.played,
+        "steps_played": recorded.played,
         "methods": settings.methods,
         "seeds": settings.seeds,
     }

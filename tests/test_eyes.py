@@ -1,8 +1,9 @@
 """The agent that sees: what it reads of a picture, and that it learns from pictures alone, by cloning and by reinforcement."""
 
+import copy
 from collections import Counter
 from contextlib import closing
-from math import nan
+from math import isnan, nan
 from random import Random
 
 import numpy
@@ -11,7 +12,8 @@ import torch
 
 from agents import eyes, train_eyes
 from agents.eyes import Decision, Tasks, clone, create_tasks, demonstrate, improve, train
-from agents.models.eyes import END, MAX_PIECES, PATCH, SCENE, SCROLL, EpisodeEncoder, Eyes
+from agents.models.curiosity import Curiosity
+from agents.models.eyes import END, MAX_PIECES, PATCH, SCENE, SCROLL, WIDTH, EpisodeEncoder, Eyes
 from agents.training.metrics import read_metrics
 from agents.training.settings import EyesSettings
 from tests import needs
@@ -76,9 +78,12 @@ def test_a_text_is_written_piece_by_piece():
     seen["goal"] = "Note the colour of the Blue Jug."
     encoder = EpisodeEncoder(["red;"])
 
+    decisions = []
+
     def take(choice):
         view = encoder.encode(seen)
-        return encoder.take(view, view.choices.index(choice))
+        decisions.append(Decision(view, view.choices.index(choice)))
+        return encoder.take(view, decisions[-1].choice_index)
 
     assert take(Action(Kind.TYPE, "0", "")) is None
     assert set(encoder.encode(seen).choices) > {END, "red;", "Blue Jug", "Bowl", "Note", "Save"}
@@ -86,6 +91,7 @@ def test_a_text_is_written_piece_by_piece():
     assert take(END) == 'do(action="Type", argument="red; Blue Jug", element="0")'
     assert take(Action(Kind.EXIT, argument="")) is None
     assert [take("Bowl") for _ in range(MAX_PIECES)] == [None] * (MAX_PIECES - 1) + [f'exit(message="{"Bowl " * 9}Bowl")']
+    assert eyes.count_steps([[(decisions, 1.0)], [(decisions[:1], 0.0)]]) == 3, "typing and the answer, and typing"
 
 
 def test_a_page_without_marks_can_be_scrolled():
@@ -230,6 +236,104 @@ def test_mentor_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
     assert all(torch.equal(value, whole["network"][name]) for name, value in parts["network"].items())
     metrics = read_metrics(tmp_path / "parts")
     assert all(0 <= record["dormant_ratio"] <= 1 and 0.2 <= record["kept_weights"] <= 0.9 for record in metrics)
+
+
+class Rooms(Boxes):
+    """Two clicks: the last of three boxes leads to a page of another colour, and the others change nothing. `reward` ends every episode."""
+
+    def __init__(self, reward=0.0):
+        self.reward = reward
+
+    def reset(self, *, options):
+        self.seen, _ = super().reset(options={"task": f"box/{options['task'][-1]}"})
+        self.clicks = 0
+        return self.seen, {}
+
+    def step(self, reply):
+        self.clicks += 1
+        if 'element="2"' in reply:
+            self.seen = {**self.seen, "screenshot": numpy.full((210, 160, 3), (40, 0, 90), numpy.uint8)}
+        self.seen = {**self.seen, "screenshot": self.seen["screenshot"].copy()}
+        return self.seen, self.reward, self.clicks == 2, False, {}
+
+
+def rooms(reward=0.0):
+    return Tasks(Rooms(reward), [(f"box/{number}", "box") for number in range(3)], [("box/3", "box")], [])
+
+
+CURIOUS = {
+    "explore_updates": 2,
+    "clone_updates": 0,
+    "updates": 0,
+    "tasks_per_update": 2,
+    "group_size": 4,
+    "max_steps": 2,
+    "temperature": 1.0,
+}
+
+
+def test_exploration_uses_no_reward_of_the_tasks_and_keeps_the_actor(tmp_path):
+    networks = []
+    for reward in (0.0, 1.0):
+        result = train(EyesSettings(out=tmp_path / f"{reward}", **CURIOUS), rooms(reward))
+        networks.append(torch.load(tmp_path / f"{reward}" / eyes.NEWEST, weights_only=True)["network"])
+        assert (len(result["curiosity"]), result["demonstrated"], result["env_steps"]) == (2, 0, 2 * 2 * 4 * 2)
+    torch.manual_seed(0)
+    start = Eyes().state_dict()
+    assert all(torch.equal(value, networks[1][name]) for name, value in networks[0].items())
+    assert any(not torch.equal(value, start[name]) for name, value in networks[0].items())
+
+
+def test_exploration_goes_on_as_if_it_had_not_been_interrupted(tmp_path):
+    settings = EyesSettings(out=tmp_path, **CURIOUS)
+
+    def run(stop=None):
+        torch.manual_seed(0)
+        network, state = Eyes(), {}
+        saved = []
+
+        def save():
+            saved.append(copy.deepcopy(state))
+            if len(saved) == stop:
+                raise KeyboardInterrupt
+
+        return network, state, saved, lambda: eyes.explore(network, rooms(), settings, state, save)
+
+    whole, _, _, explore = run()
+    explore()
+    _, _, saved, explore = run(stop=1)
+    with pytest.raises(KeyboardInterrupt):
+        explore()
+    torch.manual_seed(0)
+    network = Eyes()
+    eyes.explore(network, rooms(), settings, saved[0], lambda: None)
+    assert all(torch.equal(value, whole.state_dict()[name]) for name, value in network.state_dict().items())
+
+
+def test_the_reward_of_exploration_is_the_mean_curiosity_about_later_pages(tmp_path, monkeypatch):
+    groups, views = [], decisions(0, 3)
+    pages = [views[0], views[0], views[1], views[2]]  # two decisions on the first page
+    monkeypatch.setattr(eyes, "play_groups", lambda *_: (["box"], [[(pages, 1.0), (pages[:2], 1.0), (pages[:3], nan)]]))
+    monkeypatch.setattr(eyes, "improve", lambda _, rewarded, *__: groups.extend(rewarded))
+    torch.manual_seed(0)
+    network, curiosity = Eyes().eval(), Curiosity(WIDTH)
+    with torch.no_grad():
+        expected = curiosity(network.scene_features([decision.view for decision in views[1:]])).mean()
+    monkeypatch.setattr(eyes, "Curiosity", lambda width: curiosity)
+    eyes.explore(network, rooms(), EyesSettings(out=tmp_path, **{**CURIOUS, "explore_updates": 1}), {}, lambda: None)
+    ((whole, first, failed),) = groups
+    assert whole[1] == pytest.approx(float(expected), rel=1e-4)
+    assert first[1] == 0, "nothing was opened"
+    assert isnan(failed[1])
+
+
+def test_a_run_without_any_demonstration_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match="none of the 3 training tasks was demonstrated; expected at least one, or clone_updates 0"
+    ):
+        train(EyesSettings(out=tmp_path, max_steps=2), rooms())
+    with pytest.raises(ValueError, match="max_steps is 1; expected at least 2 with explore_updates"):
+        EyesSettings(out=tmp_path, explore_updates=1, max_steps=1)
 
 
 def test_networks_of_earlier_versions_are_read():

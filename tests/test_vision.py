@@ -2,70 +2,75 @@
 
 import json
 
-import numpy
 import pytest
 
 from benchmarks import vision
 
 
-class OneStep:
-    """An env whose episode is won by the reply that is the last letter of its task."""
+class Env:
+    """An env that ends with the second reply, and is won by two replies that are the last letter of the task."""
 
     def __init__(self):
         self.calls, self.broken = [], False
 
     def reset(self, *, options):
-        self.calls.append(("reset", options["task"]))
-        return {"screenshot": numpy.zeros(1), "text": options["task"]}, {}
+        self.calls.append("reset")
+        self.task, self.replies = options["task"], []
+        return {"text": self.task}, {}
 
     def step(self, reply):
-        task = self.calls[-1][1]
-        self.calls.append(("step", reply))
-        return {"text": "after"}, float(reply == task[-1]), True, False, {"failure": "gone"} if self.broken else {}
+        self.calls.append(reply)
+        self.replies.append(reply)
+        over = len(self.replies) == 2
+        return (
+            {"text": " ".join(self.replies)},
+            float(self.replies == [self.task[-1]] * 2),
+            over,
+            False,
+            {"failure": "gone"} if self.broken else {},
+        )
 
     def close(self):
         raise AssertionError("the next run needs it")
 
 
-def test_an_episode_is_played_once():
-    inner = OneStep()
+def play(env, task, *replies):
+    observation, _ = env.reset(options={"task": task})
+    assert observation["text"] == task
+    assert env.task.task_id == task
+    return [env.step(reply)[:3] for reply in replies]
+
+
+def test_a_sequence_of_replies_is_played_once():
+    inner = Env()
     env = vision.RecordedEpisodes(inner)
-    played = []
-    for task, reply in [
-        ("click-color/1", "1"),
-        ("click-color/1", "1"),
-        ("click-color/1", "2"),
-        ("click-color/3", "3"),
-        ("click-color/1", "2"),
-    ]:
-        observation, _ = env.reset(options={"task": task})
-        assert observation["text"] == task
-        assert env.task.task_id == task
-        played.append(env.step(reply)[1:3])
+    won = [({"text": "1"}, 0.0, False), ({"text": "1 1"}, 1.0, True)]
+    assert [play(env, "click-color/1", "1", "1") for _ in range(2)] == [won] * 2
+    assert inner.calls == ["reset", "1", "1"]
+    assert play(env, "click-color/1", "1", "2")[1] == ({"text": "1 2"}, 0.0, True)
+    assert inner.calls == ["reset", "1", "1", "reset", "1", "2"], "the first reply is repeated to play another second one"
+    assert play(env, "click-color/3", "3")[0] == ({"text": "3"}, 0.0, False)
+    assert play(env, "click-color/1", "1", "1") == won
+    assert play(env, "click-color/3", "3", "3")[1] == ({"text": "3 3"}, 1.0, True)
+    assert inner.calls[6:] == ["reset", "3", "3"], "the episode in the env goes on"
     env.close()
-    assert played == [(1.0, True), (1.0, True), (0.0, True), (1.0, True), (0.0, True)]
-    assert [name for name, _ in inner.calls] == ["reset", "step", "reset", "step", "reset", "step"]
-    assert env.played == 3
+    assert env.played == 5
 
 
-def test_a_failed_episode_is_played_again():
-    inner = OneStep()
+def test_a_failed_step_is_played_again():
+    inner = Env()
     env = vision.RecordedEpisodes(inner)
     inner.broken = True
     env.reset(options={"task": "click-color/1"})
     assert "failure" in env.step("1")[-1]
     inner.broken = False
-    env.reset(options={"task": "click-color/1"})
-    assert env.step("1")[1:] == (1.0, True, False, {})
+    assert play(env, "click-color/1", "1") == [({"text": "1"}, 0.0, False)]
+    assert inner.calls == ["reset", "1", "reset", "1"]
 
 
 def test_methods_have_the_same_tasks_and_rows(tmp_path, monkeypatch, capsys):
     def train(settings, tasks):
-        settings.out.mkdir()
-        records = [{"rollouts": 6, "cpu_minutes": 0.1}] * 2
-        (settings.out / "metrics.jsonl").write_text("".join(f"{json.dumps({'update': 1, **record})}\n" for record in records))
-        gain = settings.experts / 16
-        return {"episodes": [(task, 0.0, gain) for task, _ in tasks.test]}
+        return {"episodes": [(task, 0.0, settings.experts / 16) for task, _ in tasks.test], "env_steps": 12}
 
     monkeypatch.setattr(vision, "train", train)
     monkeypatch.setattr(vision, "claim_folder", lambda folder, **_: folder.mkdir(parents=True) or "c")

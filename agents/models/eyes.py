@@ -251,6 +251,11 @@ class Eyes(nn.Module):
         scores_C = self.score(inputs)[:, 0]
         return [part.log_softmax(0) for part in scores_C.split(counts)]
 
+    def scene_features(self, views: Sequence[View]) -> Tensor:
+        """Return the mean feature (N, W) of the whole screenshot of each view."""
+        cells: Tensor = self.scene(_to_floats([view.scene[None] for view in views]))
+        return cells.mean((2, 3))
+
     @property
     def gate_loss(self) -> Tensor | float:
         """The loss of the gate of experts in the latest forward pass; 0 without experts."""

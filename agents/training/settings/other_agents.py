@@ -58,8 +58,10 @@ class EyesSettings(TrainingWorlds):
     """seed of the test world of bundled tasks"""
     shown: int = 24
     """number of demonstrations of each MiniWoB++ task; bundled tasks have one in each world"""
+    explore_updates: int = 0
+    """updates of GRPO before behaviour cloning, with curiosity as the only reward (URLB); 0: none"""
     clone_updates: int = 600
-    """updates of behaviour cloning, with 32 decisions each"""
+    """updates of behaviour cloning, with 32 decisions each; 0: nothing is demonstrated"""
     updates: MayChange[int] = 30
     """updates of GRPO; 0: only behaviour cloning"""
     tasks_per_update: int = 12
@@ -90,8 +92,13 @@ class EyesSettings(TrainingWorlds):
     """CPU threads of the network"""
 
     def __post_init__(self) -> None:
-        counts = ("shown", "clone_updates", "tasks_per_update", "epochs", "max_steps", "evaluated")
-        expect_least(self, **dict.fromkeys(counts, 1), updates=0, group_size=2, experts=0, top_experts=1, perturb_every=0)
+        counts = ("shown", "tasks_per_update", "epochs", "max_steps", "evaluated", "top_experts")
+        expect_least(self, **dict.fromkeys(counts, 1), group_size=2)
+        expect_least(self, **dict.fromkeys(("explore_updates", "clone_updates", "updates", "experts", "perturb_every"), 0))
+        if self.explore_updates and self.max_steps < 2:
+            raise ValueError(
+                f"max_steps is {self.max_steps}; expected at least 2 with explore_updates, which rewards the pages after the first one"
+            )
         if self.experts and self.top_experts > self.experts:
             raise ValueError(f"top_experts is {self.top_experts}; expected at most {self.experts}, the number of experts")
         self.expect_training_worlds("worlds", self.worlds)
