@@ -1,5 +1,6 @@
 """A training run: its folder, its clock, and the loop of its updates."""
 
+import ctypes
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,7 @@ class Run:
             while (progress := self.progress) < 1:
                 start_s, start_cpu_s = time.perf_counter(), time.process_time()
                 values = take_update(progress)
+                return_free_memory()
                 update_s = self.ranks.share(time.perf_counter() - start_s)
                 self.update += 1
                 self.record["elapsed_s"] += update_s
@@ -73,3 +75,10 @@ class Run:
                 if self.update % every == 0 and self.progress < 1:
                     save()
         return save()
+
+
+def return_free_memory() -> None:
+    """Return freed memory to the system. glibc would keep it between blocks in use, and reuse little of it for passes of other sizes."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim:  # other C libraries do not have it
+        trim(0)
