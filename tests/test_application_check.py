@@ -110,6 +110,19 @@ def test_the_traceback_of_a_page_that_fails_is_printed(tmp_path, capsys):
     assert "LookupError: no table note" in capsys.readouterr().out
 
 
+def test_the_progress_of_a_slow_application_is_shown(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("webarena_gym.progress._LINE_INTERVAL_S", 0.0)
+    folder = describe(tmp_path, "")
+    (folder / "tasks.json").write_text(json.dumps([TASK]))
+    (folder / "webarena-app.toml").write_text('tasks = "tasks.json"' + TOML % "")
+    assert main(["app", "check", str(folder), "--resets", "2", "--browser", "inprocess"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in lines] == [
+        *(f"{completed}/3 resets compared (inprocess)" for completed in range(3)),
+        "0/1 tasks checked (inprocess)",
+    ]
+
+
 TASK = {
     "task_id": "a", "sites": ["one"], "start_url": "__ONE__/", "intent": "-",
     "eval": {"eval_types": ["url_match"], "reference_url": "__ONE__/x"},

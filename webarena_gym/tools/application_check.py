@@ -29,6 +29,7 @@ from webarena_gym.observation import observe, visible_text
 from webarena_gym.options import BrowserKind
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
+from webarena_gym.progress import Progress
 from webarena_gym.suite import load
 from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
@@ -323,11 +324,14 @@ def _memory_difference(env: WebArenaLite) -> str:
 def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
     """Return the seconds of `count` + 1 resets, the first of which starts the application, and the differences between them."""
     seconds, texts, errors = list[float](), list[str](), list[str]()
-    for _ in range(count + 1):
+    progress = Progress(count + 1, f"resets compared ({env.options.browser})")
+    for completed in range(count + 1):
+        progress.update(completed)
         start = time.perf_counter()
         texts.append(env.reset()[0])
         seconds.append(time.perf_counter() - start)
         errors += env.backend.site_errors
+    progress.clear()
     differences = (first_difference(texts[0], text) for text in texts)
     scripts = "; for durations that scripts measure, virtual_time = true" if env.options.browser == "chromium" else ""
     return seconds, [
@@ -343,7 +347,9 @@ def check_tasks(application: Application, tasks: Sequence[Task], browser: str, r
     """Check each task of an application: its solution earns the reward, and nothing cheaper does. Fill `results` by task id."""
     problems = []
     with closing(WebArenaLite(application=application, browser=browser, max_steps=100, tasks=tasks)) as env:
-        for task in env.tasks:
+        progress = Progress(len(env.tasks), f"tasks checked ({browser})")
+        for completed, task in enumerate(env.tasks):
+            progress.update(completed)
             try:
                 pages: list[Page] = []
                 failure = replay(env, task, pages.append) if task.solution else ""
@@ -353,6 +359,7 @@ def check_tasks(application: Application, tasks: Sequence[Task], browser: str, r
                 failure = str(error)
             results[task.task_id] = failure or (SOLVED if task.solution else UNPROVEN)
             problems += [f"{task.task_id}: {failure}"] if failure else []
+        progress.clear()
     return problems
 
 
