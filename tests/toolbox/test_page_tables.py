@@ -1,5 +1,8 @@
 """SQL over the tables of visited pages: what is a table and a number, and what a query may do."""
 
+import gc
+import sqlite3
+
 import pytest
 
 from tests.pages import page
@@ -51,6 +54,20 @@ def test_a_later_visit_replaces_the_tables_of_the_page():
     tables.visit_page(page(ORDERS, url="http://a.test/9"))
     tables.restore(saved)
     assert tables.table_sql("SELECT count(*) FROM tables") == "count(*)\n1"
+
+
+def test_databases_of_earlier_visits_are_freed():
+    def connections():
+        gc.collect()
+        return sum(isinstance(item, sqlite3.Connection) for item in gc.get_objects())
+
+    tables = tables_of(COUNTS)
+    tables.table_sql("SELECT count FROM t1")
+    before = connections()
+    for number in range(3):
+        tables.visit_page(page(ORDERS, url=f"http://a.test/orders/{number}"))
+        tables.table_sql("SELECT total FROM t2")
+    assert connections() == before > 0
 
 
 def test_hidden_tables_and_rows_are_not_read():

@@ -61,6 +61,7 @@ class PageTables:
     def __init__(self) -> None:
         self._tables: dict[tuple[str, int], Table] = {}  # by URL and index in the page
         self._database: sqlite3.Connection | None = None  # of the tables; None after a visit that changed them
+        self._finalizer: weakref.finalize[..., PageTables] | None = None  # closes the database
 
     def visit_page(self, page: Page) -> None:
         """Add the tables of a page, in place of those of an earlier visit."""
@@ -82,9 +83,9 @@ class PageTables:
 
     def _close(self) -> None:
         """Close the database of tables that have changed."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        if self._finalizer is not None:
+            self._finalizer()
+            self._database = self._finalizer = None
 
     def table_sql(self, query: str) -> str:
         """Run a SELECT of SQLite over the tables of the pages visited in this task. The tables are named t1, t2, ... in the order in which they
@@ -101,7 +102,7 @@ class PageTables:
             raise ValueError(f"the query has more than {_MAX_SELECTS} SELECTs")
         if self._database is None:
             self._database = _load(list(self._tables.values()))
-            weakref.finalize(self, self._database.close)  # an env that is closed drops this object
+            self._finalizer = weakref.finalize(self, self._database.close)  # an env that is closed drops this object
         callbacks = 0
 
         def count() -> bool:
