@@ -1,16 +1,19 @@
 """Errors of a user who brings an application: each names the value, what is expected, and the setting that helps."""
 
 import json
+import os
 import re
 import sqlite3
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from tests import needs
+from tests.processes import children
 from webarena_gym import WebArenaLite
-from webarena_gym.applications.application import read_application
+from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.diagnosis import advice
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError, WebArenaGymError
@@ -150,6 +153,15 @@ def test_a_key_of_the_top_level_inside_a_table_is_rejected(describe, table, line
 
 def test_a_database_may_have_the_name_of_a_key(describe):
     assert read_application(describe({"databases": {"shown": "db.sqlite3"}})).databases == {"shown": "db.sqlite3"}
+
+
+@pytest.mark.parametrize("engine", ["podman", "docker"])
+def test_the_advice_for_a_missing_image_names_the_engine(monkeypatch, tmp_path, engine):
+    (tmp_path / engine).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    application = Application(name="notes", image="notes:1", in_memory=True)
+    log = "Error response from daemon: No such image: notes:1"
+    assert f"`{engine} images` lists them, and `{engine} pull notes:1` downloads it" in advice(application, log)
 
 
 def test_a_folder_without_a_description_names_the_command_that_writes_one(tmp_path):
@@ -428,3 +440,17 @@ def test_advice_follows_from_the_log_and_the_settings(describe, log, keys, word)
     text = advice(read_application(describe(keys)), log)
     assert word in text
     assert bool(text) == bool(word)
+
+
+def test_an_application_that_is_not_ready_in_time_is_ended(describe):
+    keys, code = served("print(PORT); time.sleep(600)")
+    application = read_application(describe({**keys, "start_s": 1}, desk=code))
+
+    def running():
+        return [pid for pid in children(os.getpid()) if b"desk.py" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+
+    with closing(WebArenaLite(application=application, tasks=[exploration_task(application)])) as env:
+        for _ in range(2):
+            with pytest.raises(ApplicationError, match="was not ready within 1 s"):
+                env.reset()
+        assert not running()

@@ -40,6 +40,7 @@ printf 'Content-Type: text/plain\\r\\n\\r\\n'
 hostname
 cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max
 ls /sys/class/net | tr '\\n' ' '
+echo; echo http://localhost:8080/there
 """
 ADD = ('do(action="Type", argument="{0}", element="Title")', 'do(action="Click", element="Add")')
 TASK = {
@@ -149,8 +150,10 @@ def test_an_episode_in_a_container_continues_from_its_snapshot(folder):
 def test_a_container_reaches_only_itself_and_has_its_limits(folder):
     with closing(make(folder)) as env:
         env.reset()
-        name, memory, interfaces = env.network.request("GET", "http://notes.test/cgi-bin/probe").body.decode().splitlines()
+        lines = env.network.request("GET", "http://notes.test/cgi-bin/probe").body.decode().splitlines()
+        name, memory, interfaces, address = lines
         assert (name, int(memory), interfaces.split()) == ("notes.test", 64 << 20, ["lo"])
+        assert address == "http://notes.test/there", "its own address and port are replaced by the public address"
 
 
 def test_a_container_that_ends_is_never_a_reward_of_0(folder):
@@ -186,6 +189,15 @@ os.kill(os.getpid(), signal.SIGKILL) if sys.argv[1] == "kill" else env.close()
         assert not set(running()) - before
 
 
+def test_a_container_that_is_not_ready_in_time_is_removed(folder):
+    file, before = folder / "webarena-app.toml", set(running())
+    file.write_text("start_s = 3\n" + file.read_text().replace("image_port = 8080", "image_port = 8081"))
+    with closing(make(folder)) as env:
+        with pytest.raises(ApplicationError, match="does not respond at port 8081 of its container"):
+            env.reset()
+        assert not set(running()) - before
+
+
 def test_a_missing_image_is_named_with_the_engines_reason(folder):
     file = folder / "webarena-app.toml"
     file.write_text(file.read_text().replace(IMAGE, "webarena-gym-missing:1"))
@@ -208,7 +220,10 @@ def test_with_a_network_the_port_is_published(folder):
 @pytest.mark.parametrize(("lines", "message"), [
     ({"image": "x", "command": "y {port}"}, "exactly one of wsgi, asgi, command and image"),
     ({"image": "x"}, "set state and volume, or in_memory = true"),
-    ({"image": "x", "volume": "data"}, 'an absolute path in the container, such as "/data"'),
+    ({"image": "--privileged", "in_memory": True}, "image is '--privileged'; expected the name of an image"),
+    ({"image": "x", "volume": "data", "state": "state"}, "volume is 'data'; expected an absolute path in the container"),
+    ({"image": "x", "volume": "/data:ro", "state": "state"}, "volume is '/data:ro'; expected .* without colons"),
+    ({"image": "x", "in_memory": True, "image_port": 70000}, "image_port is 70000; expected a number up to 65535"),
     ({"image": "x", "volume": "/data"}, "state, a folder of this machine, and volume"),
     ({"image": "x", "in_memory": True, "clock": "2024-01-01"}, "clock cannot be combined with image"),
     ({"image": "x", "in_memory": True, "load": "true"}, "load cannot be combined with image"),

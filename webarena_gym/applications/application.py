@@ -179,8 +179,12 @@ class Application:
             return
         if extra := [key for key in _NOT_IN_CONTAINERS if getattr(self, key)]:
             raise ApplicationError(f"{extra[0]} cannot be combined with image: it has no effect in a container")
-        if self.volume and not self.volume.startswith("/"):
-            raise self._invalid("volume", 'an absolute path in the container, such as "/data"')
+        if self.image.startswith("-"):  # the engine would read an option
+            raise self._invalid("image", 'the name of an image, such as "shop:1.2"')
+        if self.image_port > 65535:
+            raise self._invalid("image_port", "a number up to 65535")
+        if self.volume and (not self.volume.startswith("/") or ":" in self.volume):  # options of a volume come after a colon
+            raise self._invalid("volume", 'an absolute path in the container without colons, such as "/data"')
         if bool(self.volume) != bool(self.state):
             raise ApplicationError(
                 "state, a folder of this machine, and volume, its path in the container, must be set together"

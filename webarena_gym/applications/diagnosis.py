@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +72,8 @@ def _lines(application: "Application", text: str) -> Iterable[str]:
             ", with the right to execute it (chmod +x)" if "ermission" in reason else ""
         )
     if application.image and _IMAGE.search(text):
-        yield f"Is the image on this machine? `podman images` lists them, and `podman pull {application.image}` downloads it."
+        engine = "podman" if shutil.which("podman") else "docker"  # see `containers.find_engine`
+        yield f"Is the image on this machine? `{engine} images` lists them, and `{engine} pull {application.image}` downloads it."
     if match := _PACKAGE.search(text):
         package = match[1] or match[2]
         install = f": {application.python} -m pip install ..." if match[1] and not application.is_program else ""

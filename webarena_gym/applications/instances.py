@@ -215,7 +215,8 @@ class AppInstance:
                 listening.bind(("127.0.0.1", 0))
                 self._port = listening.getsockname()[1]
         self._socket = "" if self._port else str(folder / "socket")
-        self._addresses = [f"http://{host}:{self._port}" for host in ("127.0.0.1", "localhost", "[::1]") if self._port]
+        own_port = application.image_port if application.image else self._port
+        self._addresses = [f"http://{host}:{own_port}" for host in ("127.0.0.1", "localhost", "[::1]") if own_port]
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         if application.image:
             values |= {"state": application.volume, "port": str(application.image_port)}
@@ -225,9 +226,13 @@ class AppInstance:
         if self._port and host.has_network_namespace:
             self._port, self._socket = 0, str(folder / "socket")
         self._pid = self._start(application.command, variables, self._log, int(values["port"]) if self._socket else 0)
-        state.clamp_times(self.state, application.clock)
-        if application.is_program:
-            self._wait()
+        try:
+            state.clamp_times(self.state, application.clock)
+            if application.is_program:
+                self._wait()
+        except BaseException:
+            self.close()  # its process may still run, and so may its container
+            raise
 
     def _start(self, command: str, variables: Mapping[str, str], log: Path, port: int = 0) -> int:
         """Start the application, or a command in its place, and return the id of the process. Raises ApplicationError."""
