@@ -15,6 +15,7 @@ from webarena_gym.tasks.template import Draw, Template, answer, at_url, click, e
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import alternative_draw, answers, imitate
 from webarena_gym.tools.audit.memorised import BOUND, score_memorised_answers
+from webarena_gym.tools.audit.replays import AuditFindings
 
 audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.py has those
 
@@ -185,3 +186,17 @@ def test_memorised_answers_earn_next_to_nothing_in_the_suite():
     assert found.share <= BOUND, found.lines()
     former = score_memorised_answers(suite.load_version("train", 1))
     assert former.share > 3 * BOUND  # which says that the measure measures
+
+
+@pytest.mark.parametrize(
+    ("findings", "summary"),
+    [
+        (AuditFindings(), "no faults"),
+        (AuditFindings(excused=["t/1/0"], steps=[3]), "no faults"),
+        (AuditFindings(unsolved=["t/1/0"]), "1 fault"),
+        (AuditFindings(unsolved=["t/1/0"], noop_rewarded=["t/1/1"]), "2 faults"),
+    ],
+)
+def test_the_last_line_counts_faults(findings, summary):
+    assert findings.summary() == summary
+    assert findings.is_clean == (summary == "no faults")

@@ -117,7 +117,7 @@ def audit_tasks(options: argparse.Namespace, chosen: Sequence[Task], application
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
     first, *lines = findings.lines()
-    print("\n".join([f"{first}, in {seconds} s", *lines]))
+    print("\n".join([f"{first}, in {seconds} s", *lines, findings.summary()]))
     if options.json:
         setting = {name: getattr(options, name) for name in ("browser", "variation", "world_seed")} | {"seconds": seconds}
         print(json.dumps({**findings.totals(), **setting}))

@@ -67,6 +67,11 @@ class AuditFindings:
         """True if there are no faults: only the reference solution earns each task's reward."""
         return not any(self.faults.values())
 
+    def summary(self) -> str:
+        """Return the number of faults, the last line of the report."""
+        count = sum(map(len, self.faults.values()))
+        return f"{count or 'no'} fault{'s' * (count != 1)}"
+
     def count(self, task: Task, failure: str) -> None:
         """Count a task whose solution was replayed; `failure` is the reason why it failed, "" if it succeeded."""
         self.tasks += 1
