@@ -146,8 +146,8 @@ def paired_difference(
     """Return the mean difference of rewards, after - before, of S training seeds on the same T tasks.
 
     Training runs and tasks are both samples, so both are resampled with replacement for the percentile interval (Owen 2007, "The
-    pigeonhole bootstrap"). With few seeds the interval is still too narrow: report the difference of each seed too. So it is with fewer
-    than about ten templates: if all of them have equal differences, the interval has no width.
+    pigeonhole bootstrap"). With few seeds the interval is still too narrow: report the difference of each seed too. With fewer
+    than about ten templates it is also too narrow, and if all of them have equal differences, its width is 0.
 
     Args:
         before: rewards of the baseline, shape (S, T).
