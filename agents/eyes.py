@@ -336,8 +336,13 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
     lock_folder(settings.out)
     record_settings(settings.out, fixed_options(settings), is_resumed=file.is_file(), defaults=option_defaults(settings))
     state: dict[str, Any] = torch.load(file, weights_only=True) if file.is_file() else {}
+    earlier_minutes: float = state.get("cpu_minutes", 0.0)  # of a run that was interrupted
+
+    def cpu_minutes() -> float:
+        return earlier_minutes + (time.process_time() - start_s) / 60
 
     def save() -> None:
+        state["cpu_minutes"] = cpu_minutes()
         temporary = settings.out / f".unfinished_{NEWEST}"
         content = BytesIO()  # written by Python, since torch does not raise OSError for a full disk
         torch.save(state, content)
@@ -385,7 +390,7 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
                     values |= best.perturb(network, optimizer, torch.Generator().manual_seed(rng.getrandbits(32)), views)
                 state["env_steps"] = state.get("env_steps", 0) + count_steps(groups)
                 values["env_steps"] = state["env_steps"]
-                metrics.log(update + 1, values | {"cpu_minutes": (time.process_time() - start_s) / 60})
+                metrics.log(update + 1, values | {"cpu_minutes": cpu_minutes()})
                 metrics.show_progress((update + 1) / settings.updates, f"success {values['success']:.2f}")
                 state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}
                 state["best"] = best.agents
@@ -404,6 +409,7 @@ def train(settings: EyesSettings, tasks: Tasks | None = None) -> dict[str, Any]:
         "clone_loss": state["clone_loss"],
         "curiosity": state.get("curiosity", []),
         "env_steps": state.get("env_steps", 0),
+        "cpu_minutes": cpu_minutes(),
         "episodes": [(str(task), *pair) for (task, _), (_, *pair) in zip(tasks.test, results, strict=True)],
         "tasks": {name: [fmean(rewards) for rewards in zip(*pairs, strict=True)] for name, pairs in by_task.items()},
     }

@@ -121,6 +121,10 @@ class MethodsSettings(TrainingSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         TrainingWorlds().expect_training_worlds("cloning_worlds", self.cloning_worlds)
+        if not self.templates and self.variation != type(self).variation:
+            raise ValueError(
+                f"variation is {self.variation!r}; expected templates with it, since the test split has one layout"
+            )
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
@@ -267,10 +271,6 @@ def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after:
 def held_out(settings: MethodsSettings) -> list[Task]:
     """Return the evaluation tasks."""
     if not settings.templates:
-        if settings.variation != MethodsSettings.variation:
-            raise ValueError(
-                f"variation is {settings.variation!r}; expected templates with it, since the test split has one layout"
-            )
         return suite_tasks("test", settings.test_worlds, settings.limit)
     options: dict[str, Any] = {"templates": settings.templates, "variation": settings.variation}
     return subsample(draw_tasks(settings.test_worlds, settings.per_test_template, **options), settings.limit)

@@ -1,6 +1,7 @@
 """The agent that sees: what it reads of a picture, and that it learns from pictures alone, by cloning and by reinforcement."""
 
 import copy
+import json
 from collections import Counter
 from contextlib import closing
 from math import isnan, nan
@@ -355,12 +356,14 @@ def test_a_run_goes_on_from_its_last_save(tmp_path, capsys):
     train_eyes.main([*arguments, "--updates", "1"])
     assert "n = 2" in capsys.readouterr().out
     saved = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
-    torch.save(
-        {key: value for key, value in saved.items() if key != "best"}, tmp_path / eyes.NEWEST
-    )  # as earlier versions wrote it
+    earlier = {key: value for key, value in saved.items() if key not in ("best", "cpu_minutes")}
+    torch.save(earlier, tmp_path / eyes.NEWEST)  # as earlier versions wrote it
     train_eyes.main([*arguments, "--updates", "2"])
     again = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
     assert (saved["update"], again["update"]) == (1, 2)
     assert saved["clone"] == again["clone"]
+    torch.save({**again, "cpu_minutes": 100.0}, tmp_path / eyes.NEWEST)
+    train_eyes.main([*arguments, "--updates", "2"])
+    assert json.loads((tmp_path / "result.json").read_text())["cpu_minutes"] > 100.0, "the time before the interruption counts"
     with pytest.raises(ValueError, match="clone_updates"):
         train_eyes.main([*arguments, "--updates", "3", "--clone-updates", "5"])

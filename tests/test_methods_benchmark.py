@@ -270,3 +270,8 @@ def test_some_of_the_tasks_are_spread_over_them_all(count, limit):
     steps = [later - earlier for earlier, later in zip(chosen, [*chosen[1:], count], strict=True)]
     assert chosen[0] == 0
     assert max(steps) - min(steps) <= 1
+
+
+def test_a_variation_of_the_test_split_is_refused():
+    with pytest.raises(ValueError, match="variation is 'layout'; expected templates with it"):
+        methods.MethodsSettings(templates=(), variation="layout")

@@ -70,7 +70,7 @@ def test_a_failed_step_is_played_again():
 
 def test_methods_have_the_same_tasks_and_rows(tmp_path, monkeypatch, capsys):
     def train(settings, tasks):
-        return {"episodes": [(task, 0.0, settings.experts / 16) for task, _ in tasks.test], "env_steps": 12}
+        return {"episodes": [(task, 0.0, settings.experts / 16) for task, _ in tasks.test], "env_steps": 12, "cpu_minutes": 0.5}
 
     monkeypatch.setattr(vision, "train", train)
     monkeypatch.setattr(vision, "claim_folder", lambda folder, **_: folder.mkdir(parents=True) or "c")
@@ -100,3 +100,14 @@ def test_methods_have_the_same_tasks_and_rows(tmp_path, monkeypatch, capsys):
 def test_an_unknown_method_is_refused(tmp_path):
     with pytest.raises(ValueError, match="method is 'ppo'; expected some of grpo"):
         vision.main(["--out", str(tmp_path / "runs"), "--methods", "ppo"])
+
+
+def test_settings_that_a_method_rejects_are_refused_before_any_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(vision, "train", lambda *_: pytest.fail("it trains"))
+    with pytest.raises(ValueError, match="max_steps is 1; expected at least 2 with explore_updates"):
+        vision.main(["--out", str(tmp_path / "runs"), "--methods", "grpo", "urlb"])
+
+
+def test_every_default_method_accepts_the_default_settings():
+    settings = vision.VisionSettings()
+    assert [vision._training(settings, name, 0).max_steps for name in settings.methods] == [1, 1]
