@@ -110,7 +110,7 @@ def worker_settings(args: ReptileSettings, folder: Path, site: str, sites: int, 
     unlimited = {"minutes": 0.0, "cpu_minutes": 0.0, "env_steps": 0}
     return GRPOSettings(**{
         **common, **unlimited, "model": str(folder / "shared"), "out": folder / site, "updates": args.site_updates,
-        "tasks_per_update": args.tasks_per_update // sites, "average": 0.0, "save_every": args.site_updates,
+        "tasks_per_update": args.tasks_per_update // sites, "save_every": args.site_updates,
         "seed": Random(f"{args.seed}/{round_number}/{site}").getrandbits(31),
     })  # fmt: skip
 

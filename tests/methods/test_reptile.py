@@ -149,6 +149,11 @@ def test_it_learns_the_tiny_task(tmp_path, clone, tiny_envs):
         ({"site_updates": 0}, "site_updates is 0; expected at least 1"),
         ({"reptile_rate": 0.0}, "reptile_rate is 0.0; expected more than 0"),
         ({"processes": 2}, "processes=1"),
+        ({"average": 0.97}, "average is 0.97; expected 0.0 with Reptile"),
+        ({"schedule": "linear"}, "schedule is 'linear'; expected 'constant' with Reptile"),
+        ({"step_limits": (1, 2)}, r"step_limits is \(1, 2\); expected \(\) with Reptile"),
+        ({"save_samples": True}, "save_samples is True; expected False with Reptile"),
+        ({"save_rollouts": 1}, "save_rollouts is 1; expected 0 with Reptile"),
     ],
 )
 def test_other_settings_are_refused(tmp_path, changes, message):

@@ -202,6 +202,8 @@ class ReptileSettings(GRPOSettings):
     """Reptile over sites: workers train on one site each by M-GRPO, and the shared parameters move towards theirs. An update is a round."""
 
     loop: ClassVar = "agents.methods.reptile"
+    average: float = 0.0
+    """0: the shared parameters are saved, and there is no other mean of them"""
     site_updates: int = 4
     """updates of each worker in a round, after which parameters are exchanged"""
     reptile_rate: float = 1.0
@@ -218,6 +220,11 @@ class ReptileSettings(GRPOSettings):
             raise ValueError(
                 "expected no options of streams and processes=1 with Reptile, which has processes of its own: reptile_cluster"
             )
+        for name in ("average", "schedule", "step_limits", "save_samples", "save_rollouts"):
+            if (value := getattr(self, name)) != (default := getattr(type(self), name)):
+                raise ValueError(
+                    f"{name} is {value!r}; expected {default!r} with Reptile, whose workers start again in each round, and whose folders are removed"
+                )
 
 
 METHODS: dict[str, type[TrainSettings]] = {
