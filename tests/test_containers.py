@@ -38,6 +38,7 @@ echo '</ul><form method=post><label>Title <input name=title></label><button>Add<
 PROBE = """#!/bin/sh
 printf 'Content-Type: text/plain\\r\\n\\r\\n'
 hostname
+echo "$HTTPS_PROXY"
 cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max
 ls /sys/class/net | tr '\\n' ' '
 echo; echo http://localhost:8080/there
@@ -147,11 +148,15 @@ def test_an_episode_in_a_container_continues_from_its_snapshot(folder):
         assert fork.step("exit()")[1] == 1.0
 
 
-def test_a_container_reaches_only_itself_and_has_its_limits(folder):
+def test_a_container_reaches_only_itself_and_has_its_limits(folder, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
+    file = folder / "webarena-app.toml"
+    file.write_text('inherits = ["HTTPS_PROXY"]\n' + file.read_text())
     with closing(make(folder)) as env:
         env.reset()
         lines = env.network.request("GET", "http://notes.test/cgi-bin/probe").body.decode().splitlines()
-        name, memory, interfaces, address = lines
+        name, proxy, memory, interfaces, address = lines
+        assert proxy == "http://proxy", "a variable of inherits, also if it is a proxy"
         assert (name, int(memory), interfaces.split()) == ("notes.test", 64 << 20, ["lo"])
         assert address == "http://notes.test/there", "its own address and port are replaced by the public address"
 
@@ -274,6 +279,7 @@ def test_the_command_of_a_container_has_its_limits_and_names_no_secret(monkeypat
     ]  # fmt: skip
     assert [word + ":U,Z" if "--volume" in word else word for word in lines["docker"]][1:] == lines["podman"][1:]
     assert "HTTPS_PROXY" not in engine_variables()
+    assert engine_variables(("HTTPS_PROXY",))["HTTPS_PROXY"] == "http://proxy"
     (tmp_path / "docker").touch(0o755)
     assert "--network=none" in container_command(application, tmp_path / "a" / "1", 0, {})
 

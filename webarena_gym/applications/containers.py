@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from webarena_gym.applications.application import Application
@@ -21,9 +21,12 @@ def find_engine() -> str:
     raise ApplicationError("an application with image needs Podman or Docker; there is no podman and no docker in PATH")
 
 
-def engine_variables() -> dict[str, str]:
-    """Return the environment variables of the engine's command: all of this process except proxies, which Podman would pass on."""
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+def engine_variables(inherits: Sequence[str] = ()) -> dict[str, str]:
+    """Return the environment variables of the engine's command: all of this process except proxies, which Podman would pass on.
+
+    `inherits` are the names of variables that the container shall have, which may be proxies.
+    """
+    return {name: value for name, value in os.environ.items() if name in inherits or not name.lower().endswith("_proxy")}
 
 
 def container_name(folder: Path) -> str:

@@ -95,7 +95,7 @@ class AppHost:
         if application.image:
             variables = {}  # only the container has them
         environment = {
-            **(engine_variables() if application.image else inherited_variables(application)),
+            **(engine_variables(application.inherits) if application.image else inherited_variables(application)),
             "PYTHONHASHSEED": "0",
             "PYTHONUNBUFFERED": "1",
             **clock,
