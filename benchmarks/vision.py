@@ -84,14 +84,16 @@ class RecordedEpisodes:
         """Take a step of the episode."""
         path = (*self._path, reply)
         if path not in self._results:
+            replies = [reply]
             if self._open != self._path:
                 self.env.reset(options={"task": path[0]})
-                for earlier in path[1:-1]:
-                    self.env.step(earlier)
-            result, self._open = self.env.step(reply), path
-            if "failure" in result[-1]:
-                self._open = ("",)
-                return result
+                replies = list(path[1:])
+            for item in replies:
+                result = self.env.step(item)
+                if "failure" in result[-1]:  # the episode is over, also if an earlier reply is repeated
+                    self._open = ("",)
+                    return result
+            self._open = path
             self._results[path] = result
             self.played += 1
         self._path = path

@@ -68,6 +68,17 @@ def test_a_failed_step_is_played_again():
     assert inner.calls == ["reset", "1", "reset", "1"]
 
 
+def test_a_step_fails_if_a_repeated_earlier_one_fails():
+    inner = Env()
+    env = vision.RecordedEpisodes(inner)
+    play(env, "click-color/1", "1", "1")
+    env.reset(options={"task": "click-color/1"})
+    env.step("1")
+    inner.broken = True
+    assert "failure" in env.step("2")[-1]
+    assert inner.calls == ["reset", "1", "1", "reset", "1"], "no step after the failure"
+
+
 def test_methods_have_the_same_tasks_and_rows(tmp_path, monkeypatch, capsys):
     def train(settings, tasks):
         return {"episodes": [(task, 0.0, settings.experts / 16) for task, _ in tasks.test], "env_steps": 12, "cpu_minutes": 0.5}
