@@ -165,12 +165,16 @@ def demonstrations() -> str:
     return _table(rows) + _origin(f"n = {results[0]['n']}", *results)
 
 
-def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 % CI)", "CPU minutes")) -> str:
-    """Return the table of methods of one or two results, and of their common BC agent if no column is "before"."""
+def methods(
+    *names: str,
+    columns: Iterable[str] = ("success", "improvement (95 % CI)", "CPU minutes"),
+    start: str = "behaviour cloning (BC)",
+) -> str:
+    """Return the table of methods of one or two results, and of the agent `start` from which they continue if no column is "before"."""
     results = [_read(name) for name in names]
     scored = {row["method"]: row for result in results for row in result["rows"]}
     clone = {
-        "": "behaviour cloning (BC)",
+        "": start,
         "success": _score(results[0]["rows"][0]["greedy"]["clone"]),
     }
     rows: list[Row] = [] if "before" in columns else [clone]
@@ -180,6 +184,21 @@ def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 %
         cells = {"before": before, "success": after, "improvement (95 % CI)": lift}
         rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}"})
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
+
+
+def vision(name: str) -> str:
+    """Return the table of methods of the vision agent, with the differences from the first row."""
+    result = _read(name)
+    rows = (
+        {
+            "": row["title"].removeprefix("vision agent, "),
+            "success": _score(row),
+            "difference from the first row (95 % CI)": _lift(row["lift"]) if place else "",
+        }
+        for place, row in enumerate(result["rows"])
+    )
+    note = f"n = {result['rows'][0]['tasks']}, {len(result['seeds'])} seeds, {result['rows'][0]['env_steps']:.0f} env steps"
+    return _table(rows) + _origin(note, result)
 
 
 def paper() -> str:
@@ -321,6 +340,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
     "variants": partial(methods, "variants", columns=("before", *_LIFTS)),
+    "layouts": partial(methods, "layouts", start="starter agent"), "vision": partial(vision, "vision"),
     "paper": paper, "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions, "commands": commands,
     **{name: partial(reference_tables, name) for name in reference.TABLES}, **api.TABLES,
