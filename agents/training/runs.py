@@ -11,6 +11,10 @@ from agents.settings import RunSettings
 from agents.training.distributed import SINGLE_RANK, Ranks
 from agents.training.metrics import Metrics
 
+return_free_memory: Callable[[int], int] = getattr(ctypes.CDLL(None), "malloc_trim", int)
+"""Returns freed memory to the system, except a number of bytes. glibc would keep it between blocks in use, and reuse little of it for
+passes of other sizes. Other C libraries lack the function, and nothing is done."""
+
 
 class Run:
     """A training run in a folder, resumed from the newest checkpoint if there is one.
@@ -63,7 +67,7 @@ class Run:
             while (progress := self.progress) < 1:
                 start_s, start_cpu_s = time.perf_counter(), time.process_time()
                 values = take_update(progress)
-                return_free_memory()
+                return_free_memory(0)
                 update_s = self.ranks.share(time.perf_counter() - start_s)
                 self.update += 1
                 self.record["elapsed_s"] += update_s
@@ -75,10 +79,3 @@ class Run:
                 if self.update % every == 0 and self.progress < 1:
                     save()
         return save()
-
-
-def return_free_memory() -> None:
-    """Return freed memory to the system. glibc would keep it between blocks in use, and reuse little of it for passes of other sizes."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim:  # other C libraries do not have it
-        trim(0)

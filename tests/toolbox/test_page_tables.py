@@ -59,7 +59,7 @@ def test_a_later_visit_replaces_the_tables_of_the_page():
 def test_databases_of_earlier_visits_are_freed():
     def connections():
         gc.collect()
-        return sum(isinstance(item, sqlite3.Connection) for item in gc.get_objects())
+        return sum(type(item) is sqlite3.Connection for item in gc.get_objects())
 
     tables = tables_of(COUNTS)
     tables.table_sql("SELECT count FROM t1")

@@ -18,6 +18,6 @@ def test_freed_memory_goes_back_although_a_later_block_is_in_use():
     later = bytearray(100_000)
     full = resident_bytes()
     del blocks
-    return_free_memory()
+    return_free_memory(0)
     assert full - resident_bytes() > 80_000_000
     assert len(later) == 100_000

@@ -42,6 +42,7 @@ class ErrorResponse(NamedTuple):
     """
 
     method: str
+    """of the request, such as GET"""
     url: str
     """address without a query, with escaped characters"""
     status: str

@@ -102,11 +102,11 @@ def test_files_are_halved_between_training_and_held_out_worlds():
 def test_a_speaker_repeats_a_phrasing_only_if_it_must(tmp_path, monkeypatch):
     from webarena_gym.sites.prose import grammar  # noqa: PLC0415 - its folder of data is replaced
 
-    (tmp_path / "made.txt").write_text(
+    (tmp_path / "spoken.txt").write_text(
         "# a comment\n[greeting]\nhi\nunused\nhello {name}\nunused\nhey\nunused\n\n[empty]\n{?other}x\n"
     )
     monkeypatch.setattr(grammar, "DATA", tmp_path)
-    speaker = Speaker("made", Dice("a"), {"name": "Ann"}, is_held_out=False)
+    speaker = Speaker("spoken", Dice("a"), {"name": "Ann"}, is_held_out=False)
     assert {speaker.phrase("greeting") for _ in range(3)} == {"hi", "hello Ann", "hey"}
     assert speaker.sentence("greeting", name="Bob") in ("hi.", "hello Bob.", "hey.")
     with pytest.raises(ValueError, match=r"\[empty\]"):
