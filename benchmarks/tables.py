@@ -191,7 +191,7 @@ def vision(name: str) -> str:
     result = _read(name)
     rows = (
         {
-            "": row["title"].removeprefix("vision agent, "),
+            "": row["title"].removeprefix("vision agent, ").replace("after behaviour cloning", "before GRPO"),
             "success": _score(row),
             "difference from the first row (95 % CI)": _lift(row["lift"]) if place else "",
         }
@@ -340,7 +340,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
     "variants": partial(methods, "variants", columns=("before", *_LIFTS)),
-    "layouts": partial(methods, "layouts", start="starter agent"), "vision": partial(vision, "vision"),
+    "layouts": partial(methods, "layouts", start="starter agent"), "vision": partial(vision, "vision"), "urlb": partial(vision, "urlb"),
     "paper": paper, "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": further_experiments, "page_sizes": page_sizes, "actions": actions, "commands": commands,
     **{name: partial(reference_tables, name) for name in reference.TABLES}, **api.TABLES,
