@@ -103,7 +103,8 @@ METRICS: Mapping[str, str] = {
     "`tool_use`": "tool_reward tool_calls failed_calls",
     "`reptile`": "drift",
     "Agent Q": "pairs accuracy margin dpo_loss solved",
-    "Vision agent of `train_eyes`": "held_out dormant_ratio kept_weights",
+    "Vision agent of `train_eyes`": "dormant_ratio kept_weights",
+    "Report of `make demo`": "held_out",
     "Stable-Baselines3": (
         "approx_kl clip_fraction clip_range entropy_loss explained_variance n_updates policy_gradient_loss value_loss"
     ),

@@ -191,7 +191,9 @@ def vision(name: str) -> str:
     result = _read(name)
     rows = (
         {
-            "": row["title"].removeprefix("vision agent, ").replace("after behaviour cloning", "before GRPO"),
+            "": row["title"]
+            .removeprefix("vision agent, ")
+            .replace("after behaviour cloning", "before the training on rewards"),
             "success": _score(row),
             "difference from the first row (95 % CI)": _lift(row["lift"]) if place else "",
         }
