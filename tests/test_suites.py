@@ -15,14 +15,21 @@ import pytest
 from tests import needs
 from tests.errands import CARD, ERRANDS, SOLVED
 from webarena_gym import WebArenaLite
+from webarena_gym.actions import Kind
+from webarena_gym.applications import suite as suites
 from webarena_gym.applications.processes import close_all
 from webarena_gym.applications.state import json_changes
-from webarena_gym.applications.suite import add_suite, read_suite, suites_folder
+from webarena_gym.applications.suite import add_suite, read_solutions, read_suite, suites_folder
+from webarena_gym.backends import application
+from webarena_gym.backends.base import replay_solution
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.suite import find, load
+from webarena_gym.tasks import parse_task
 from webarena_gym.tools.cli import main
+
+SOLUTIONS = sorted(Path(suites.__file__).parent.glob("solutions/*/*.jsonl"))
 
 
 @pytest.fixture
@@ -264,6 +271,7 @@ def test_an_application_does_not_serve_its_verifier(errands):
         ('task_id = "shelf.crash"', 'task_id = "shelf.jam"', "the task id 'shelf.jam' occurs twice"),
         ('licence = "MIT"', 'licence = "MIT"\nleft_out = ["shelf.x"]', "left_out contains 'shelf.x'"),
         ('splits = ["broken"]', 'splits = "broken"', "task shelf.crash: splits is 'broken'"),
+        ('licence = "MIT"', 'licence = "MIT"\nsolutions = "none.jsonl"', "none.jsonl cannot be read"),
     ],
 )
 def test_a_faulty_suite_is_refused_with_the_place(errands, old, new, message):
@@ -312,7 +320,94 @@ def test_tasks_that_are_rewarded_without_an_action_or_whose_verifier_fails_are_l
     assert find("board.card", suite=read_suite("errands")).task_id == "board.card"
 
 
-def test_the_suite_of_webarena_infinity_is_derived_from_a_clone(errands, tmp_path):
+CRASH = {"task_id": "shelf.crash", "solution": [{"action": reply} for reply in SOLVED]}
+
+
+def solved_by(errands, *lines):
+    """Give the suite a file of solutions with these lines, and return the suite's file."""
+    (errands.parent / "solutions.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    replaced(errands, 'licence = "MIT"', 'licence = "MIT"\nsolutions = "solutions.jsonl"')
+    return errands
+
+
+def test_a_suite_may_have_its_solutions_in_another_file(errands):
+    suite, _ = add_suite("errands", solved_by(errands, json.dumps(CRASH)))
+    for source in (suite, "errands", errands):
+        assert find("shelf.crash", suite=read_suite(source)).solution == find("shelf.jam", suite=suite).solution
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["{"], "solutions.jsonl, line 1 is '{'"),
+        ([json.dumps(CRASH), "3"], "line 2 is '3'; expected the keys task_id"),
+        ([json.dumps(CRASH | {"solution": []})], "line 1 is .* expected the keys task_id"),
+        ([json.dumps(CRASH | {"reward": 1})], "line 1 is .* expected the keys task_id"),
+        ([json.dumps(CRASH)] * 2, "line 2: the task id 'shelf.crash' occurs twice"),
+        ([json.dumps(CRASH | {"task_id": "shelf.jar"})], "'shelf.jar', which is no task of the suite"),
+        ([json.dumps(CRASH | {"task_id": "shelf.jam"})], "'shelf.jam', which has a solution already"),
+    ],
+)
+def test_a_faulty_file_of_solutions_is_refused_with_its_line(errands, lines, message):
+    with pytest.raises(TaskError, match=message):
+        read_suite(solved_by(errands, *lines))
+
+
+@needs.chromium
+def test_solutions_are_replayed_and_those_without_a_reward_are_reported(errands, capsys):
+    replaced(errands, 'browser = "inprocess"', 'browser = "chromium"')
+    add_suite("errands", errands)
+    assert main(["suite", "check", "errands", "--solutions"]) == 0
+    printed = capsys.readouterr().out
+    assert "board: 1 of 1 solutions are rewarded in 3 of 3 replays" in printed
+    assert printed.endswith("2 of 2 solutions of 2 applications are rewarded in 3 of 3 replays\n")
+    (errands.parent / "verify_card.py").write_text("def verify(url):\n    return False, 'no card'\n")
+    assert main(["suite", "check", "errands", "--solutions", "--times", "2", "--application", "board"]) == 1
+    printed = capsys.readouterr().out
+    assert "board.card: 2 of 2 replays failed: not rewarded: verifier: no card" in printed
+    assert printed.endswith("0 of 1 solutions of 1 applications are rewarded in 2 of 2 replays\n")
+
+
+def test_a_check_of_solutions_that_cannot_be_is_refused(errands, capsys):
+    words = ["suite", "check", str(errands)]
+    for more, message in (
+        (["--times", "2"], "expected --solutions with it"),
+        (["--application", "bord"], "has no application 'bord'; did you mean 'board'"),
+        (["--solutions", "--leave-out"], "not allowed with argument"),
+    ):
+        assert main([*words, *more]) == 2
+        assert message in capsys.readouterr().err
+    text = errands.read_text()
+    errands.write_text("".join(line for line in text.splitlines(keepends=True) if not line.startswith("solution")))
+    assert main([*words, "--solutions"]) == 2
+    assert "the suite errands has no solutions here" in capsys.readouterr().err
+
+
+@needs.chromium
+def test_the_changes_of_a_solution_are_replayed_once(board, monkeypatch):
+    calls = []
+    monkeypatch.setattr(application, "replay_solution", lambda *args: calls.append(args) or replay_solution(*args))
+    for _ in range(2):
+        assert play(board, "board.card", CARD)[1] == 1.0
+        assert play(board, "shelf.jam", SOLVED)[1] == 1.0
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+def test_the_solutions_of_the_package_can_be_read(path):
+    solutions = read_solutions(path)
+    assert list(solutions) == sorted(solutions)
+    for task_id, solution in solutions.items():
+        assert task_id.startswith(f"{path.stem}.")
+        task = parse_task(find("shelf.jam", suite=read_suite(ERRANDS / "suite.toml")).to_json() | {"solution": solution})
+        kinds = [step.action.kind for step in task.solution]
+        assert kinds.index(Kind.EXIT) == len(kinds) - 1
+
+
+def test_the_suite_of_webarena_infinity_is_derived_from_a_clone(errands, tmp_path, monkeypatch):
+    monkeypatch.setattr(suites, "_INFINITY_SOLUTIONS", tmp_path)
+    lines = [CRASH | {"task_id": f"call-sheet.{name}"} for name in ("r1", "r2")]  # another commit may have other tasks
+    (tmp_path / "call-sheet.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     folder = tmp_path / "clone" / "apps" / "call-sheet"
     for name in ("function-tasks", "real-tasks"):
         (folder / name).mkdir(parents=True)
@@ -323,11 +418,13 @@ def test_the_suite_of_webarena_infinity_is_derived_from_a_clone(errands, tmp_pat
     (folder / "sanity_check_real.py").write_text("")
     suite, _ = add_suite("infinity", tmp_path / "clone")
     assert dict(suite.splits) == {"function": 1, "real-hard": 1}
-    (application,) = suite.applications.values()
-    assert (application.name, application.client_state) == ("call_sheet", "/api/state")
-    assert set(application.hidden) == {path.name for path in folder.iterdir()}
+    (sheet,) = suite.applications.values()
+    assert (sheet.name, sheet.client_state) == ("call_sheet", "/api/state")
+    assert set(sheet.hidden) == {path.name for path in folder.iterdir()}
     (task,) = load("real-hard", suite=suite)
     assert (task.task_id, task.start_url) == ("call-sheet.r1", "__CALL_SHEET__/")
+    assert len(task.solution) == len(SOLVED)
+    assert find("call-sheet.f1", suite=suite).solution == ()
     assert task.eval["verifier"] == [{"file": "apps/call-sheet/real-tasks/task_1.py"}]
 
 

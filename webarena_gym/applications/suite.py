@@ -17,6 +17,8 @@ The file is TOML or JSON with the fields of `Suite`:
     intent = "Add milk to the list."
     require_login = false
     eval = { eval_types = ["verifier"], verifier = [{ file = "todo/verify_add.py" }] }
+
+It may also have the key `solutions`, the path of a file with the solutions of tasks (see `read_solutions`).
 """
 
 import json
@@ -35,6 +37,7 @@ from webarena_gym.arguments import quote_value, reason_of, suggestion
 from webarena_gym.errors import TaskError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_SOLUTIONS = "solutions"  # key of the file for another file, with the solutions of tasks
 SuiteBrowser = Literal["chromium", "inprocess"]
 """The browser that a suite needs."""
 
@@ -131,7 +134,7 @@ def read_suite(suite: str | Path | Suite) -> Suite:
 def _read(path: Path) -> Suite:
     """Return the suite of a file. Raises TaskError and ApplicationError."""
     record = _read_record(path)
-    keys = [item.name for item in fields(Suite)]
+    keys = [*(item.name for item in fields(Suite)), _SOLUTIONS]
     for key in record:
         if key not in keys:
             raise TaskError(f"the suite {path} has an unknown key {key!r}: {suggestion(key, keys)}")
@@ -145,6 +148,8 @@ def _read(path: Path) -> Suite:
                 f"the suite {path} has {key} {quote_value(str(value))}; expected another type than {type(value).__name__}"
             )
     folder = path.resolve().parent / record.get("folder", ".")
+    if name := record.pop(_SOLUTIONS, ""):
+        record["tasks"] = _attach(record["tasks"], read_solutions(folder / name), folder / name)
     if "/" in record.get("python", ""):
         record["python"] = str(folder / record["python"])
     applications = {
@@ -229,7 +234,54 @@ def _read_record(path: Path) -> dict[str, Any]:
     return record
 
 
+def read_solutions(path: Path) -> dict[str, list[Any]]:
+    """Return reference solutions by task id, from lines of JSON with the keys `task_id` and `solution`.
+
+    Raises:
+        TaskError: for a file that cannot be read, a line with other keys or types, or a task id that occurs twice.
+
+    """
+    solutions: dict[str, list[Any]] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TaskError(f"the solutions {path} cannot be read: {reason_of(error)}") from error
+    for number, line in enumerate(lines, 1):
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise TaskError(f"{where} is {quote_value(line)}; expected a JSON object: {reason_of(error)}") from error
+        match record:
+            case {"task_id": str(task_id), "solution": [_, *_] as solution, **others} if not others:
+                if task_id in solutions:
+                    raise TaskError(f"{where}: the task id {task_id!r} occurs twice")
+                solutions[task_id] = solution
+            case _:
+                raise TaskError(
+                    f"{where} is {quote_value(line)}; expected the keys task_id, a text, and solution, a list of steps"
+                )
+    return solutions
+
+
+def _attach(tasks: Sequence[Any], solutions: Mapping[str, list[Any]], path: Path) -> list[Any]:
+    """Return tasks with their solutions. Raises TaskError for a solution without a task, and for a task with two solutions."""
+    without = {task["task_id"]: task.get("solution") or None for task in tasks if isinstance(task, dict) and "task_id" in task}
+    for task_id in solutions:
+        if without.get(task_id, "") is not None:
+            problem = "which has a solution already" if without.get(task_id) else "which is no task of the suite"
+            raise TaskError(f"{path} has a solution of {task_id!r}, {problem}")
+    return [
+        {**task, "solution": solutions[task["task_id"]]}
+        if isinstance(task, dict) and task.get("task_id") in solutions
+        else task
+        for task in tasks
+    ]
+
+
 _LISTS = ("function-tasks", "real-tasks")
+_INFINITY_SOLUTIONS = Path(__file__).parent / "solutions" / "webarena-infinity"
+"""Folder of this package's solutions of its tasks, a file for each application."""
 _HIDDEN = (*_LISTS, *(f"{name}.json" for name in _LISTS), "sanity_check*.py")
 
 
@@ -242,7 +294,8 @@ def describe_infinity(clone: Path) -> dict[str, Any]:
     """Return the record of WebArena-Infinity's suite from a clone of its repository.
 
     An application is a folder of `apps/` with a `server.py` and two lists of tasks, each with its verifier. Task ids are such as
-    "gmail.task_e1", and the splits are "function", "real-easy", "real-medium" and "real-hard".
+    "gmail.task_e1", and the splits are "function", "real-easy", "real-medium" and "real-hard". Tasks that this package has solved have a
+    `solution`.
     """
     folders = sorted(path.parent for path in clone.glob("apps/*/real-tasks.json"))
     return {
@@ -270,7 +323,8 @@ def _application(folder: Path) -> dict[str, Any]:
 
 
 def _tasks(folder: Path, name: str) -> list[dict[str, Any]]:
-    site = _site(folder)
+    site, solutions = _site(folder), _INFINITY_SOLUTIONS / f"{folder.name}.jsonl"
+    solved = read_solutions(solutions) if solutions.is_file() else {}
     return [
         {
             "task_id": f"{folder.name}.{task['id']}",
@@ -280,6 +334,7 @@ def _tasks(folder: Path, name: str) -> list[dict[str, Any]]:
             "intent": task["instruction"],
             "require_login": False,
             "eval": {"eval_types": ["verifier"], "verifier": [{"file": f"apps/{folder.name}/{task['verify']}"}]},
+            "solution": solved.get(f"{folder.name}.{task['id']}", []),
         }
         for task in json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     ]

@@ -59,6 +59,7 @@ class ApplicationBackend(Backend):
         self._make_browser = make_browser
         self._current: AppInstance | None = None
         self._connections: list[sqlite3.Connection] = []
+        self._solution_changes: dict[tuple[object, ...], Sequence[Change]] = {}
         self.initial_database = self._initial_database
         self.error_responses: list[ErrorResponse] = []
         self._use_application(application)
@@ -329,10 +330,16 @@ class ApplicationBackend(Backend):
             raise SnapshotError(f"{problem} the data differ: {changes[0]}; set clock=, or list what varies in incidental=")
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
-        """Replay a task's reference solution in a separate instance and return its changes, or the reason why it cannot be."""
-        backend = ApplicationBackend(self._make_browser, self.application)
-        start_episode = partial(backend.start_episode, task.start_url, signed_in=task.require_login)
-        return replay_solution(backend, start_episode, task.solution, self.application.name)
+        """Return the changes of a task's reference solution, or the reason why it cannot be replayed. It is replayed once, in another instance."""
+        key = self.application.name, task.start_url, task.require_login, task.solution
+        if key not in self._solution_changes:
+            backend = ApplicationBackend(self._make_browser, self.application)
+            start_episode = partial(backend.start_episode, task.start_url, signed_in=task.require_login)
+            changes = replay_solution(backend, start_episode, task.solution, self.application.name)
+            if isinstance(changes, str):
+                return changes
+            self._solution_changes[key] = changes
+        return self._solution_changes[key]
 
     def _release_instance(self) -> AppInstance | None:
         """Close the connections to the current instance and return it; None if there is none."""
