@@ -71,6 +71,10 @@ FEED = """<div id=feed></div><p id=mark>.</p><script>let count = 0; const more =
 RICH = """<div><button type=button onmousedown="event.preventDefault()" onclick="document.execCommand('bold'); show()">Bold</button></div>
     <div id=e contenteditable role=textbox aria-label=Story style="min-height: 3em">TEXT</div>
     <script>const show = () => say(e.innerHTML.includes('<b>') ? 'bold ' + e.innerText : e.innerText); e.oninput = show</script>"""
+BOX = """<div style='height: 90px; background: teal'>Head</div><div style='height: 300px; overflow-y: auto'>
+<div id=b style='position: relative; height: 2000px'></div></div><div style='height: 90px; background: teal'>Foot</div><script>
+for (const [name, top] of Object.entries({First: 0, Next: 330, Near: 1650, Last: 1975}))
+    b.insertAdjacentHTML('beforeend', `<button style='position: absolute; top: ${top}px' onclick='say(this.textContent)'>${name}</button>`)</script>"""
 MODAL = """<style>#o {position: fixed; inset: 0; background: #0008} #o div {background: white; margin: 5em; padding: 2em}</style>
     <button onclick="say('saved')">Save</button><div id=o><div role=dialog><p>We use cookies</p><button onclick="o.remove()">Accept</button></div></div>"""
 HOVERS = {
@@ -165,6 +169,8 @@ CASES = [
     case("overlay", "that Escape closes", MODAL + "<script>document.onkeydown = ({key}) => { if (key === 'Escape') o.remove() }</script>", "Press > Escape; Click Save", "saved"),
     case("overlay", "a bar below, from under which it scrolls", "<style>#o {position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: teal}</style><div style='height: calc(100vh - 60px)'></div><label>Name <input name=n></label> <button onclick='say(document.querySelector(`input`).value)'>Save</button><div id=o>Unsaved</div><p style='height: 400px'></p>", "Type Name > {v}; Click Save", "{v}", TEXTS),
     case("overlay", "a sticky head", "<style>#o {position: sticky; top: 0; height: 90px; background: teal}</style><div id=o>Head</div><p style='height: 2000px'></p><button onclick=\"say('saved')\">Save</button><p style='height: 900px'></p>", "Click Save", "saved"),
+    case("overlay", "a head, under which a box scrolls", BOX, "Click Last; Click {v}", "{v}", ["First", "Near"]),
+    case("overlay", "a foot, from under which a box scrolls", BOX, "Click Next", "Next"),
     *(case("hover menu", name, HOVER_MENU.replace("CSS", css), "Unlisted Hats; Hover Products; Click {v}", "to={v}", ["Hats", "Caps"], how="") for name, css in HOVERS.items()),
     case("hover menu", "of a script", "<style>#u {width: 9em}</style><div id=u>Products<p id=m hidden><a href='/echo?to=Hats'>Hats</a> <a href='/echo?to=Caps'>Caps</a></p></div><script>u.addEventListener('mouseenter', () => { m.hidden = false }); u.addEventListener('mouseleave', () => { m.hidden = true })</script>", "Hover Products; Click {v}", "to={v}", ["Hats", "Caps"], how=""),
     case("hover menu", "a menu in a menu", "<style>li ul {display: none} li:hover > ul {display: block} li {width: 9em}</style><ul><li>Shop<ul><li>Clothes<ul><li><a href=/echo?to=Hats>Hats</a></ul></ul></ul>", "Hover Shop; Hover Clothes; Click Hats", "to=Hats", how=""),

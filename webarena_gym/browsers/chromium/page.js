@@ -82,19 +82,38 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (style().pointerEvents === "none" && !element.checkVisibility({opacityProperty: true})) return true;  // faded out
     if (!CONTROLS.has(tag) && !element.matches(INTERACTIVE)) return false;
     const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
-    return boxes.every((box) => box.width === 0 || box.height === 0) || isAway(element) || isCovered(element);
+    if (boxes.every((box) => box.width === 0 || box.height === 0)) return true;
+    return isScrolledOut(element) ? isCollapsed(element) : isAway(element) || isCovered(element);
   };
 
-  // True if scrolling cannot reach the element: it is outside the page, or in a box that is clipped or collapsed to nothing.
+  // True if the element is outside of the visible part of a box that can scroll to it.
+  const isScrolledOut = (element) => {
+    const {left, top, right, bottom} = element.getBoundingClientRect();
+    for (let ancestor = element.parentElement; ancestor && ancestor !== document.scrollingElement; ancestor = ancestor.parentElement) {
+      const style = getComputedStyle(ancestor), box = ancestor.getBoundingClientRect();
+      const below = ancestor.scrollHeight - ancestor.clientHeight - ancestor.scrollTop;
+      const after = ancestor.scrollWidth - ancestor.clientWidth - ancestor.scrollLeft;
+      if (/auto|scroll/.test(style.overflowY) && (bottom <= box.top ? bottom + ancestor.scrollTop > box.top : top >= box.bottom && top - below < box.bottom)) return true;
+      if (/auto|scroll/.test(style.overflowX) && (right <= box.left ? right + ancestor.scrollLeft > box.left : left >= box.right && left - after < box.right)) return true;
+    }
+    return false;
+  };
+
+  // True if the element is in a box that is clipped or collapsed to nothing.
   const CLIPPED = /^(inset\((50|100)%|circle\(0)/;
-  const isAway = (element) => {
-    const box = element.getBoundingClientRect(), page = document.documentElement;
-    if (box.right + scrollX <= 0 || box.bottom + scrollY <= 0 || box.left + scrollX >= page.scrollWidth) return true;
+  const isCollapsed = (element) => {
+    const page = document.documentElement;
     for (let ancestor = element; ancestor; ancestor = ancestor.parentElement)
       if (CLIPPED.test(getComputedStyle(ancestor).clipPath)) return true;
       else if (ancestor !== element && (ancestor.offsetHeight === 0 || ancestor.offsetWidth === 0) && getComputedStyle(ancestor).overflowY !== "visible"
         && getComputedStyle(ancestor).display !== "contents" && ancestor !== page && ancestor !== document.body) return true;
     return false;
+  };
+
+  // True if scrolling the page cannot reach the element: it is outside the page, or collapsed.
+  const isAway = (element) => {
+    const {left, right, bottom} = element.getBoundingClientRect();
+    return right + scrollX <= 0 || bottom + scrollY <= 0 || left + scrollX >= document.documentElement.scrollWidth || isCollapsed(element);
   };
 
   // True if the element is covered only by a fixed or sticky bar and can be scrolled out from under it.
