@@ -345,7 +345,7 @@ WIDGETS = {
         "box.addEventListener('click', ({target}) => target.closest('a') && (out.textContent = 'Used'))",
     ),
     "a link without an address in a row": (
-        "<style>tr {cursor: pointer}</style><table id=box><tr><td><a data-id=w>Widget</a><td>2</table>",
+        "<style>tr {cursor: pointer}</style><table id=box><tr><td><a data-id=w>Widget</a><td></table>",
         "box.addEventListener('click', ({target}) => target.closest('a') && (out.textContent = 'Used'))",
     ),
     "the role of a slider": ("<div role=slider aria-label=Widget id=w style='height: 9px'></div>", "w.onclick = () => out.textContent = 'Used'"),
@@ -369,6 +369,33 @@ def test_what_only_scripts_make_usable_is_listed_and_used(visit, what, strict):
     browser = visit(f"{markup}<p id=out></p><script>{script}</script>", strict=strict)
     (label,) = observe(browser.page(), elements="label").nodes
     assert label.startswith("Widget")
+    press(browser, label)
+    assert "Used" in seen(browser)
+
+
+ROWS = {
+    "a row of a list": "<div class=row><input type=checkbox><b>Ann</b><p><span>Widget</span> <i>WORDS</i></p><button>Keep</button></div>",
+    "a row of a table": "<table><tr class=row><td><input type=checkbox><td>Ann<td>Widget<td><a href=/1>Open</a></table>",
+    "a card to drag": "<div class=row draggable=true><h3>Widget</h3><p><a data-menu>Menu</a></p></div>",
+    "a part that listens itself": "<div class=row><span>Widget</span><s id=own>Mute this conversation</s></div>",
+    "a row that reveals its controls": "<style>.row p {display: none} .row:hover p {display: block}</style><div class=row><input type=checkbox><span>Widget</span><p><button>Keep</button></p></div>",
+    "a long text alone": "<div class=row><p>Widget WORDS</p><button>Keep</button></div>",
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_clickable_row_with_controls_in_it_is_clicked_at_its_text(visit, what, strict):
+    script = """document.body.addEventListener('click', ({target}) => {
+        if (target.closest('input, button, a, s')) out.textContent = 'Control';
+        else if (target.closest('.row')) out.textContent = 'Used'})
+        document.querySelector('#own')?.addEventListener('click', () => {})"""
+    markup = ROWS[what].replace("WORDS", "word " * 60)
+    browser = visit(f"<style>.row {{cursor: pointer}}</style>{markup}<p id=out></p><script>{script}</script>", strict=strict)
+    labels = list(observe(browser.page(), elements="label").nodes)
+    (label,) = [label for label in labels if label.startswith("Widget")]
+    controls = sum(map(markup.count, ("<input", "<button", "<a ", "<s "))) - markup.count("display: none")
+    assert len(labels) == controls + 1
     press(browser, label)
     assert "Used" in seen(browser)
 

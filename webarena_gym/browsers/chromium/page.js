@@ -178,16 +178,43 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   }
 
   const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
+  const hears = (element) => {
+    const listeners = listenersOf?.(element) ?? {};
+    const listensTo = (event) => listeners[event] || element[`on${event}`];
+    return MOUSE_EVENTS.some(listensTo) || (element.tabIndex >= 0 && KEY_EVENTS.some(listensTo));
+  };
+  // True for the outermost element with the pointer cursor, since the style is inherited.
+  const isClickable = (element) => isPointed(element) && !isPointed(element.parentElement);
+
+  // A box that can be clicked or reveals content on hover, such as a row of a list, and contains controls has the mouse at one of its parts
+  // without controls: that with the longest text which is not cut in a label, otherwise that with the shortest text.
+  const LONGEST_LABEL = 80;  // MAX_LABEL in reading.py
+  const boxParts = new Set();
+  const findBoxPart = (box) => {
+    const isOwnControl = (element) => element.matches(INTERACTIVE) || element.localName === "a" || hears(element);
+    const parts = [];
+    const visit = (element) => {
+      let isPart = true;  // without controls
+      for (const child of element.children) {
+        if (WITHOUT_CONTENT.has(child.localName) || !child.checkVisibility()) continue;
+        isPart = !isOwnControl(child) && visit(child) && isPart;
+      }
+      const length = isPart && element !== box ? element.textContent.trim().length : 0;
+      if (length) parts.push([element, length <= LONGEST_LABEL ? length : -length]);
+      return isPart;
+    };
+    if (!visit(box) && parts.length) boxParts.add(parts.reduce((best, part) => (part[1] > best[1] ? part : best))[0]);
+  };
+
   const listens = (element) => {
+    if (boxParts.has(element)) return true;
     if (element === document.body || element === document.documentElement || element.closest(INTERACTIVE)) return false;
     const {width, height} = element.getBoundingClientRect();
     if (width === 0 || height === 0) return false;
-    if (hovered.has(element)) return true;
-    if (!scripted) return false;
-    const listeners = listenersOf?.(element) ?? {};
-    const listensTo = (event) => listeners[event] || element[`on${event}`];
-    return MOUSE_EVENTS.some(listensTo) || (element.tabIndex >= 0 && KEY_EVENTS.some(listensTo))
-      || (isPointed(element) && (element.localName === "a" || !isPointed(element.parentElement)));  // the cursor style is inherited
+    const isBox = hovered.has(element) || (scripted && isClickable(element));
+    if (isBox) findBoxPart(element);
+    if (isBox || !scripted) return isBox;
+    return hears(element) || (isPointed(element) && element.localName === "a");
   };
 
   // Forms that own controls outside of them, which begin between table rows or were closed too early, with their numbers.
