@@ -54,6 +54,9 @@ LISTBOX = """<div id=box role=combobox tabindex=0 aria-label=Colour aria-expande
     <li role=option>Red<li role=option>Green<li role=option>Dark blue</ul><script>
     box.EVENT = () => { list.hidden = !list.hidden; box.setAttribute('aria-expanded', !list.hidden) };
     for (const each of list.children) each.EVENT = () => { box.textContent = each.textContent.trim(); list.hidden = true; say(box.textContent) }</script>"""
+SCROLLED = """<style>#o {position: fixed; inset: 0; background: teal} #b {height: 100px; overflow: auto} #f {height: 300px; background: white} #l {height: 100px; overflow: auto}</style>
+    <div id=l><p style="height: 120px"></p><button>Other</button></div><div id=o><div id=b><p style="height: 130px"></p><label>Name <input name=n></label></div>
+    <div id=f><button onclick="say(document.querySelector('input').value); o.remove()">Save</button></div></div>"""
 FILTER = """<input id=q aria-label=City placeholder=City autocomplete=off><ul id=list></ul><script>
     q.oninput = () => { list.innerHTML = ''; for (const city of ['Oslo', 'Oulu', 'Rome', 'Riga']) if (q.value && city.toLowerCase().startsWith(q.value.toLowerCase())) {
     const item = document.createElement('li'); item.textContent = city; item.onmousedown = () => { q.value = city; list.innerHTML = ''; say(city) }; list.append(item) } }</script>"""
@@ -168,6 +171,7 @@ CASES = [
     case("overlay", "a bar above what is needed", "<style>#o {position: fixed; top: 0; left: 0; right: 0; height: 200px; background: teal}</style><div id=o><button onclick='o.remove()'>Close</button></div><button onclick=\"say('saved')\">Save</button>", "Unlisted Save; Click Close; Click Save", "saved"),
     case("overlay", "that Escape closes", MODAL + "<script>document.onkeydown = ({key}) => { if (key === 'Escape') o.remove() }</script>", "Press > Escape; Click Save", "saved"),
     case("overlay", "a bar below, from under which it scrolls", "<style>#o {position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: teal}</style><div style='height: calc(100vh - 60px)'></div><label>Name <input name=n></label> <button onclick='say(document.querySelector(`input`).value)'>Save</button><div id=o>Unsaved</div><p style='height: 400px'></p>", "Type Name > {v}; Click Save", "{v}", TEXTS),
+    case("overlay", "a dialog whose fields scroll above its buttons", SCROLLED, "Unlisted Other; Type Name > {v}; Click Save", "{v}", TEXTS),
     case("overlay", "a sticky head", "<style>#o {position: sticky; top: 0; height: 90px; background: teal}</style><div id=o>Head</div><p style='height: 2000px'></p><button onclick=\"say('saved')\">Save</button><p style='height: 900px'></p>", "Click Save", "saved"),
     case("overlay", "a head, under which a box scrolls", BOX, "Click Last; Click {v}", "{v}", ["First", "Near"]),
     case("overlay", "a foot, from under which a box scrolls", BOX, "Click Next", "Next"),

@@ -635,3 +635,5 @@ def test_images_are_asked_for_where_somebody_looks(images, opened):
 def test_the_reason_of_a_failed_action_is_kept():
     log = "Timeout 5000ms exceeded.\nCall log:\n  - attempting click action\n  -   2 x waiting for element to be visible\n  -     - element is not visible\n"
     assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is not visible"
+    log += "    - element is visible, enabled and stable\n    - scrolling into view if needed\n    - element is outside of the viewport\n"
+    assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is outside of the viewport"

@@ -130,10 +130,27 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return false;
   };
 
+  // The ancestor outside of whose visible box the element is, and which scrolls vertically.
+  const scrollerOf = (element, whole) => {
+    for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
+      if (ancestor === document.scrollingElement || !/auto|scroll/.test(getComputedStyle(ancestor).overflowY)) continue;
+      const box = ancestor.getBoundingClientRect();
+      if (box.height > 0 && (whole.top >= box.bottom || whole.bottom <= box.top)) return ancestor;
+    }
+    return null;
+  };
+
   // True if clicks at the centre of the element, and of its part that its ancestors do not clip, hit something that is neither
-  // inside it, nor around it, nor its label.
+  // inside it, nor around it, nor its label. What an ancestor clips, but can scroll into view, is covered if the centre of the ancestor is.
   const isCovered = (element) => {
-    const whole = element.getBoundingClientRect(), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
+    const whole = element.getBoundingClientRect(), scroller = scrollerOf(element, whole);
+    if (scroller) {
+      const {left, top, right, bottom} = scroller.getBoundingClientRect();
+      const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2, y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
+      const hit = element.getRootNode().elementFromPoint?.(x, y);
+      if (hit && scroller.contains(hit)) return false;
+    }
+    const part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
     for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
       if (getComputedStyle(ancestor).overflowX === "visible") continue;
       const box = ancestor.getBoundingClientRect();

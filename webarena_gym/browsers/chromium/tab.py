@@ -583,5 +583,6 @@ def _reason(error: PlaywrightError) -> str:
     blocking = next((line for line in lines if "intercepts pointer events" in line), "")
     if blocking:
         return f"something covers the element: {blocking}"
-    cause = next((line for line in lines if line.startswith("element ")), "")  # such as "element is not visible"
+    causes = (line for line in reversed(lines) if line.startswith("element ") and not line.startswith("element is visible"))
+    cause = next(causes, "")  # such as "element is not visible"
     return cause or next((line for line in lines if line and "Timeout" not in line and "Call log" not in line), lines[0])
