@@ -174,6 +174,7 @@ CASES = [
     case("overlay", "a dialog whose fields scroll above its buttons", SCROLLED, "Unlisted Other; Type Name > {v}; Click Save", "{v}", TEXTS),
     case("overlay", "a sticky head", "<style>#o {position: sticky; top: 0; height: 90px; background: teal}</style><div id=o>Head</div><p style='height: 2000px'></p><button onclick=\"say('saved')\">Save</button><p style='height: 900px'></p>", "Click Save", "saved"),
     case("overlay", "a head, under which a box scrolls", BOX, "Click Last; Click {v}", "{v}", ["First", "Near"]),
+    case("overlay", "a head, under which a clipped box was scrolled", BOX.replace("overflow-y: auto'", "overflow: hidden' onclick='this.scrollTop = 1500'"), "Click First; Click {v}", "{v}", ["First", "Near"]),
     case("overlay", "a foot, from under which a box scrolls", BOX, "Click Next", "Next"),
     *(case("hover menu", name, HOVER_MENU.replace("CSS", css), "Unlisted Hats; Hover Products; Click {v}", "to={v}", ["Hats", "Caps"], how="") for name, css in HOVERS.items()),
     case("hover menu", "of a script", "<style>#u {width: 9em}</style><div id=u>Products<p id=m hidden><a href='/echo?to=Hats'>Hats</a> <a href='/echo?to=Caps'>Caps</a></p></div><script>u.addEventListener('mouseenter', () => { m.hidden = false }); u.addEventListener('mouseleave', () => { m.hidden = true })</script>", "Hover Products; Click {v}", "to={v}", ["Hats", "Caps"], how=""),

@@ -93,8 +93,10 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       const style = getComputedStyle(ancestor), box = ancestor.getBoundingClientRect();
       const below = ancestor.scrollHeight - ancestor.clientHeight - ancestor.scrollTop;
       const after = ancestor.scrollWidth - ancestor.clientWidth - ancestor.scrollLeft;
-      if (/auto|scroll/.test(style.overflowY) && (bottom <= box.top ? bottom + ancestor.scrollTop > box.top : top >= box.bottom && top - below < box.bottom)) return true;
-      if (/auto|scroll/.test(style.overflowX) && (right <= box.left ? right + ancestor.scrollLeft > box.left : left >= box.right && left - after < box.right)) return true;
+      // A box with overflow: hidden does not scroll by the wheel, but for an element that has the focus or is clicked.
+      const canScroll = (overflow, distance) => /auto|scroll/.test(overflow) || (overflow === "hidden" && distance > 0);
+      if (canScroll(style.overflowY, ancestor.scrollTop) && (bottom <= box.top ? bottom + ancestor.scrollTop > box.top : top >= box.bottom && top - below < box.bottom)) return true;
+      if (canScroll(style.overflowX, ancestor.scrollLeft) && (right <= box.left ? right + ancestor.scrollLeft > box.left : left >= box.right && left - after < box.right)) return true;
     }
     return false;
   };
