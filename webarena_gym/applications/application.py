@@ -232,6 +232,7 @@ class Application:
             self._check_command(key, getattr(self, key))
         for name, text in self.environment.items():
             self._check_placeholders(f"environment: {name}", text)
+            self._check_variable(name, text)
 
     def _check_database(self, name: str, path: str) -> None:
         file = self.state_folder / path
@@ -263,6 +264,19 @@ class Application:
             raise ApplicationError(
                 f"{key} is {text!r}, with {reason}; expected {{state}}, {{port}}, {{socket}} or {{env}}, and {{{{ or }}}} for a brace"
             ) from error
+
+    def _check_variable(self, name: str, text: str) -> None:
+        if not re.fullmatch(r"[^\s=#\0]+", name):
+            raise ApplicationError(
+                f"environment contains the name {name!r}; expected one without spaces, =, # and null characters"
+            )
+        if "\0" in text:
+            raise ApplicationError(f"the variable {name} of environment contains a null character")
+        if self.image and re.search(r"[\r\n]", text):
+            raise ApplicationError(
+                f"the variable {name} of environment contains a line break, which a container engine cannot read from a file; set it in"
+                f' your shell, and inherits = ["{name}"]'
+            )
 
     def _check_command(self, key: str, text: str) -> None:
         try:

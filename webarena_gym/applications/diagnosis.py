@@ -2,10 +2,11 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from webarena_gym.applications.containers import find_engine
 
 if TYPE_CHECKING:
     from webarena_gym.applications.application import Application
@@ -72,7 +73,7 @@ def _lines(application: "Application", text: str) -> Iterable[str]:
             ", with the right to execute it (chmod +x)" if "ermission" in reason else ""
         )
     if application.image and _IMAGE.search(text):
-        engine = "podman" if shutil.which("podman") else "docker"  # see `containers.find_engine`
+        engine = Path(find_engine()).name
         yield f"Is the image on this machine? `{engine} images` lists them, and `{engine} pull {application.image}` downloads it."
     if match := _PACKAGE.search(text):
         package = match[1] or match[2]

@@ -25,7 +25,10 @@ from webarena_gym.applications.containers import (
     container_name,
     engine_variables,
     find_engine,
+    ignored_limits,
     remove_container,
+    remove_orphans,
+    remove_volume,
 )
 from webarena_gym.applications.diagnosis import advice, log_tail
 from webarena_gym.applications.groups import remove_group
@@ -68,10 +71,13 @@ class AppHost:
         (folder / "state").mkdir(exist_ok=True)
         if application.state:
             state.copy_folder(application.state_folder, folder / "state")
-        if application.image and not application.network and os.geteuid():
-            raise ApplicationError(
-                f"{application.name} is a container without network = true, whose network only root can reach; set network = true"
-            )
+        if application.image:
+            if not application.network and os.geteuid() and Path(find_engine()).name == "docker":
+                raise ApplicationError(
+                    f"{application.name} is a container of Docker without network = true, whose network only root can reach;"
+                    " set network = true, or install Podman"
+                )
+            remove_orphans()
         python = application.python if not application.is_program else sys.executable
         app_folder = Path(application.folder).absolute()
         settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "host")}
@@ -162,6 +168,11 @@ class AppHost:
         return response
 
     @property
+    def process_id(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         """True while the process runs."""
         return self._process.poll() is None
@@ -180,6 +191,8 @@ class AppHost:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._application.image and self._process.returncode:  # it was killed before it could remove its containers
+            remove_orphans()
 
 
 class AppInstance:
@@ -230,6 +243,8 @@ class AppInstance:
             state.clamp_times(self.state, application.clock)
             if application.is_program:
                 self._wait()
+            if application.image:
+                self._expect_container()
         except BaseException:
             self.close()  # its process may still run, and so may its container
             raise
@@ -239,7 +254,8 @@ class AppInstance:
         words = [part.format(**self._values) for part in shlex.split(command)]
         environment = fill_placeholders(variables, self._values)
         if self._application.image:
-            words, environment = container_command(self._application, self.folder, self._port, environment), {}
+            words = container_command(self._application, self.folder, self._port, environment, self._host.process_id)
+            environment = {}
         pid: int = self._host.request(
             serve=str(self.folder),
             address=self._socket,
@@ -299,6 +315,17 @@ class AppInstance:
             f"{application.name} was not ready within {application.start_s:g} s: {problem or self._silence()}\nIts log:\n{self.tail()}"
             f"{advice(application, page + self.log_tail())}"
         )
+
+    def _expect_container(self) -> None:
+        """Raise ApplicationError if its limits have no effect, or if this user cannot copy its volume."""
+        name = self._application.name
+        if self._application.limits and (reason := ignored_limits(self._log)):
+            raise ApplicationError(f"limits have no effect on the container of {name}: {reason}")
+        if file := state.inaccessible_file(self.state):
+            raise ApplicationError(
+                f"the container of {name} makes another user the owner of {file} in its volume, so that this user cannot copy it; run as"
+                " root, or use an image whose programs run as root in the container"
+            )
 
     def _silence(self) -> str:
         """Return the reason why the application does not respond, for an error message."""
@@ -454,6 +481,8 @@ class AppInstance:
             self._run("drop")
         if self._host.group:
             remove_group(self._host.group / self.folder.name)
+        if self._application.volume and state.inaccessible_file(self.state):
+            remove_volume(self.state)
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._descriptor is not None:
             os.close(self._descriptor)

@@ -191,9 +191,14 @@ def unshare_network() -> None:
 
 
 def enter_network(pid: int) -> None:
-    """Move this process into the network namespace of a process. Raises OSError."""
-    with open(f"/proc/{pid}/ns/net") as file:
-        call("setns", file.fileno(), _NEWNET)
+    """Move this process into the network namespace of a process. Raises OSError.
+
+    A user other than root may do so in the user namespace of the process, if the user created that.
+    """
+    with open(f"/proc/{pid}/ns/user") as users, open(f"/proc/{pid}/ns/net") as network:
+        if os.geteuid():
+            call("setns", users.fileno(), _NEWUSER)
+        call("setns", network.fileno(), _NEWNET)
 
 
 def restrict_mounts(settings: HostConfiguration) -> None:

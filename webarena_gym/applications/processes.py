@@ -17,9 +17,12 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.groups import create_group, remove_group
 from webarena_gym.applications.instances import BASE, AppHost
 from webarena_gym.applications.instances import AppInstance as AppInstance
+from webarena_gym.applications.owners import has_ended, identity
 from webarena_gym.errors import ApplicationError
 
 _numbers = count(1)
+_OWNER = "owner"
+"""Name of the file in the folder of a launcher that identifies its process."""
 
 
 def copies_folder() -> Path:
@@ -29,6 +32,14 @@ def copies_folder() -> Path:
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise ApplicationError(f"{folder} belongs to another user; set TMPDIR to a folder of your own")
     return folder
+
+
+def remove_orphans() -> None:
+    """Remove the folders of launchers of this user whose processes were all killed, so that none could remove them (Linux)."""
+    for file in copies_folder().glob(f"*/{_OWNER}"):
+        with suppress(OSError):
+            if has_ended(file.read_text()):
+                shutil.rmtree(file.parent, ignore_errors=True)
 
 
 class AppLauncher:
@@ -48,7 +59,9 @@ class AppLauncher:
     def __init__(self, application: Application) -> None:
         self.application = application
         self._group = create_group(next(_numbers)) if "processes" in application.limits and not application.image else None
+        remove_orphans()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=copies_folder()))
+        (self._folder / _OWNER).write_text(identity(os.getpid()))
         self._host: AppHost | None = None
         self._next: Future[AppInstance] | None = None
         self._executor = None if application.load else ThreadPoolExecutor(1)

@@ -31,6 +31,18 @@ Difference = Mapping[str, bytes | None]
 """The content of files that differ from the base state, by their path in the folder; None for a deleted file."""
 
 
+def inaccessible_file(folder: Path) -> str:
+    """Return the path, relative to a folder, of a file that this user cannot read or a folder that this user cannot change, or ""."""
+    for path, _, files in os.walk(folder):
+        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            return os.path.relpath(path, folder)
+        for name in files:
+            file = os.path.join(path, name)
+            if not (os.path.islink(file) or os.access(file, os.R_OK)):
+                return os.path.relpath(file, folder)
+    return ""
+
+
 def copy_folder(source: Path, target: Path) -> None:
     """Copy a folder with the modification times of its files, by cloning files (copy on write) if the file system supports it."""
     shutil.copytree(source, target, symlinks=True, copy_function=_copy_file, dirs_exist_ok=True)
