@@ -83,11 +83,12 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (!CONTROLS.has(tag) && !element.matches(INTERACTIVE)) return false;
     const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
     if (boxes.every((box) => box.width === 0 || box.height === 0)) return true;
-    return isScrolledOut(element) ? isCollapsed(element) : isAway(element) || isCovered(element);
+    const scroller = scrollerOf(element);
+    return scroller ? isCollapsed(element) || isOverlaid(scroller) : isAway(element) || isCovered(element);
   };
 
-  // True if the element is outside of the visible part of a box that can scroll to it.
-  const isScrolledOut = (element) => {
+  // The box that can scroll to the element, which is outside of the box's visible part; null if there is none.
+  const scrollerOf = (element) => {
     const {left, top, right, bottom} = element.getBoundingClientRect();
     for (let ancestor = element.parentElement; ancestor && ancestor !== document.scrollingElement; ancestor = ancestor.parentElement) {
       const style = getComputedStyle(ancestor), box = ancestor.getBoundingClientRect();
@@ -95,10 +96,18 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       const after = ancestor.scrollWidth - ancestor.clientWidth - ancestor.scrollLeft;
       // A box with overflow: hidden does not scroll by the wheel, but for an element that has the focus or is clicked.
       const canScroll = (overflow, distance) => /auto|scroll/.test(overflow) || (overflow === "hidden" && distance > 0);
-      if (canScroll(style.overflowY, ancestor.scrollTop) && (bottom <= box.top ? bottom + ancestor.scrollTop > box.top : top >= box.bottom && top - below < box.bottom)) return true;
-      if (canScroll(style.overflowX, ancestor.scrollLeft) && (right <= box.left ? right + ancestor.scrollLeft > box.left : left >= box.right && left - after < box.right)) return true;
+      if (canScroll(style.overflowY, ancestor.scrollTop) && (bottom <= box.top ? bottom + ancestor.scrollTop > box.top : top >= box.bottom && top - below < box.bottom)) return ancestor;
+      if (canScroll(style.overflowX, ancestor.scrollLeft) && (right <= box.left ? right + ancestor.scrollLeft > box.left : left >= box.right && left - after < box.right)) return ancestor;
     }
-    return false;
+    return null;
+  };
+
+  // True if something else is above the centre of the visible part of a box, such as a dialog above the page with the box.
+  const isOverlaid = (box) => {
+    const {left, top, right, bottom} = box.getBoundingClientRect();
+    const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2, y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
+    const hit = box.getRootNode().elementFromPoint?.(x, y);
+    return Boolean(hit) && !scrollerOf(box) && !box.contains(hit) && !hit.contains(box) && !hit.shadowRoot;
   };
 
   // True if the element is in a box that is clipped or collapsed to nothing.
@@ -132,27 +141,10 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return false;
   };
 
-  // The ancestor outside of whose visible box the element is, and which scrolls vertically.
-  const scrollerOf = (element, whole) => {
-    for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
-      if (ancestor === document.scrollingElement || !/auto|scroll/.test(getComputedStyle(ancestor).overflowY)) continue;
-      const box = ancestor.getBoundingClientRect();
-      if (box.height > 0 && (whole.top >= box.bottom || whole.bottom <= box.top)) return ancestor;
-    }
-    return null;
-  };
-
   // True if clicks at the centre of the element, and of its part that its ancestors do not clip, hit something that is neither
-  // inside it, nor around it, nor its label. What an ancestor clips, but can scroll into view, is covered if the centre of the ancestor is.
+  // inside it, nor around it, nor its label.
   const isCovered = (element) => {
-    const whole = element.getBoundingClientRect(), scroller = scrollerOf(element, whole);
-    if (scroller) {
-      const {left, top, right, bottom} = scroller.getBoundingClientRect();
-      const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2, y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
-      const hit = element.getRootNode().elementFromPoint?.(x, y);
-      if (hit && scroller.contains(hit)) return false;
-    }
-    const part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
+    const whole = element.getBoundingClientRect(), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
     for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
       if (getComputedStyle(ancestor).overflowX === "visible") continue;
       const box = ancestor.getBoundingClientRect();
