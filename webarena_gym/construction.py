@@ -62,14 +62,21 @@ def make_backend(options: EnvOptions, make_browser: Callable[[Network], Browser]
 
 def make_browser(options: EnvOptions, network: Network) -> Browser:
     """Return the browser that the keywords of an env select, on the sites of a network."""
-    return InProcessBrowser(network) if options.browser == "inprocess" else _make_chromium(options, network)
+    if options.browser == "inprocess":
+        return InProcessBrowser(network, strict=_is_foreign(options))  # the embedded sites hide nothing by style sheets
+    return _make_chromium(options, network)
+
+
+def _is_foreign(options: EnvOptions) -> bool:
+    """Return True if the pages are those of an application or a suite."""
+    return options.application is not None or options.suite is not None
 
 
 def _make_chromium(options: EnvOptions, network: Network | None, hosts: frozenset[str] = frozenset()) -> "ChromiumBrowser":
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
     windowed = options.viewport == "layout"
-    is_application = options.application is not None or options.suite is not None
+    is_application = _is_foreign(options)
     # on pages other than the embedded sites', the layout decides which elements can be used
     strict = windowed or options.bbox or is_application or network is None
     return ChromiumBrowser(

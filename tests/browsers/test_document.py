@@ -1,8 +1,8 @@
-"""Documents: their live state and saved state, the top layer, and the history of a tab."""
+"""Documents: their live state and saved state and the top layer."""
 
 import pytest
 
-from webarena_gym.browsers.document import Document, HistoryEntry, OpenTab, SavedDocument, parse
+from webarena_gym.browsers.document import Document, SavedDocument, parse
 
 
 def document(body):
@@ -100,36 +100,3 @@ def test_the_first_visit_through_the_history_is_recorded_once():
     assert not Document(doc.save()).mark_revisited()
     doc.waited_ms = 5.0
     assert Document(doc.save()).waited_ms == 5.0
-
-
-def tab_of(*urls):
-    tab = OpenTab([HistoryEntry(urls[0], document(urls[0]))])
-    for url in urls[1:]:
-        tab.visit(HistoryEntry(url, document(url)))
-    return tab
-
-
-def test_a_visit_drops_later_entries_and_the_oldest_beyond_fifty():
-    tab = tab_of("a", "b", "c")
-    assert [tab.traverse(1), tab.traverse(-3), tab.traverse(-2), tab.entry.url] == [False, False, True, "a"]
-    tab.visit(HistoryEntry("d", document("")))
-    assert [url for url, _ in tab.save().entries] == ["a", "d"]
-    assert tab.position == 1
-    long = tab_of(*map(str, range(60)))
-    assert [long.save().entries[0][0], long.entry.url, len(long.save().entries)] == ["10", "59", 50]
-
-
-def test_a_replaced_document_is_replaced_wherever_it_is_shared():
-    tab = tab_of("a")
-    shared = tab.entry.document
-    tab.visit(HistoryEntry("a#x", shared))
-    new = document("new")
-    tab.visit(HistoryEntry("b", new), replace=True)
-    assert [url for url, _ in tab.save().entries] == ["a", "b"]
-    again = OpenTab.from_saved(tab.save())
-    assert again.entry.url == "b"
-    assert again.traverse(-1)
-    assert b"new" in again.entry.document.html
-    last = again.entry.document
-    again.traverse(1)
-    assert again.entry.document is last, "entries share the document again"

@@ -1,11 +1,11 @@
-"""A loaded document: HTML source, user changes and the resulting tree; and the history of a tab.
+"""A loaded document: HTML source, user changes and the resulting tree.
 
 A document consists of its source and a list of changes, and its tree is a pure function of both. Therefore snapshots are exact
 for any source and free while nothing changes, parsing is lazy, and documents with equal source and changes share one tree.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
@@ -16,6 +16,8 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, referrer_policy
 from webarena_gym.browsers.markup import INVALID_XML as INVALID_XML
 from webarena_gym.browsers.markup import is_plain, parse_plain
+from webarena_gym.browsers.style_sheets import StyleSheet
+from webarena_gym.browsers.styles import mark_styles, reacts_to
 from webarena_gym.pages import dom, focus
 from webarena_gym.pages.input_values import sanitize_value
 from webarena_gym.pages.navigables import base_target
@@ -66,6 +68,19 @@ class SavedDocument(NamedTuple):
     top_layer: tuple[TopLayerEntry, ...] = ()
     encoding: str = "UTF-8"
     """Name of the encoding in which forms and the queries of links are sent."""
+    sheet: StyleSheet = StyleSheet()
+    """The rules of the style sheets, if they are applied."""
+    hovered: NodePath | None = None
+    """The element under the mouse."""
+
+
+class SavedTab(NamedTuple):
+    """The picklable state of an OpenTab."""
+
+    entries: tuple[tuple[str, SavedDocument], ...]
+    position: int
+    name: str = ""
+    group: int = 0
 
 
 class DocumentTree:
@@ -213,6 +228,24 @@ def changed_tree(html: bytes, changes: tuple[DocumentChange, ...]) -> DocumentTr
     return DocumentTree(root, html, tree)
 
 
+@lru_cache(maxsize=128)
+def styled_tree(
+    html: bytes,
+    changes: tuple[DocumentChange, ...],
+    sheet: StyleSheet,
+    hovered: NodePath | None,
+    focused: NodePath | None,
+) -> DocumentTree:
+    """Return the tree of a page whose style sheets hide and show elements. Trees that are too deep are returned without styles."""
+    tree = changed_tree(html, changes) if changes else original_tree(html)
+    if tree.is_too_deep:
+        return tree
+    root = deepcopy(tree.root.getroottree()).getroot()
+    elements = [None if path is None else _element_at(root, path) for path in (hovered, focused)]
+    mark_styles(root, sheet, *elements)
+    return DocumentTree(root, html, tree)
+
+
 class Document:
     """A document with live state, which only `write`, `restore_defaults` and `focus` change.
 
@@ -230,20 +263,25 @@ class Document:
         self._is_revisited = saved.is_revisited
         self._header_policy = saved.policy
         self.refresh, self.encoding = saved.refresh, saved.encoding
+        self._sheet, self._hovered = saved.sheet, saved.hovered
+        self._reacts_to_mouse, self._reacts_to_focus = reacts_to(saved.sheet)
         self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
     @cached_property
     def tree(self) -> DocumentTree:
         """The tree in the current state."""
-        tree = self._read()
+        tree = self._read(None if self._saved is None else self._saved.focus)
         if self._saved is not None:
             focus, tab_start, self._is_selected = self._saved.focus, self._saved.tab_start, self._saved.is_selected
             self._focused = None if focus is None else _element_at(tree.root, focus)
             self._tab_start = None if tab_start is None else _element_at(tree.root, tab_start)
         return tree
 
-    def _read(self) -> DocumentTree:
+    def _read(self, focused: NodePath | None) -> DocumentTree:
         changes = tuple((path, name, value) for (path, name), value in self._changes.items())
+        if self._sheet.rules:
+            hovered = self._hovered if self._reacts_to_mouse else None
+            return styled_tree(self.html, changes, self._sheet, hovered, focused if self._reacts_to_focus else None)
         return changed_tree(self.html, changes) if changes else original_tree(self.html)
 
     @property
@@ -282,6 +320,14 @@ class Document:
             self._saved, self._is_selected = None, selected
             self._focused = None if element is None else self.current(element)
             self._tab_start = None if tab_start is None else self.current(tab_start)
+            if self._reacts_to_focus:
+                self._rebuild()
+
+    def hover(self, element: HtmlElement) -> None:
+        """Move the mouse over an element, which may show others."""
+        if self._reacts_to_mouse and (path := _path_to(element)) != self._hovered:
+            self._hovered = path
+            self._rebuild()
 
     def reset_tab_start(self) -> None:
         """Make the Tab key continue at the focused element, or at the top without one."""
@@ -315,7 +361,8 @@ class Document:
 
         https://html.spec.whatwg.org/multipage/interaction.html#focus-fixup
         """
-        self.tree, self._saved = self._read(), None
+        focused = None if self._focused is None else _path_to(self._focused)
+        self.tree, self._saved = self._read(focused), None
         self._focused = None if self._focused is None else self.current(self._focused)
         self._tab_start = None if self._tab_start is None else self.current(self._tab_start)
         if self._focused is not None and not focus.is_focusable(self._focused):
@@ -401,7 +448,7 @@ class Document:
             changes = tuple((path, name, value) for (path, name), value in self._changes.items())
             self._saved = SavedDocument(
                 self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy,
-                self.refresh, self._waited_ms, self._top_layer, self.encoding,
+                self.refresh, self._waited_ms, self._top_layer, self.encoding, self._sheet, self._hovered,
             )  # fmt: skip
         return self._saved
 
@@ -498,76 +545,3 @@ def _select_one(select: HtmlElement) -> None:
         first = next((option for option in select.iter("option") if not dom.is_disabled(option)), None)
         if first is not None:
             first.set("selected", "selected")
-
-
-_HISTORY_LIMIT = 50  # entries, as in Chromium
-
-
-class HistoryEntry(NamedTuple):
-    """An entry of a tab's history. Entries that differ only in the URL's fragment share one document."""
-
-    url: str
-    document: Document
-
-
-class SavedTab(NamedTuple):
-    """The picklable state of an OpenTab."""
-
-    entries: tuple[tuple[str, SavedDocument], ...]
-    position: int
-    name: str = ""
-    group: int = 0
-
-
-class OpenTab:
-    """A tab with its history and the index of the current entry.
-
-    Args:
-        entries: the entries of the history.
-        position: index of the current entry.
-        name: name of the window, which a link's `target` may be.
-        group: number of the browsing context group; a name is looked up in the tabs of the same group.
-
-    """
-
-    def __init__(self, entries: Sequence[HistoryEntry], position: int = 0, name: str = "", group: int = 0) -> None:
-        self._entries = list(entries)
-        self.position = position
-        self.name, self.group = name, group
-
-    @property
-    def entry(self) -> HistoryEntry:
-        """The current entry."""
-        return self._entries[self.position]
-
-    def visit(self, entry: HistoryEntry, *, replace: bool = False) -> None:
-        """Append an entry after the current one, dropping later entries, or `replace` the current one; make it current.
-
-        A replaced document is replaced in all entries that share it.
-        """
-        if replace:
-            old = self.entry.document
-            entries = [HistoryEntry(url, entry.document if document is old else document) for url, document in self._entries]
-            self._entries = [*entries[: self.position], entry, *entries[self.position + 1 :]]
-        else:
-            self._entries = [*self._entries[: self.position + 1], entry][-_HISTORY_LIMIT:]
-            self.position = len(self._entries) - 1
-
-    def traverse(self, distance: int) -> bool:
-        """Move `distance` entries forward, or back if negative. Return False, without a move, if there is no such entry."""
-        if not 0 <= self.position + distance < len(self._entries):
-            return False
-        self.position += distance
-        return True
-
-    def save(self) -> SavedTab:
-        """Return the picklable state."""
-        return SavedTab(tuple((url, document.save()) for url, document in self._entries), self.position, self.name, self.group)
-
-    @classmethod
-    def from_saved(cls, saved: SavedTab) -> "OpenTab":
-        """Return a tab in a saved state."""
-        # Entries that share a document share its saved state, which identifies it.
-        documents = {id(document): Document(document) for _, document in saved.entries}
-        entries = [HistoryEntry(url, documents[id(document)]) for url, document in saved.entries]
-        return cls(entries, saved.position, saved.name, saved.group)

@@ -6,6 +6,7 @@ URLs are resolved and normalized by the URL standard, and requests have the head
 import re
 import socket
 import string
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.message import Message
 from functools import lru_cache
@@ -292,7 +293,7 @@ def render_response(response: Response) -> tuple[bytes, str]:
     if not response.body:
         return (error_page(response.status) if 400 <= response.status < 600 else BLANK_PAGE), "UTF-8"
     if media_type in _HTML_TYPES:
-        html, encoding = _decode(response.body, content_type, default="UTF-8" if media_type == _XHTML_TYPE else _LEGACY)
+        html, encoding = decode(response.body, content_type, default="UTF-8" if media_type == _XHTML_TYPE else _LEGACY)
         if media_type == _XHTML_TYPE:
             html = _xhtml_to_html(html)
         if "<script" in html and _has_no_content(html):
@@ -304,7 +305,7 @@ def render_response(response: Response) -> tuple[bytes, str]:
     if _TEXT_TYPE.fullmatch(media_type):
         is_xml = media_type.endswith("xml") and not media_type.endswith("+xml")
         default = "UTF-8" if is_xml or media_type.endswith("json") else _LEGACY
-        text, encoding = _decode(response.body, content_type, default=default)
+        text, encoding = decode(response.body, content_type, default=default)
         return f"<html><head></head><body><pre>{escape(text, quote=False)}</pre></body></html>".encode(), encoding
     return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes"), "UTF-8"
 
@@ -385,7 +386,7 @@ def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
     return message_page("This site can't be reached", f"No site was found at {host}. Check the address for mistakes.")
 
 
-def _decode(body: bytes, content_type: str, *, default: str) -> tuple[str, str]:
+def decode(body: bytes, content_type: str, *, default: str) -> tuple[str, str]:
     """Return the text of a body and the name of the document's encoding.
 
     It is decoded by its byte order mark, the Content-Type header, a `meta` element, or by default. Chromium does not detect UTF-8.
@@ -403,9 +404,9 @@ def _decode(body: bytes, content_type: str, *, default: str) -> tuple[str, str]:
 
 
 BLANK_URL = "about:blank"
-_REDIRECT_LIMIT = 20
+REDIRECT_LIMIT = 20
 _SHOWN_SCHEMES = ("about:", "data:", "blob:", "file:")  # a redirect to another one is left to other programs
-_HEADERS = {
+HEADERS = {
     "Upgrade-Insecure-Requests": "1",
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/156.0.0.0 Safari/537.36",
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8,"
@@ -499,16 +500,15 @@ class Client:
         """
         if request.url == BLANK_URL:
             return LoadedPage(BLANK_URL, BLANK_PAGE)
-        for _ in range(_REDIRECT_LIMIT + 1):
+        for _ in range(REDIRECT_LIMIT + 1):
             try:
-                response = self._send(request)
+                response = self.send(request)
             except HostUnknownError:
                 return LoadedPage(request.url, failure_page(request.url))
-            if response.status in {301, 302, 303, 307, 308} and (location := response.header("Location")):
-                # WSGI passes bytes as Latin-1, and Chromium reads them as UTF-8.
-                url = resolve_url(request.url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
+            url = redirect_target(request.url, response)
+            if url is not None:
                 if not url:
-                    return LoadedPage(request.url, failure_page(location))
+                    return LoadedPage(request.url, failure_page(response.header("Location")))
                 if not is_web(url) and not url.startswith(_SHOWN_SCHEMES):
                     return None  # another program would open it
                 if origin_of(request.url) != origin_of(url):
@@ -536,10 +536,11 @@ class Client:
                 return LoadedPage(request.url, html, policy, response.header("Refresh"), encoding)
         return LoadedPage(request.url, failure_page(request.url, too_many_redirects=True))
 
-    def _send(self, request: Request) -> Response:
+    def send(self, request: Request, kind_headers: Mapping[str, str] = HEADERS) -> Response:
+        """Send a request with the headers of its kind and the cookies of its site, and receive cookies."""
         url = without_fragment(request.url)
         headers = {
-            **_HEADERS,
+            **kind_headers,
             "Cookie": self.cookies.header(url, request.method, request.initiator),
             "Referer": request.referrer,
         }
@@ -560,6 +561,13 @@ class Client:
         clock = self._network.clock
         sent = parse_cookie_date(response.header("Date")) or (datetime.fromisoformat(clock) if clock else NOW)
         return sent if sent.tzinfo else sent.replace(tzinfo=UTC)
+
+
+def redirect_target(url: str, response: Response) -> str | None:
+    """Return the address to which a response redirects, "" if it is invalid; None if the response is no redirect."""
+    location = response.header("Location") if response.status in {301, 302, 303, 307, 308} else ""
+    # WSGI passes bytes as Latin-1, and Chromium reads them as UTF-8.
+    return resolve_url(url, location.encode("latin-1", "replace").decode("utf-8", "replace")) if location else None
 
 
 def redirect_request(request: Request, response: Response, url: str) -> Request:

@@ -1,7 +1,7 @@
 """A browser for server-rendered pages: it calls WSGI applications in the same process and parses pages with lxml.
 
-It implements links, forms, tabs, history, focus and cookies as HTML specifies them. It has no scripts, style sheets, frames,
-rendering or HTTP cache. Going back shows the page as it was received, with the form values that Chromium would restore.
+It implements links, forms, tabs, history, focus and cookies as HTML specifies them. It has no scripts, frames, layout or HTTP cache; of
+style sheets, it applies what hides and shows elements. Going back shows the page as it was received, with the form values that Chromium would restore.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,8 @@ from webarena_gym.actions import Action
 from webarena_gym.browsers import forms, top_layer
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.cookies import Cookie, CookieJar
-from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
+from webarena_gym.browsers.document import TEXT, Document, SavedDocument, SavedTab, original_tree
+from webarena_gym.browsers.history import HistoryEntry, OpenTab
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
     BLANK_URL,
@@ -32,6 +33,7 @@ from webarena_gym.browsers.http import (
     typed_url,
     without_fragment,
 )
+from webarena_gym.browsers.style_loader import StyleLoader
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages import constraints, dom, focus, navigables
@@ -59,11 +61,14 @@ class InProcessBrowser:
 
     Args:
         network: the sites; no other host exists for the browser.
+        strict: style sheets decide which elements are hidden. Without it they are not loaded.
 
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, strict: bool = False) -> None:
         self._client = Client(network)
+        self._strict = strict
+        self._styles = StyleLoader(self._client)
         self._closed = False
         self._tabs: list[OpenTab] = []
         self._active = 0
@@ -73,6 +78,7 @@ class InProcessBrowser:
         self._check_open()
         self._client.cookies, self._client.downloads = CookieJar.from_hosts(cookies), {}
         self._tabs, self._groups = [], 0
+        self._styles.clear()
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._active = 0
@@ -108,7 +114,7 @@ class InProcessBrowser:
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
         request = Request(typed_url(url))
-        self._open_tab(_loaded_entry(LoadedPage(BLANK_URL, BLANK_PAGE)))
+        self._open_tab(self._loaded_entry(LoadedPage(BLANK_URL, BLANK_PAGE)))
         self._navigate(request, "address")
 
     def switch_tab(self, index: int) -> None:
@@ -187,11 +193,13 @@ class InProcessBrowser:
 
     def right_click(self, element: HtmlElement) -> None:
         self._check_element(element)
+        element = self._point_at(element)
         forms.usable_click_target(element)
         self._document.focus(forms.focusable_ancestor(element))
 
     def hover(self, element: HtmlElement) -> None:
         self._check_element(element)
+        self._point_at(element)
 
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
         self._check_element(element)
@@ -201,7 +209,7 @@ class InProcessBrowser:
 
     def click(self, element: HtmlElement) -> None:
         self._check_element(element)
-        document = self._document
+        element, document = self._point_at(element), self._document
         if document.has_top_layer or document.tree.dismissible_dialogs:
             forms.usable_click_target(element)
             top_layer.light_dismiss(document, element)
@@ -398,7 +406,7 @@ class InProcessBrowser:
         if is_download:
             page = self._client.load(request, link.get("download"))
             if page is not None:  # it was redirected to another origin, and no download
-                self._tab.visit(_loaded_entry(page))
+                self._tab.visit(self._loaded_entry(page))
             return
         if link.get("href").strip() == "#":
             self._reject_scripted(link)
@@ -453,11 +461,11 @@ class InProcessBrowser:
         if result is None:
             return
         if target.name:
-            self._open_tab(_loaded_entry(result), target)
+            self._open_tab(self._loaded_entry(result), target)
         else:
             is_initial_page = tab.position == 0 and here == BLANK_URL
             replaces = trigger == "replace" or is_initial_page or (trigger != "form" and request.url == here)
-            tab.visit(_loaded_entry(result), replace=replaces)
+            tab.visit(self._loaded_entry(result), replace=replaces)
         if trigger not in ("refresh", "replace"):
             self._follow_refreshes()
 
@@ -484,6 +492,20 @@ class InProcessBrowser:
                 request = Request(url).sent_by(here, document.policy)
                 self._navigate(request, "replace" if refresh.delay_s <= 1 else "refresh")
 
+    def _loaded_entry(self, page: LoadedPage) -> HistoryEntry:
+        """Return a history entry for a page in its state after loading."""
+        saved = SavedDocument(page.html, policy=page.policy, refresh=page.refresh, encoding=page.encoding)
+        if self._strict:
+            tree = original_tree(page.html)
+            base = resolve_url(page.url, tree.base) or page.url
+            saved = saved._replace(sheet=self._styles.styles_of(tree.root, base, tree.policy or page.policy))
+        entry = HistoryEntry(page.url, Document(saved))
+        if _fragment_target(entry) is None:
+            entry.document.focus(entry.document.tree.first_focused)
+        else:
+            _scroll_to_fragment(entry)
+        return entry
+
     def _open_tab(self, entry: HistoryEntry, target: navigables.Target = navigables.Target(is_detached=True)) -> None:  # noqa: B008 - immutable
         if target.is_detached:
             self._groups += 1
@@ -508,6 +530,11 @@ class InProcessBrowser:
         if self._closed:
             raise BrowserError("the browser was closed")
 
+    def _point_at(self, element: HtmlElement) -> HtmlElement:
+        """Move the mouse over an element, and return it in the tree that this leads to."""
+        self._document.hover(element)
+        return self._document.current(element)
+
     def _check_element(self, element: HtmlElement) -> None:
         if element.getroottree().getroot() is not self._document.root:
             raise ActionError(f"{forms.describe(element)} is no longer on the page")
@@ -527,18 +554,6 @@ def _toggle_details(document: Document, details: HtmlElement) -> None:
         document.write((details, "open", None))
     else:
         document.write((details, "open", "open"), *((other, "open", None) for other in dom.details_group(details)))
-
-
-def _loaded_entry(page: LoadedPage) -> HistoryEntry:
-    """Return a history entry for a page in its state after loading."""
-    entry = HistoryEntry(
-        page.url, Document(SavedDocument(page.html, policy=page.policy, refresh=page.refresh, encoding=page.encoding))
-    )
-    if _fragment_target(entry) is None:
-        entry.document.focus(entry.document.tree.first_focused)
-    else:
-        _scroll_to_fragment(entry)
-    return entry
 
 
 def _fragment_target(entry: HistoryEntry) -> HtmlElement | None:

@@ -77,9 +77,9 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     const style = () => getComputedStyle(element);
     if (!element.checkVisibility()) return style().display !== "contents" && !element.parentElement?.closest("select");
     if (!strict) return false;
-    if (style().visibility !== "visible")
-      return ![...element.querySelectorAll("*")].some((inner) => getComputedStyle(inner).visibility === "visible");
     if (style().pointerEvents === "none" && !element.checkVisibility({opacityProperty: true})) return true;  // faded out
+    if (style().visibility !== "visible")
+      return ![...element.querySelectorAll("*")].some((inner) => inner.checkVisibility({visibilityProperty: true}));
     if (!CONTROLS.has(tag) && !element.matches(INTERACTIVE)) return false;
     const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
     if (boxes.every((box) => box.width === 0 || box.height === 0)) return true;
@@ -173,7 +173,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const REVEALS = ["display", "visibility", "opacity", "height", "max-height", "transform", "left", "top", "clip-path", "pointer-events"];
   const findHovered = (root, rules) => {
     for (const rule of rules) {
-      if (rule.cssRules?.length) findHovered(root, rule.cssRules);
+      const inner = rule.cssRules ?? rule.styleSheet?.cssRules;  // of a group, or of an imported style sheet
+      if (inner?.length) findHovered(root, inner);
       if (!rule.selectorText?.includes(":hover") || !REVEALS.some((name) => rule.style.getPropertyValue(name))) continue;
       for (const selector of rule.selectorText.split(",")) {
         const [, subject, rest] = /^(.*?):hover(.*)$/.exec(selector.trim()) ?? [];
@@ -283,8 +284,11 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     const tag = node.localName.toLowerCase().replace(/[^a-z0-9_.-]/g, "-").replace(/^[^a-z_]/, "x");
     parts.push("<", tag);
     const names = state(node, tag);
+    if (isHidden(node, tag)) {
+      if (!names.has("hidden")) names.set("hidden", "");
+      names.delete("style");  // it may have a display, which takes precedence over `hidden`
+    }
     for (const [name, value] of names) attribute(name, value);
-    if (isHidden(node, tag) && !names.has("hidden")) attribute("hidden", "");
     elements.push(node);
     parts.push(">");
     if (tag === "textarea") text(node.value);
