@@ -30,7 +30,7 @@ _PROPERTIES = {
 REVEALING = _PROPERTIES.keys() | {"height", "max-height", "transform", "left", "top"}
 """The properties by which a style sheet shows something else while the mouse is over an element."""
 HOVERED, FOCUSED = "data-is-hovered", "data-is-focused"
-"""Attributes that stand for the pseudo-classes `:hover` and `:focus` in selectors."""
+"""Attributes that replace the pseudo-classes `:hover` and `:focus` in selectors."""
 
 _WINDOW = {"width": 1280.0, "height": 720.0}
 _FEATURES = {
@@ -152,10 +152,10 @@ def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0)
     """Yield what the nodes of a style sheet, or of a block in it, contain. `parent` is the selector list around a nested rule."""
     if depth > _MAX_NESTED:
         return
-    own, anonymous = list[Any](), 0
+    declared, anonymous = list[Any](), 0
     for node in nodes:
         if node.type == "declaration":
-            own.append(node)
+            declared.append(node)
         elif node.type == "qualified-rule":
             selectors = list(_selectors(node.prelude, parent))
             if selectors:
@@ -177,9 +177,9 @@ def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0)
                 (name == "media" and media_matches(node.prelude)) or (name == "supports" and _is_supported(node.prelude))
             ):
                 yield from _read_rules(_block(node), layer, parent, depth + 1)
-    if parent and own:
-        declarations = tuple(_declarations(own))
-        reveals = any(node.lower_name in REVEALING for node in own)
+    if parent and declared:
+        declarations = tuple(_declarations(declared))
+        reveals = any(node.lower_name in REVEALING for node in declared)
         for selector in _split(tinycss2.parse_component_value_list(parent)):
             text = tinycss2.serialize(selector).strip()
             if declarations or (reveals and HOVERED in text):

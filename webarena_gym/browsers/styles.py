@@ -1,4 +1,4 @@
-"""What the style sheets of a page hide and show, for the in-process browser.
+"""The effect of style sheets on the elements of a page, for the in-process browser.
 
 `mark_styles` writes the result into a tree as the attributes in which trees of Chromium have it: `hidden` on elements that a style sheet
 hides, `style="display: block"` on those that it shows although their markup hides them, and `webarena_gym.pages.reading.LISTENER_ATTRIBUTE`
@@ -100,7 +100,7 @@ def _layer_ranks(layers: tuple[Layer, ...]) -> dict[Layer, tuple[float, ...]]:
 
 
 def reacts_to(sheet: StyleSheet) -> tuple[bool, bool]:
-    """Return whether rules depend on the element under the mouse, and on the one with the focus."""
+    """Return (True if rules depend on the element under the mouse, True if they depend on the focus)."""
     if not sheet.rules:
         return False, False
     styles = _compile(sheet)
@@ -152,19 +152,19 @@ def _visit(
     while stack:
         wrapper, around = stack.pop()
         element = wrapper.etree_element
-        own = style_declarations(element.get("style")) if "style" in element.attrib else ()
-        values = _winners(styles.matcher.match(wrapper), own)
+        inline = style_declarations(element.get("style")) if "style" in element.attrib else ()
+        values = _winners(styles.matcher.match(wrapper), inline)
         display = values.get("display", "")
         has_box = element.tag not in _WITHOUT_BOX
         if display == "none" and (has_box or element.tag in ("html", "body")):
             hides += [element] if has_box else [child.etree_element for child in _boxes_in(wrapper)]
             continue
         is_shown = "hidden" in element.attrib if display == "revert" else display not in ("", "revert-layer")
-        if has_box and _is_hidden_by_markup(element, own):
+        if has_box and _is_hidden_by_markup(element, inline):
             if not is_shown:
                 continue
             shows.append(element)
-        if any(name == "visibility" and not _VISIBILITIES.get(value, True) for name, value, _ in own):
+        if any(name == "visibility" and not _VISIBILITIES.get(value, True) for name, value, _ in inline):
             invisible_by_style.append(element)
         state = _State(
             _VISIBILITIES.get(values.get("visibility", ""), around.is_visible),
@@ -196,8 +196,8 @@ def _boxes_in(wrapper: _Element) -> Iterator[_Element]:
             yield child
 
 
-def _winners(matches: list[Any], own: tuple[tuple[str, str, bool], ...]) -> dict[str, str]:
-    """Return the value of each declared property after the cascade of matching rules and the element's own style.
+def _winners(matches: list[Any], inline: tuple[tuple[str, str, bool], ...]) -> dict[str, str]:
+    """Return the value of each declared property after the cascade of matching rules and the `style` attribute.
 
     https://www.w3.org/TR/css-cascade-5/#cascade-sort. Important declarations precede others, and among them layers are in reverse order.
     """
@@ -208,14 +208,14 @@ def _winners(matches: list[Any], own: tuple[tuple[str, str, bool], ...]) -> dict
             rank = (is_important, False, precedence, specificity, order)
             if name not in ranked or ranked[name][0] <= rank:
                 ranked[name] = rank, value
-    for name, value, is_important in own:
+    for name, value, is_important in inline:
         rank = (is_important, True, (), (), 0)
         if name not in ranked or ranked[name][0] <= rank:
             ranked[name] = rank, value
     return {name: value for name, (_, value) in ranked.items()}
 
 
-def _is_hidden_by_markup(element: HtmlElement, own: tuple[tuple[str, str, bool], ...]) -> bool:
+def _is_hidden_by_markup(element: HtmlElement, inline: tuple[tuple[str, str, bool], ...]) -> bool:
     attributes = element.attrib
     if dom.TOP_LAYER in attributes or attributes.get("hidden", "").lower() == "until-found":
         return False
@@ -223,7 +223,7 @@ def _is_hidden_by_markup(element: HtmlElement, own: tuple[tuple[str, str, bool],
         "hidden" in attributes
         or "popover" in attributes
         or (element.tag == "dialog" and "open" not in attributes)
-        or any(name == "display" and value == "none" for name, value, _ in own)
+        or any(name == "display" and value == "none" for name, value, _ in inline)
     )
 
 

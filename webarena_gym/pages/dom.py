@@ -1,7 +1,8 @@
 """HTML semantics of page elements: control types, form ownership, values, visibility and state.
 
 Browsers and observations read pages with these pure functions. Live state is stored in the attributes; see
-`webarena_gym.pages.page.Page`. Only the `style` attribute is read; a browser with layout evaluates style sheets itself.
+`webarena_gym.pages.page.Page`. Of styles, only the `style` attribute is read: browsers write what style sheets hide and show into
+attributes.
 
 Terms:
 
