@@ -43,8 +43,9 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const KEY_EVENTS = ["keydown", "keypress", "keyup", "beforeinput"];  // of an element that can have the focus
   const ROLES = ["button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch",
     "treeitem", "combobox", "textbox", "searchbox", "spinbutton", "slider"];
-  const INTERACTIVE = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
+  const CONTROL = ["a[href]", "button", "input", "select", "textarea", "summary", "[contenteditable]",
     ...ROLES.map((role) => `[role=${role}]`)].join();
+  const INTERACTIVE = `${CONTROL},label`;
   const TOP_LAYER = "data-top-layer";
   const elements = [];
   const parts = [];
@@ -189,6 +190,11 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     }
   }
 
+  const isControl = (element) => element.matches(CONTROL) || (element.localName === "label" && Boolean(element.control));
+  const isInControl = (element) => {
+    for (let outer = element.closest(INTERACTIVE); outer; outer = outer.parentElement?.closest(INTERACTIVE)) if (isControl(outer)) return true;
+    return false;
+  };
   const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
   const hears = (element) => {
     const listeners = listenersOf?.(element) ?? {};
@@ -203,7 +209,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const LONGEST_LABEL = 80;  // MAX_LABEL in reading.py
   const boxParts = new Set();
   const findBoxPart = (box) => {
-    const isOwnControl = (element) => element.matches(INTERACTIVE) || element.localName === "a" || hears(element);
+    const isOwnControl = (element) => isControl(element) || element.localName === "a" || hears(element);
     const parts = [];
     const visit = (element) => {
       let isPart = true;  // without controls
@@ -220,7 +226,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
 
   const listens = (element) => {
     if (boxParts.has(element)) return true;
-    if (element === document.body || element === document.documentElement || element.closest(INTERACTIVE)) return false;
+    if (element === document.body || element === document.documentElement || isInControl(element)) return false;
     const {width, height} = element.getBoundingClientRect();
     if (width === 0 || height === 0) return false;
     const isBox = hovered.has(element) || (scripted && isClickable(element));
