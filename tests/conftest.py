@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import gc
+import multiprocessing
 import os
 import signal
 import sys
@@ -85,6 +86,17 @@ def pytest_unconfigure(config):
                 os.kill(int(folder.name), signal.SIGKILL)
 
 
+def pytest_collection_finish(session):
+    """Let the fork server of a worker of xdist import what any test's processes need. The first test that needs one starts it.
+
+    Otherwise, processes of agents import torch, each for more than a CPU second, where a test of envs alone has started it.
+    """
+    players = sys.modules.get("agents.rollouts.players")
+    if players is not None and hasattr(session.config, "workerinput"):
+        multiprocessing.get_context("forkserver").set_forkserver_preload(players.PRELOADED)
+        multiprocessing.forkserver.ensure_running()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Look for no garbage while tests are collected, and seldom later among what that makes, which stays and takes a second each time."""
@@ -93,7 +105,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.enable()
-        gc.set_threshold(700, 10, 100)
+        gc.set_threshold(10_000, 10, 100)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -7,6 +7,7 @@ A flip is noticed if one of them fails within the limit of CPU time and passes w
 
 import argparse
 import ast
+import gc
 import importlib
 import os
 import random
@@ -197,6 +198,7 @@ class Run(NamedTuple):
 def _run_here(root: Path, test: str, limit_s: float, log: Path) -> int:
     """Run a test file in this process, with its output in a file, and return pytest's exit status."""
     os.setsid()
+    gc.freeze()  # pytest collects garbage at its end, which would copy all memory that this process shares with its parent
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
