@@ -28,6 +28,7 @@ from benchmarks import (
     reference,
     scaling,
     soak,
+    suite_side_effects,
     tables,
     training_speed,
     unseen_states,
@@ -42,6 +43,7 @@ from benchmarks.unseen_states import count_sign_in_pages, imitate, shows_sign_in
 from tests import needs, tiny
 from webarena_gym import suite as task_suite
 from webarena_gym.applications.application import Application
+from webarena_gym.applications.state import json_changes
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import OPTION_NAMES
 from webarena_gym.sites.catalogue import Account, Login
@@ -590,3 +592,17 @@ def test_the_plan_of_one_gpu_does_not_fit_and_sharding_divides_the_state_of_the_
     assert one["memory_gb"][state] == pytest.approx(8 * eight["memory_gb"][state], abs=0.4)
     for item in (one, eight):
         assert sum(item["memory_gb"].values()) == pytest.approx(item["total_gb"], abs=0.4)
+
+
+def test_each_damage_changes_one_record_that_the_solution_does_not():
+    rows = [{"id": number, "title": "a", "isRead": "no"} for number in range(6)]
+    state = {"cards": rows, "box": {"mails": [dict(row) for row in rows]}, "next": 7, "tags": ["x"]}
+    solved = json_changes("s", {**state, "cards": rows[:5]}, state)
+    for seed in range(20):
+        states = suite_side_effects.damaged_states(state, solved, ("*.isRead",), Random(seed))
+        assert {table for table, _ in states["beside"]} == {"cards"}
+        assert {table for table, _ in states["elsewhere"]} == {"box_mails"}
+        for table, damaged in states["beside"] + states["elsewhere"]:
+            (change,) = json_changes("s", state, damaged, ("*.isRead",))
+            assert (change.table, change.after is None or change.columns == ("title",)) == (table, True)
+            assert (change.table, change.key) != ("cards", (5,))

@@ -420,6 +420,8 @@ def test_the_suite_of_webarena_infinity_is_derived_from_a_clone(errands, tmp_pat
     assert dict(suite.splits) == {"function": 1, "real-hard": 1}
     (sheet,) = suite.applications.values()
     assert (sheet.name, sheet.client_state) == ("call_sheet", "/api/state")
+    states = ({"mails": [{"id": 1, "isRead": is_read, "text": "a"}], "_nextId": int(is_read)} for is_read in (False, True))
+    assert json_changes("s", *states, sheet.incidental) == []
     assert set(sheet.hidden) == {path.name for path in folder.iterdir()}
     (task,) = load("real-hard", suite=suite)
     assert (task.task_id, task.start_url) == ("call-sheet.r1", "__CALL_SHEET__/")
