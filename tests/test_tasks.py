@@ -325,6 +325,22 @@ def test_another_world_gives_other_tasks_and_drawing_more_is_repeatable_and_chec
         suite.spread([], world_seed=5, total=3)
 
 
+def test_tasks_of_some_templates_are_those_of_the_split_and_draw_only_their_sites(monkeypatch):
+    whole = suite.load("validation", world_seed=77)
+    by_site = {task.sites: task.template for task in whole}
+    drawn, spread = [], suite.spread
+    monkeypatch.setattr(suite, "spread", lambda names, **options: drawn.append(names) or spread(names, **options))
+    for template in by_site.values():
+        tasks = suite.load("validation", world_seed=77, names=[template])
+        assert tasks == tuple(task for task in whole if task.template == template) != ()
+        (names,) = drawn
+        assert template in names
+        drawn.clear()
+    pair = list(by_site.values())[:2]
+    assert suite.load("test", names=pair) == tuple(task for task in suite.load("test") if task.template in pair)
+    assert suite.load("validation", world_seed=77, names=["hard.outing"]) == ()
+
+
 @pytest.mark.parametrize(
     ("world_seed", "every"), [(31, 30), *(pytest.param(seed, 1, marks=pytest.mark.slow) for seed in (None, 31))]
 )

@@ -240,9 +240,9 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     task_suite.select_templates(settings.templates, **source)  # raises for unknown templates
     first = task_suite.FIRST_FRESH_WORLD
     worlds = [settings.world_seed, *range(first, first + settings.fresh_worlds)]
-    all_tasks = [task for world in worlds for task in task_suite.load(settings.split, world, settings.variation, **source)]
-    by_id = {task.task_id: task for task in all_tasks}  # the tasks of a file are the same in each world
-    tasks = [task for task in by_id.values() if not settings.templates or task.template in settings.templates]
+    options: dict[str, Any] = {"variation": settings.variation, "names": settings.templates, **source}
+    all_tasks = [task for world in worlds for task in task_suite.load(settings.split, world, **options)]
+    tasks = list({task.task_id: task for task in all_tasks}.values())  # the tasks of a file are the same in each world
     if not tasks:
         application = source.get("application")
         owner = f"the application {application.name}" if application else f"the {settings.split} split"

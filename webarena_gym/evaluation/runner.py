@@ -304,6 +304,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     source |= {name: item.name for name, item in other.items()}
     if "suite" in other and other["suite"].browser == "chromium":
         options.browser = "chromium"
+    names = {template.name for template in task_suite.select_templates(options.template or (), **other)}
     if options.tasks:
         candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, **other)
         source |= {"file": options.tasks.name}
@@ -311,9 +312,8 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         first = task_suite.FIRST_FRESH_WORLD
         worlds = [options.world_seed, *range(first, first + options.fresh_worlds)]
         settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, **other}
-        candidates = [task for world in worlds for task in task_suite.load(options.split, world, **settings)]
+        candidates = [task for world in worlds for task in task_suite.load(options.split, world, names=names, **settings)]
         source |= {"worlds": worlds} if "application" in other else {"split": options.split, "worlds": worlds}
-    names = {template.name for template in task_suite.select_templates(options.template or (), **other)}
     tasks = [task for task in {task.task_id: task for task in candidates}.values() if not names or task.template in names]
     absent = sorted(names - {task.template for task in tasks})
     for world in source.get("worlds", ()) if absent else ():  # draws from templates that are not in the split

@@ -14,10 +14,10 @@ which is equal in every process. The splits of the suite are draws in disjoint s
 import json
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cache, partial
-from itertools import chain, cycle, groupby, islice
+from itertools import cycle, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,6 +206,7 @@ def load(
     application: Application | None = None,
     on_unreadable: OnUnreadable = "raise",
     suite: Suite | None = None,
+    names: Collection[str] = (),
 ) -> tuple[Task, ...]:
     """Return the tasks of a split of the suite, tasks of the same templates in another world, or the tasks of an application.
 
@@ -218,6 +219,8 @@ def load(
         application: your application, whose tasks are returned.
         on_unreadable: treatment of tasks of the application's file, or of a suite, that cannot be read.
         suite: suite of another project, of which `split` is a split.
+        names: names of the templates whose tasks are returned; by default all of the split. Only the sites of these templates are drawn,
+            with their other templates, whose missing tasks these templates may have to replace.
 
     Raises:
         TaskError: for an unknown split, or an application without tasks and templates.
@@ -226,21 +229,23 @@ def load(
     if suite:
         if world_seed is not None or scale is not None or variation != "content":
             raise TaskError(f"the suite {suite.name} has no worlds; omit world_seed, variation and scale")
-        return parse_tasks(suite.records(split), f"the suite {suite.name}", on_unreadable)
-    if application:
+        tasks = parse_tasks(suite.records(split), f"the suite {suite.name}", on_unreadable)
+    elif application:
         if not (application.tasks or application.templates):
             raise TaskError(f"the application {application.name} declares neither tasks nor templates; pass tasks=")
         includes_file = application.tasks and (world_seed is None or not application.templates)
-        draws = draw(world_seed=world_seed or 0, count=application.draws, application=application)
-        return (*(read_tasks(application.tasks, on_unreadable) if includes_file else ()), *draws)
-    expect_split(split)
-    if is_suite_world(split, world_seed, scale):
-        return _load_split(split) if variation == "content" else _redraw_split(split, variation)
-    definition = SPLITS[split]
-    seed = definition.worlds[0] if world_seed is None else world_seed
-    options: dict[str, Any] = {"variation": variation, "longest": definition.longest, "scale": scale or definition.scale}
-    tasks = (spread(names, world_seed=seed, total=total, **options) for names, total in _parts(split))  # by site
-    return tuple(chain.from_iterable(tasks))
+        drawn = [template.name for template in select_templates(None, application) if not names or template.name in names]
+        draws = draw(drawn, world_seed=world_seed or 0, count=application.draws, application=application)
+        tasks = (*(read_tasks(application.tasks, on_unreadable) if includes_file else ()), *draws)
+    elif is_suite_world(expect_split(split), world_seed, scale):
+        tasks = _load_split(split) if variation == "content" else _redraw_split(split, variation)
+    else:
+        definition = SPLITS[split]
+        seed = definition.worlds[0] if world_seed is None else world_seed
+        options: dict[str, Any] = {"variation": variation, "longest": definition.longest, "scale": scale or definition.scale}
+        parts = [(part, total) for part, total in _parts(split) if not names or set(names) & set(part)]  # by site
+        tasks = tuple(task for part, total in parts for task in spread(part, world_seed=seed, total=total, **options))
+    return tuple(task for task in tasks if task.template in names) if names else tasks
 
 
 def load_version(split: str, version: int) -> tuple[Task, ...]:
@@ -265,12 +270,13 @@ def is_suite_world(split: str, world_seed: int | None, scale: Scale | None) -> b
     return world_seed is None and scale in (None, SPLITS[split].scale)
 
 
-def expect_split(split: str) -> None:
-    """Raise TaskError for an unknown split."""
+def expect_split(split: str) -> str:
+    """Return a split. Raises TaskError for an unknown one."""
     if not isinstance(split, str):
         raise TaskError(f"split is {split!r}; expected one of {', '.join(map(repr, SPLITS))}")
     if split not in SPLITS:
         raise TaskError(f"there is no split {quote_value(split)}; {suggestion(split, SPLITS)}")
+    return split
 
 
 def generate(split: str) -> list[Task]:

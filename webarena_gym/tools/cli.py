@@ -324,10 +324,10 @@ def _tasks_of_world(options: argparse.Namespace, world_seed: int | None) -> list
         return spread
     if world_seed is not None and options.template:
         return task_suite.draw(options.template, world_seed=world_seed, count=1, **drawn)
-    templates = set(options.template or ())
     splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
-    tasks = (task for split in splits for task in task_suite.load(split, world_seed, **drawn))
-    return [task for task in {task.task_id: task for task in tasks}.values() if not templates or task.template in templates]
+    names = options.template or ()
+    tasks = (task for split in splits for task in task_suite.load(split, world_seed, names=names, **drawn))
+    return list({task.task_id: task for task in tasks}.values())
 
 
 def _tasks(options: argparse.Namespace) -> int:
