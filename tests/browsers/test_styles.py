@@ -200,6 +200,28 @@ def test_an_element_without_a_box_cannot_be_clicked(opened):
         browser.click(element(browser, "Inside"))
 
 
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "|  {",
+        ":has(::before)2n",
+        ":lang(",
+        ":not(" * 300 + "p" + ")" * 300,
+        "p:nth-child(",
+        "*|*",
+        "[a|b]",
+        "::slotted(p)",
+        ":foo",
+        "&",
+    ],
+)
+def test_a_selector_that_cannot_be_read_hides_nothing_and_the_next_rule_does(opened, selector):
+    browser = opened(
+        InProcessBrowser(site(css(f"{selector} {{ display: none }} p {{ display: none }}", "<p>One</p>Two")), strict=True)
+    )
+    assert "Two" in acted(browser)[0]
+
+
 def test_long_lists_and_deep_pages_take_linear_time_and_no_recursion(opened):
     rows = "<li>Row" * 3000
     page = (

@@ -83,8 +83,8 @@ def _add(matcher: Matcher, selector: str, payload: object) -> None:
     """Add a selector; one that cannot be read matches nothing."""
     try:
         compiled = compile_selector_list(selector)
-    except (SelectorError, NotImplementedError):
-        return
+    except (SelectorError, AttributeError, NotImplementedError, RecursionError, SyntaxError, TypeError, ValueError):
+        return  # some invalid selectors are other errors than SelectorError
     for part in compiled:
         if part.pseudo_element is None:
             matcher.add_selector(part, payload)
