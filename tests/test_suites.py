@@ -17,6 +17,7 @@ from tests.errands import CARD, ERRANDS, SOLVED
 from webarena_gym import WebArenaLite
 from webarena_gym.actions import Kind
 from webarena_gym.applications import suite as suites
+from webarena_gym.applications import variables
 from webarena_gym.applications.processes import close_all
 from webarena_gym.applications.state import json_changes
 from webarena_gym.applications.suite import add_suite, read_solutions, read_suite, suites_folder
@@ -111,6 +112,19 @@ def test_an_episode_starts_by_setting_the_state_without_another_process(board):
     assert (board.changes(), board.backend._current is instance) == ([], True)
     instance._host.request(stop=instance._pid)
     assert board.reset(options={"task": "board.card"})[0] == first
+
+
+@needs.chromium
+def test_the_clock_of_pages_that_keep_their_state_begins_at_a_time_and_passes(errands, monkeypatch):
+    monkeypatch.setattr(variables, "_faketime", lambda: pytest.fail("libfaketime is not needed"))
+    replaced(errands, 'client_state = "/api/state"', 'client_state = "/api/state"\nclock = "2031-05-06 07:08:09"')
+    env = WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")
+    env.reset(options={"task": "board.card"})
+    read = lambda: env.backend.browser.run_script("[new Date().toISOString(), Date.now()]")  # noqa: E731
+    (text, first), (_, second) = read(), read()
+    assert text.startswith("2031-05-06T07:08:")
+    assert first < second
+    env.close()
 
 
 @needs.chromium

@@ -118,7 +118,7 @@ class Application:
     time as well"""
     clock: str = ""
     """constant time of the application, such as "2024-03-05 09:00:00", later than all dates in the state. Needs libfaketime, in Debian the
-    package of that name"""
+    package of that name. With `client_state`, only the clock of scripts begins at this time, in each document, and libfaketime is not needed"""
     limits: Mapping[str, int | str] = field(default_factory=dict)
     """limits of each copy: `memory` of each of its processes, such as "512M" or "2G"; `processes`, the number of its processes and threads;
     and `cpu`, the number of cores"""

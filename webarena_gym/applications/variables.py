@@ -30,9 +30,11 @@ def fill_placeholders(variables: Mapping[str, str], values: Mapping[str, str]) -
 def clock_variables(application: Application, folder: Path) -> dict[str, str]:
     """Return environment variables that give an application a constant time, and copy libfaketime to the folder.
 
+    There are none for an application whose state is in its pages: its server does not use the time.
+
     Raises ApplicationError if libfaketime is not installed.
     """
-    if not application.clock:
+    if not application.clock or application.client_state:
         return {}
     library = folder / "libfaketime.so"
     library.write_bytes(_faketime())

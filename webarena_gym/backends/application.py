@@ -77,6 +77,7 @@ class ApplicationBackend(Backend):
         self._network.ready_selector, self._network.virtual_time = application.shown, application.virtual_time
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
+            self._network.clock_passes = bool(application.client_state)
 
     def enter(self, task: Task) -> str:
         self._expect_own_addresses(task)

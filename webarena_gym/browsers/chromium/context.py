@@ -244,8 +244,13 @@ class Context:
         self._network_process = await self._driver.network_process()
         self._context.on("page", self._on_page)
         start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
+        passes = self._network is not None and self._network.clock_passes
         self._time = VirtualTime(start) if self._has_virtual_time else None
-        scripts = f"({_TIME})({json.dumps(start)})" if self._time is None else f"{self._time.init_script} ({_TIME})(null)"
+        scripts = (
+            f"({_TIME})({json.dumps(start)}, {json.dumps(passes)})"
+            if self._time is None
+            else f"{self._time.init_script} ({_TIME})(null)"
+        )
         await self._context.add_init_script(scripts)
         if self._reading_mode[0]:
             await self._context.add_init_script(_OPEN_SHADOWS)

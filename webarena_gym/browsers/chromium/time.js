@@ -1,7 +1,7 @@
 // Controls the clock of a page's scripts and tracks their timers and downloads; it runs before the first script. The clock is frozen at `start` (ms; null:
-// not frozen). Within the callback of a timer, a frozen clock shows the time at which the timer was due. Otherwise code that compares
-// times, such as a debounced field, would never finish.
-(start) => {
+// not frozen), or begins then if it `passes`. Within the callback of a timer, a frozen clock shows the time at which the timer was due. Otherwise code
+// that compares times, such as a debounced field, would never finish.
+(start, passes = false) => {
   const LONG = 1000, HABIT = 3, FIRST = 3000, OFTEN = 500;
   const {setTimeout: realSetTimeout, setInterval: realSetInterval, clearInterval: realClearInterval, Date: Real} = window;
   const due = new Map();  // timer id to kind ("delay source") of pending timeouts of less than LONG ms
@@ -11,7 +11,7 @@
   const habits = new Set();  // kinds of recurring timeouts, which are not waited for
   const checks = new Map();  // id of each interval of at most OFTEN ms to whether it has run since `watch`
   let late = 0;  // ms by which the frozen clock is ahead within a timer's callback
-  const now = () => start + late;
+  const now = () => start + (passes ? Math.floor(performance.now()) : late);
   if (start !== null) {
     window.Date = new Proxy(Real, {
       apply: () => String(new Real(now())),
