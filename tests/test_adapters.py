@@ -30,6 +30,22 @@ def test_an_adapter_refuses_a_keyword_of_the_env_that_it_sets_itself():
         Session({"tasks": [TASK], "on_failure": "nan"})
 
 
+def test_only_the_function_calls_of_a_response_are_performed():
+    call = SimpleNamespace(type="function_call", call_id="c7", name="click", arguments='{"element": "9999"}')
+    others = [SimpleNamespace(type=kind, name="exit", arguments="{}") for kind in ("reasoning", "message")]
+    session = Session({"tasks": [TASK]})
+    page = session.reset()
+    assert session.call_tools(others) == []
+    (output,) = session.call_tools([others[0], call, others[1]])
+    assert output["call_id"] == "c7"
+    assert "Action error" in output["output"] != page
+    assert not session.is_over
+    end = SimpleNamespace(type="function_call", call_id="c8", name="exit", arguments={"message": "x"})
+    assert [item["call_id"] for item in session.call_tools([end, call])] == ["c8", "c7"]
+    assert session.is_over
+    session.close()
+
+
 @pytest.mark.parametrize("concat", [True, False])
 def test_vagen_s_loop_rewards_the_expert(concat):
     """As VAGEN's agent loop calls an env: system prompt, reset by seed, steps until done."""

@@ -190,9 +190,9 @@ def film_trip(case: Case) -> Outcome:
     hotel, roads = map.place_named(case, case["hotel"]), map._roads(case)
     minutes = {}
     for name in case.values("wikipedia", query, case["director"]):
-        query = """SELECT edge_id, metres FROM place WHERE name = ?1 OR place_id IN
-            (SELECT place_id FROM place_detail WHERE name = 'Also known as' AND value = ?1)"""
-        spots = [Spot(row["edge_id"], row["metres"]) for row in case.rows("map", query, name)]
+        query = """SELECT edge_id, metres FROM place WHERE name = ? OR place_id IN
+            (SELECT place_id FROM place_detail WHERE name = 'Also known as' AND value = ?)"""
+        spots = [Spot(row["edge_id"], row["metres"]) for row in case.rows("map", query, name, name)]
         spots += [roads.crossing(node) for node in case.values("map", "SELECT node_id FROM town WHERE name = ?", name)]
         start = Spot(hotel["edge_id"], hotel["metres"])
         minutes[name] = roads.route(CAR, start, only(spots, f"places called {name}")).minutes

@@ -275,9 +275,9 @@ def drive_to_best_university(case: Case) -> Outcome:
     query = """SELECT a.title, (SELECT count(DISTINCT who.article_id) FROM fact who JOIN fact prize USING (article_id)
             WHERE who.label = 'Alma mater' AND who.target = a.title AND prize.label = 'Award') AS winners
         FROM article a JOIN fact s ON s.article_id = a.article_id AND s.label = 'State'
-        WHERE a.kind = 'university' AND (s.target = ?1 OR ?1 IN (SELECT title FROM article WHERE kind = 'country'))
+        WHERE a.kind = 'university' AND (s.target = ? OR ? IN (SELECT title FROM article WHERE kind = 'country'))
         ORDER BY winners DESC"""
-    rows = case.rows("wikipedia", query, case["region"])
+    rows = case.rows("wikipedia", query, case["region"], case["region"])
     if len(rows) > 1 and rows[0]["winners"] == rows[1]["winners"]:
         raise UnclearError("two universities have as many winners")
     ends = (_door(place_named(case, name)) for name in (case["place"], rows[0]["title"]))

@@ -76,9 +76,8 @@ class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
     ) -> tuple[str | None, float, bool, bool, dict[str, Any]]:
         """Perform the actions of tool calls, or the action in the text if there are none."""
         session = self.session_state[session_id]
-        calls = [item for item in action.output if item.type == "function_call"]
-        outputs = [{"call_id": call.call_id, "output": session.call_tool(call.name, call.arguments)} for call in calls]
-        page = None if calls else session.step(extract_text(action))
+        outputs = session.call_tools(action.output)
+        page = None if outputs else session.step(extract_text(action))
         is_over, truncated = session.is_over, session.truncated
         return page, session.reward or 0.0, is_over and not truncated, truncated, {"tool_outputs": outputs, **session.verdict()}
 

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
@@ -166,6 +166,11 @@ class Session:
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> str:
         """Perform the action of a tool call, and return the next page, or a note that the episode is over. Raises BrowserError."""
         return self.step(reply_of(self.dialect, name, arguments))
+
+    def call_tools(self, items: Iterable[Any]) -> list[dict[str, str]]:
+        """Perform the function calls among the items of a response of OpenAI's Responses API, and return their ids and outputs. Raises BrowserError."""
+        calls = (item for item in items if item.type == "function_call")
+        return [{"call_id": call.call_id, "output": self.call_tool(call.name, call.arguments)} for call in calls]
 
     def step(self, reply: str) -> str:
         """Perform the action in a reply, and return the next page, or a note that the episode is over.

@@ -344,7 +344,7 @@ def merge(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str
     changed = db.execute(query, ids).fetchall()
     there, present = ({row["path"]: row["content"] for row in files(db, branch["branch_id"])} for branch in (source, target))
     changes = {path: there.get(path) for (path,) in changed if there.get(path) != present.get(path)}
-    db.execute("INSERT OR IGNORE INTO commit_branch SELECT ?2, commit_id FROM commit_branch WHERE branch_id = ?1", ids)
+    db.execute("INSERT OR IGNORE INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?", ids[::-1])
     commit(db, target, user, f"{merge_title(item)}\n\n{item['title']}\n\nSee merge request !{item['iid']}", changes, now)
 
 

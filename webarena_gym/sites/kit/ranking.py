@@ -67,9 +67,9 @@ def _is_known(db: sqlite3.Connection, word: str) -> bool:
 def _spellings(db: sqlite3.Connection, word: str) -> list[str]:
     """Return the nearest known words that begin with the same letter, the most frequent first; at most 2 letters differ."""
     most = 1 if len(word) < 6 else 2
-    query = "SELECT word, count FROM search_word WHERE word >= ?1 AND word < ?1 || '{' AND length(word) BETWEEN ?2 AND ?3"
+    query = "SELECT word, count FROM search_word WHERE word >= ? AND word < ? || '{' AND length(word) BETWEEN ? AND ?"
     near = []
-    for other, count in db.execute(query, (word[0], len(word) - most, len(word) + most)):
+    for other, count in db.execute(query, (word[0], word[0], len(word) - most, len(word) + most)):
         away = distance(word, other)
         if away <= most:
             near.append((away, -count, other))

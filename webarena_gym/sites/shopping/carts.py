@@ -355,8 +355,8 @@ def place(
             db, "order_item", order_id=order_id, product_id=line.product_id, sku=line.sku, name=line.name, options=choice,
             price_cents=line.price_cents, qty_ordered=line.quantity,
         )  # fmt: skip
-        query = "UPDATE product SET quantity = quantity - ?1, is_in_stock = quantity > ?1 WHERE product_id = ?2"
-        db.execute(query, (line.quantity, line.product_id))
+        query = "UPDATE product SET quantity = quantity - :sold, is_in_stock = quantity > :sold WHERE product_id = :product_id"
+        db.execute(query, {"sold": line.quantity, "product_id": line.product_id})
         restock_variant(db, line.product_id, choice, -line.quantity)
     for rule in rules_in_force(db, request.now, cart["coupon_code"]):
         db.execute("UPDATE cart_rule SET times_used = times_used + 1 WHERE rule_id = ?", (rule["rule_id"],))

@@ -28,9 +28,9 @@ members_only = members_of(current_user, site.sign_in, "Please sign in to do that
 def find(db: sqlite3.Connection, title: str) -> sqlite3.Row | None:
     """Return the page with a title or alias. Case is ignored unless titles differ only in case."""
     for comparison in ("", " COLLATE NOCASE"):
-        query = f"""SELECT p.* FROM page p WHERE p.title = ?1{comparison}
-            UNION ALL SELECT p.* FROM page p JOIN alias a USING (article_id) WHERE a.title = ?1{comparison} LIMIT 1"""
-        if row := first(db, query, (title,)):
+        query = f"""SELECT p.* FROM page p WHERE p.title = :title{comparison}
+            UNION ALL SELECT p.* FROM page p JOIN alias a USING (article_id) WHERE a.title = :title{comparison} LIMIT 1"""
+        if row := first(db, query, {"title": title}):
             return row
     return None
 
@@ -126,8 +126,8 @@ def show_article(request: Request, address: str) -> str | Response:
 
 def exists(db: sqlite3.Connection, title: str) -> bool:
     """Return True if there is an article with a title or alias."""
-    query = "SELECT 1 FROM article WHERE title = ?1 UNION ALL SELECT 1 FROM alias WHERE title = ?1"
-    return first(db, query, (title,)) is not None
+    query = "SELECT 1 FROM article WHERE title = :title UNION ALL SELECT 1 FROM alias WHERE title = :title"
+    return first(db, query, {"title": title}) is not None
 
 
 def _render_body(request: Request, body: str) -> Markup:

@@ -73,8 +73,8 @@ def address_on_map(world: t.Sampler, name: str) -> str:
     """Return the URL of the map's page of a place or town. Raises NothingToDraw."""
     return str(
         world.value(
-            "SELECT 'place/' || place_id FROM place WHERE name = ?1 UNION ALL SELECT 'town/' || town_id FROM town WHERE name = ?1",
-            name,
+            "SELECT 'place/' || place_id FROM place WHERE name = :name UNION ALL SELECT 'town/' || town_id FROM town WHERE name = :name",
+            {"name": name},
             site="map",
         )
     )

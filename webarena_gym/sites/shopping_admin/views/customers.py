@@ -68,9 +68,9 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
         request.shows({"tab": None if tab == "view" else tab})
     addresses = db.execute("SELECT * FROM customer_address WHERE customer_id = ? ORDER BY address_id", (customer_id,))
     query = """SELECT count(*) AS orders, coalesce(sum(grand_total_cents), 0) AS total, max(created_at) AS latest,
-                  (SELECT status FROM newsletter_subscriber s WHERE s.email = ?2) AS newsletter
-           FROM sales_order WHERE customer_id = ?1 AND status != 'canceled'"""
-    sums = record_or_404(db, query, customer_id, row["email"])
+                  (SELECT status FROM newsletter_subscriber s WHERE s.email = ?) AS newsletter
+           FROM sales_order WHERE customer_id = ? AND status != 'canceled'"""
+    sums = record_or_404(db, query, row["email"], customer_id)
     page = {"title": f"{row['firstname']} {row['lastname']}", "section": "Customers", "tabs": TABS, "groups": groups}
     return request.render("customer.html", row=row, tab=tab, typed=typed, addresses=addresses.fetchall(), sums=sums, **page)
 
@@ -217,9 +217,9 @@ def change_reviews(request: Request) -> Response:
     if action not in LISTS["reviews"].actions or not ids:
         request.flash("Please choose an action." if ids else "Please select review(s).", "error")
     else:
-        change = "DELETE FROM review" if action == "delete" else "UPDATE review SET status = ?2"
-        values = [(review_id, action)[: 1 if action == "delete" else 2] for review_id in ids]
-        count = request.db.executemany(f"{change} WHERE review_id = ?1", values).rowcount
+        change = "DELETE FROM review" if action == "delete" else "UPDATE review SET status = :status"
+        values = [{"review_id": review_id, "status": action} for review_id in ids]
+        count = request.db.executemany(f"{change} WHERE review_id = :review_id", values).rowcount
         request.flash(f"A total of {count} record(s) have been {'deleted' if action == 'delete' else 'updated'}.")
     return grids.back_to(request, REVIEWS_URL)
 

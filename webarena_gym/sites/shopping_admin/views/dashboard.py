@@ -99,13 +99,13 @@ def search(request: Request) -> str:
     results = request.db.execute(
         """SELECT * FROM (SELECT 'Order #' || increment_id || ', ' || customer_name,
                                  '/admin/sales/order/view/order_id/' || order_id || '/'
-             FROM sales_order WHERE instr(lower(increment_id || ' ' || customer_name || ' ' || customer_email), lower(?1)) LIMIT ?2)
+             FROM sales_order WHERE instr(lower(increment_id || ' ' || customer_name || ' ' || customer_email), lower(:words)) LIMIT :most)
            UNION ALL SELECT * FROM (SELECT 'Product ' || name, '/admin/catalog/product/edit/id/' || product_id || '/'
-             FROM product WHERE instr(lower(sku || ' ' || name), lower(?1)) LIMIT ?2)
+             FROM product WHERE instr(lower(sku || ' ' || name), lower(:words)) LIMIT :most)
            UNION ALL SELECT * FROM (SELECT 'Customer ' || firstname || ' ' || lastname,
                                            '/admin/customer/index/edit/id/' || customer_id || '/'
-             FROM customer WHERE instr(lower(firstname || ' ' || lastname || ' ' || email), lower(?1)) LIMIT ?2)""",
-        (words, _FOUND if words else 0),
+             FROM customer WHERE instr(lower(firstname || ' ' || lastname || ' ' || email), lower(:words)) LIMIT :most)""",
+        {"words": words, "most": _FOUND if words else 0},
     )
     return request.render("search.html", title="Search", section="", words=words, results=[Link(*row) for row in results])
 

@@ -107,11 +107,11 @@ def load_order(db: sqlite3.Connection, order_id: int) -> Order:
     lines = db.execute(
         f"SELECT {', '.join(OrderLine._fields)} FROM order_item WHERE order_id = ? ORDER BY item_id", (order_id,)
     )
-    query = """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?1),
-                  (SELECT coalesce(sum(grand_total_cents), 0) FROM invoice WHERE order_id = ?1),
+    query = """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?),
+                  (SELECT coalesce(sum(grand_total_cents), 0) FROM invoice WHERE order_id = ?),
                   coalesce(sum(grand_total_cents), 0), coalesce(sum(refund_shipping_cents), 0)
-           FROM creditmemo WHERE order_id = ?1"""
-    sums = record_or_404(db, query, order_id)
+           FROM creditmemo WHERE order_id = ?"""
+    sums = record_or_404(db, query, order_id, order_id, order_id)
     return Order(row, tuple(OrderLine(*line) for line in lines), *sums)
 
 
@@ -141,8 +141,10 @@ def refresh_status(db: sqlite3.Connection, order_id: int) -> None:
 
 def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> None:
     """Return goods to the shop's stock."""
-    query = "UPDATE product SET quantity = quantity + ?1, is_in_stock = is_in_stock OR ?1 > 0 WHERE product_id = ?2"
-    db.executemany(query, [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines])
+    query = (
+        "UPDATE product SET quantity = quantity + :back, is_in_stock = is_in_stock OR :back > 0 WHERE product_id = :product_id"
+    )
+    db.executemany(query, [{"back": quantities.get(line.item_id, 0), "product_id": line.product_id} for line in order.lines])
     for line in order.lines:
         restock_variant(db, line.product_id, line.options, quantities.get(line.item_id, 0))
 
