@@ -15,6 +15,7 @@ MENU = "<nav><div id=menu>Products <ul><li><a href=/tools>Tools</a></ul></div></
 PANEL = "<div class=panel><a href=/a>Inside</a></div><p>After</p>"
 FILES = {
     "/hide.css": ".panel { display: none }",
+    "/untyped": ".panel { display: none }",
     "/import.css": '@import "hide.css";',
     "/import-print.css": '@import "hide.css" print;',
     "/import-layer.css": '@import "hide.css" layer(low); @import "none.css";',
@@ -48,7 +49,9 @@ PAGES = {
     "a style over a rule": "<style>#x { display: none }</style><p id=x style='display: block'>Inside</p><p>After</p>",
     "an invalid value": css(".panel { display: none; display: nonsense }"),
     "an invalid rule": css(".panel { display } } .panel { display: none } .panel { display: none }"),
-    "a selector that cannot be read": css(".panel, ::-foreign-thing { display: block } .panel { display: none }"),
+    "a selector of another browser": css(".panel, p::-moz-thing { display: none }"),
+    "a selector of this browser": css(".panel, p::-webkit-thing { display: none }"),
+    "a list that ends with a comma": css(".panel, { display: none } p { display: none }"),
     "shown although hidden": "<style>[hidden] { display: block } dialog { display: block }</style><p hidden>One</p><dialog>Two</dialog>",
     "shown although its style hides it": "<style>.x { display: block !important }</style><p class=x style='display: none'>One</p>",
     "the style of the browser": "<style>.x { display: revert }</style><p class=x hidden>One</p><p class=x>Two</p>",
@@ -97,6 +100,23 @@ PAGES = {
     "nested": "<style>.panel { a { display: none } &.wide { display: none } @media screen { p & { display: none } } }</style>"
     + PANEL,
     "nested in a group": css(".panel { @media (width >= 600px) { display: none } }"),
+    "nested after a declaration": css(
+        ".panel { display: none; @media (width >= 600px) { display: block } } p { display: none; & { display: block } }"
+    ),
+    "nested before a declaration": css(".panel { @media (width >= 600px) { display: block } display: none }"),
+    "nested with an address": css(
+        "nav { & a[href*='?a&b'] { display: none } }", "<nav><a href='/?a&amp;b'>One</a> <a href=/c>Two</a></nav>"
+    ),
+    "an import after a rule": css("b { color: red } @import 'hide.css';"),
+    "a sheet without a type": f"<link rel=stylesheet href=/untyped>{PANEL}",
+    "a linked sheet of another type": f"<link rel=stylesheet type=text/less href=/hide.css>{PANEL}",
+    "placeholders": css(
+        "input:not(:placeholder-shown) + b, textarea:not(:placeholder-shown) + b { display: none }",
+        "<input placeholder=a><b>One</b><input placeholder=a value=b><b>Two</b><input><b>Three</b>"
+        "<textarea placeholder=a></textarea><b>Four</b><textarea placeholder=a>b</textarea><b>Five</b>",
+    ),
+    "a required field": css("input:required { display: none } input.x { display: block }", "<input class=x required><p>After"),
+    "a screen": css("@media (min-device-width: 600px) { .panel { display: none } }"),
     "a narrow window": css("@media (max-width: 600px) { .panel { display: none } }"),
     "a wide window": css("@media screen and (min-width: 48em) { .panel { display: none } }"),
     "a range of widths": css("@media (600px < width <= 1280px) { .panel { display: none } }"),
@@ -128,7 +148,7 @@ def site(page):
     def answer(environ, start_response):
         path = environ["PATH_INFO"]
         if path in FILES:
-            start_response("200 OK", [("Content-Type", "text/css")])
+            start_response("200 OK", [("Content-Type", "text/css")] if path.endswith(".css") else [])
             return [FILES[path].encode()]
         start_response("404 Not Found" if path.endswith(".css") else "200 OK", [("Content-Type", "text/html; charset=utf-8")])
         return [f"<!doctype html><title>Page</title>{page if isinstance(page, str) else page[0]}".encode()]

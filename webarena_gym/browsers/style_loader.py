@@ -66,7 +66,8 @@ class StyleLoader:
             url = redirect_target(request.url, response)
             if url is None:
                 content_type = response.header("Content-Type")
-                is_loaded = 200 <= response.status < 300 and content_type.lower().startswith("text/css")
+                is_sheet = not content_type or content_type.lower().startswith("text/css")
+                is_loaded = 200 <= response.status < 300 and is_sheet
                 return (request.url, decode(response.body, content_type, default="UTF-8")[0]) if is_loaded else None
             if not is_web(url):
                 return None
@@ -83,9 +84,10 @@ def _sources(root: HtmlElement) -> Iterator[tuple[str, bool]]:
     for element in root.iter("link", "style"):
         if not media_matches(element.get("media", "")) or any(part.tag in _INERT for part in element.iterancestors()):
             continue
+        if element.get("type", "").strip().lower() not in ("", "text/css"):
+            continue
         if element.tag == "style":
-            if element.get("type", "").strip().lower() in ("", "text/css"):
-                yield element.text or "", True
+            yield element.text or "", True
             continue
         relations = element.get("rel", "").lower().split()
         if "stylesheet" not in relations or "alternate" in relations or "disabled" in element.attrib or not element.get("href"):

@@ -9,6 +9,7 @@ Not read are rules in `@container`, `@scope` and `@starting-style`, and values o
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import tinycss2
@@ -32,7 +33,7 @@ REVEALING = _PROPERTIES.keys() | {"height", "max-height", "transform", "left", "
 HOVERED, FOCUSED = "data-is-hovered", "data-is-focused"
 """Attributes that replace the pseudo-classes `:hover` and `:focus` in selectors."""
 
-_WINDOW = {"width": 1280.0, "height": 720.0}
+_WINDOW = {"width": 1280.0, "height": 720.0, "device-width": 1280.0, "device-height": 720.0}
 _FEATURES = {
     "any-hover": "hover", "any-pointer": "fine", "color-gamut": "srgb", "display-mode": "browser", "dynamic-range": "standard",
     "forced-colors": "none", "hover": "hover", "inverted-colors": "none", "orientation": "landscape", "overflow-block": "scroll",
@@ -44,6 +45,7 @@ _FEATURES = {
 _OFF = ("none", "no-preference", "0")
 _PIXELS = {"px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "in": 96.0, "cm": 96 / 2.54, "mm": 96 / 25.4}
 _FOREIGN_PREFIX = re.compile(r"-(?:moz|ms|o|khtml)-|-webkit-touch-callout$")  # properties that Chromium does not know
+_FOREIGN_PSEUDO = re.compile(r"-(?!webkit-)[a-z]+-")
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda left, right: left < right, "<=": lambda left, right: left <= right, "=": lambda left, right: left == right,
     ">": lambda left, right: left > right, ">=": lambda left, right: left >= right,
@@ -55,8 +57,9 @@ _PSEUDO_CLASSES = {
     "hover": f"[{HOVERED}]",
     "modal": "[data-top-layer=modal]",
     "open": "[open]",
+    "placeholder-shown": ":where(input:not([value]), input[value=''], textarea:empty)[placeholder]",
     "popover-open": "[data-top-layer=popover]",
-    "required": ":is(input, select, textarea)[required]",
+    "required": ":where(input, select, textarea)[required]",
 }
 """Pseudo-classes of live state, as the selectors of the attributes in which trees keep it."""
 _CASELESS = frozenset(
@@ -64,6 +67,7 @@ _CASELESS = frozenset(
     " readonly rel rev scope selected shape target type".split()
 )
 """Attributes whose values selectors compare without case: https://html.spec.whatwg.org/multipage/semantics-other.html#case-sensitivity-of-selectors"""
+_BEFORE_IMPORTS = ("import", "charset", "layer")
 _MAX_IMPORTS = 5  # style sheets that import one another
 _MAX_NESTED = 8  # style rules within one another
 
@@ -145,7 +149,10 @@ def _items_of(
 def _parse(text: str) -> tuple[StyleRule | Layer | _Import, ...]:
     """Return the rules, layers and imports of a style sheet. It is cached, since all pages of a site have the same ones."""
     nodes = tinycss2.parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-    return tuple(_read_rules(nodes, (), ""))
+    is_first = [getattr(node, "lower_at_keyword", "") in _BEFORE_IMPORTS for node in nodes]
+    end = is_first.index(False) if False in is_first else len(nodes)
+    later = [node for node in nodes[end:] if getattr(node, "lower_at_keyword", "") != "import"]  # they are invalid there
+    return tuple(_read_rules([*nodes[:end], *later], (), ""))
 
 
 def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0) -> Iterator[StyleRule | Layer | _Import]:
@@ -156,7 +163,10 @@ def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0)
     for node in nodes:
         if node.type == "declaration":
             declared.append(node)
-        elif node.type == "qualified-rule":
+            continue
+        yield from _style_rules(declared, parent, layer)  # nested rules come after the declarations before them
+        declared = []
+        if node.type == "qualified-rule":
             selectors = list(_selectors(node.prelude, parent))
             if selectors:
                 yield from _read_rules(_block(node), layer, ", ".join(selectors), depth + 1)
@@ -177,13 +187,19 @@ def _read_rules(nodes: Iterable[Any], layer: Layer, parent: str, depth: int = 0)
                 (name == "media" and media_matches(node.prelude)) or (name == "supports" and _is_supported(node.prelude))
             ):
                 yield from _read_rules(_block(node), layer, parent, depth + 1)
-    if parent and declared:
-        declarations = tuple(_declarations(declared))
-        reveals = any(node.lower_name in REVEALING for node in declared)
-        for selector in _split(tinycss2.parse_component_value_list(parent)):
-            text = tinycss2.serialize(selector).strip()
-            if declarations or (reveals and HOVERED in text):
-                yield StyleRule(text, declarations, layer, reveals)
+    yield from _style_rules(declared, parent, layer)
+
+
+def _style_rules(declared: Sequence[Any], parent: str, layer: Layer) -> Iterator[StyleRule]:
+    """Yield a rule for each selector of a list with the same declarations."""
+    if not (parent and declared):
+        return
+    declarations = tuple(_declarations(declared))
+    reveals = any(node.lower_name in REVEALING for node in declared)
+    for selector in _split(tinycss2.parse_component_value_list(parent)):
+        text = tinycss2.serialize(selector).strip()
+        if declarations or (reveals and HOVERED in text):
+            yield StyleRule(text, declarations, layer, reveals)
 
 
 def _block(node: Any) -> list[Any]:
@@ -224,17 +240,23 @@ def _split(tokens: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def _selectors(prelude: Sequence[Any], parent: str) -> Iterator[str]:
-    """Yield the complex selectors of a prelude; nested ones refer to `parent`."""
-    for part in _split(prelude):
-        text = _selector_text(part).strip()
-        if not text:
-            continue
-        if not parent:
-            yield text
-        elif any(node == "&" for node in _flat(part)):
-            yield text.replace("&", f":is({parent})")
-        else:
-            yield f":is({parent}) {text}"
+    """Yield the complex selectors of a prelude; nested ones refer to `parent`. One that Chromium does not know invalidates all."""
+    parts = list(_split(prelude))
+    if any(map(_is_invalid, parts)):
+        return
+    for part in parts:
+        around = f":is({parent})" if parent else "&"
+        text = _selector_text(part, around).strip()
+        yield f"{around} {text}" if parent and all(node != "&" for node in _flat(part)) else text
+
+
+def _is_invalid(selector: Sequence[Any]) -> bool:
+    """Return True if a selector is empty, or has a pseudo-class or pseudo-element with another browser's prefix."""
+    is_foreign = any(
+        colon == ":" and _FOREIGN_PSEUDO.match(getattr(name, "lower_value", "") or getattr(name, "lower_name", ""))
+        for colon, name in pairwise(selector)
+    )
+    return is_foreign or not _without_space(selector)
 
 
 def _flat(tokens: Iterable[Any]) -> Iterator[Any]:
@@ -243,8 +265,8 @@ def _flat(tokens: Iterable[Any]) -> Iterator[Any]:
         yield from _flat(getattr(node, "arguments", ()))
 
 
-def _selector_text(tokens: Sequence[Any]) -> str:
-    """Return the text of a selector, with the pseudo-classes of live state as attributes."""
+def _selector_text(tokens: Sequence[Any], around: str) -> str:
+    """Return the text of a selector, with the pseudo-classes of live state as attributes, and `around` for `&`."""
     texts, position = list[str](), 0
     while position < len(tokens):
         node = tokens[position]
@@ -255,14 +277,14 @@ def _selector_text(tokens: Sequence[Any]) -> str:
             position += 2
             continue
         if node.type == "function":
-            texts.append(f"{node.name}({_selector_text(node.arguments)})")
+            texts.append(f"{node.name}({_selector_text(node.arguments, around)})")
         elif node.type == "[] block":
             content = _without_space(node.content)
             name = getattr(content[0], "lower_value", "") if content else ""
             text = tinycss2.serialize(node.content)
             texts.append(f"[{text} i]" if name in _CASELESS and len(content) == 3 else f"[{text}]")
         else:
-            texts.append(node.serialize())
+            texts.append(around if node == "&" else node.serialize())
         position += 1
     return "".join(texts)
 
