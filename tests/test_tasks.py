@@ -440,6 +440,23 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
         Row("pair", {**entry, "url": "/", "also": {"thick": {"sql": "0"}}, "needs": {"thick": "a thick book"}}, {})(shelf)
 
 
+def test_draws_share_rows_of_queries_without_parameters_and_no_draw_sees_what_another_does_to_them(shelf):
+    executed, results = [], {}
+    shelf.connection("shelf").set_trace_callback(executed.append)
+    query = "SELECT title FROM book ORDER BY title"
+    for _ in range(3):
+        world = Sampler(shelf._databases, Dice("seed"), "shelf", results=results)
+        rows = world.rows(query)
+        assert [row["title"] for row in rows] == ["A", "B", "C"]
+        rows.reverse()
+        assert world.rows("SELECT title FROM book WHERE title = ?", "B")[0][0] == "B"
+        assert world.at("shelf").rows(query)[0][0] == "A"
+    assert [executed.count(text) for text in dict.fromkeys(executed)] == [1, 3]
+    world.planted.append("a row")
+    shelf.connection("shelf").execute("DELETE FROM book WHERE title = 'A'")
+    assert [row[0] for row in world.rows(query)] == ["B", "C"]
+
+
 def test_values_are_drawn_evenly_where_most_rows_share_one(shelf):
     query = "SELECT column1 AS found FROM (VALUES (1), (1), (1), (1), (1), (1), (1), (1), (1), (2)) ORDER BY 1"
     row = Row("count", {"intent": "Count.", "query": query, "evenly": "found", "url": "/{found}", "way": []}, {})

@@ -31,7 +31,7 @@ from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
 from webarena_gym.suite.parts import EXCLUDED_TEMPLATES, PARTS
 from webarena_gym.tasks import OnUnreadable, Task, parse_task, parse_tasks, read_tasks
-from webarena_gym.tasks.template import Dice, NothingToDraw, Sampler, Template
+from webarena_gym.tasks.template import Dice, NothingToDraw, Row, Sampler, Template
 from webarena_gym.templates import reader
 
 FIRST_FRESH_WORLD = 900_000
@@ -483,6 +483,10 @@ class _Sampling:
         self._scale: Scale | None = scale
         self._layout = layout_of(world_seed, variation)
         self._open: dict[Any, Any] = {}  # databases by the scale of the world, or by the function that opens an application's
+        self._results: tuple[str, dict[tuple[str, str], list[Row]]] = (
+            "",
+            {},
+        )  # of the queries of the last template, by its name
         self._closing = ExitStack()
 
     def __enter__(self) -> "_Sampling":
@@ -500,7 +504,9 @@ class _Sampling:
             databases = template.databases() if template.databases else closing(load_world(self._world_seed, scale).open())
             self._open[key] = self._closing.enter_context(databases)
         task_id = f"{template.name}/{self._world_seed}/{index}"
-        sampler = Sampler(self._open[key], Dice(task_id), template.sites[0], self._layout)
+        if self._results[0] != template.name:
+            self._results = template.name, {}
+        sampler = Sampler(self._open[key], Dice(task_id), template.sites[0], self._layout, self._results[1])
         try:
             is_achievable = not self._is_turn(template, index)
             return template.instantiate(sampler, task_id, self._world_seed, scale, is_achievable=is_achievable)

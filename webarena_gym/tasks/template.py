@@ -86,11 +86,20 @@ class Sampler:
         rng: the random numbers.
         site: site of the queries that name no other.
         layout: layout of the sites, whose labels the solution uses.
+        results: rows of queries without parameters, by site and query, shared by the draws of a template; None to share none.
 
     """
 
-    def __init__(self, databases: Mapping[str, Database], rng: Dice, site: str, layout: Layout = PLAIN) -> None:
+    def __init__(
+        self,
+        databases: Mapping[str, Database],
+        rng: Dice,
+        site: str,
+        layout: Layout = PLAIN,
+        results: dict[tuple[str, str], list[Row]] | None = None,
+    ) -> None:
         self._databases = databases
+        self._results = results
         self._site = site
         self.rng = rng
         self.layout = layout
@@ -98,7 +107,7 @@ class Sampler:
 
     def at(self, site: str) -> "Sampler":
         """Return a sampler for the queries and rows of another site, with the same random numbers and planted rows."""
-        sampler = Sampler(self._databases, self.rng, site, self.layout)
+        sampler = Sampler(self._databases, self.rng, site, self.layout, self._results)
         sampler.planted = self.planted
         return sampler
 
@@ -107,7 +116,12 @@ class Sampler:
         bound: Mapping[str, Any] | tuple[object, ...] = (
             parameters[0] if parameters and isinstance(parameters[0], Mapping) else parameters
         )
-        return self._databases[site or self._site].connection.execute(query, bound).fetchall()
+        key = site or self._site, query
+        if self._results is None or parameters or self.planted:
+            return self.connection(key[0]).execute(query, bound).fetchall()
+        if key not in self._results:
+            self._results[key] = self.connection(key[0]).execute(query).fetchall()
+        return list(self._results[key])
 
     def connection(self, site: str) -> sqlite3.Connection:
         """Return the database of a site."""
