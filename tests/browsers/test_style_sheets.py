@@ -90,6 +90,9 @@ def test_the_same_text_gives_equal_rules_that_can_be_pickled_and_hashed():
         ("(min-width: 10in) and (max-height: 720px)", True),
         ("(width: 1280px)", True),
         ("(width)", True),
+        ("(width >= 338mm) and (width < 339mm)", True),
+        ("(width >= 33.8cm) and (width < 33.9cm)", True),
+        ("(width = 960pt)", True),
         ("(width >= 1280px)", True),
         ("(1280px > width)", False),
         ("(100px < width < 2000px)", True),
@@ -137,6 +140,14 @@ def test_media_queries(query, expected):
 )
 def test_supports(condition, expected):
     assert bool(rules(f"@supports {condition} {{ p {{ display: none }} }}")) is expected
+
+
+@pytest.mark.parametrize("block", ["@media screen", "@supports (display: grid)", "@layer a", "&.x"])
+def test_rules_within_one_another_are_read_to_a_depth_of_sixteen(block):
+    def nested(depth):
+        return f"{block} {{" * depth + "p { display: none }" + "}" * depth
+
+    assert [len(rules(nested(depth))) for depth in (1, 15, 16, 200)] == [1, 1, 0, 0]
 
 
 def test_a_style_attribute():

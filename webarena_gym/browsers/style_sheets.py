@@ -69,7 +69,7 @@ _CASELESS = frozenset(
 """Attributes whose values selectors compare without case: https://html.spec.whatwg.org/multipage/semantics-other.html#case-sensitivity-of-selectors"""
 _BEFORE_IMPORTS = ("import", "charset", "layer")
 _MAX_IMPORTS = 5  # style sheets that import one another
-_MAX_NESTED = 8  # style rules within one another
+_MAX_NESTED = 16  # rules within one another
 
 Layer = tuple[str, ...]
 """Name of a cascade layer: those of the layers around it, and its own."""
