@@ -14,7 +14,7 @@ from tests import needs
 from tests.processes import children
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.diagnosis import advice
+from webarena_gym.applications.diagnosis import advice, log_tail
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.tools.application_check import exploration_task
@@ -454,3 +454,24 @@ def test_an_application_that_is_not_ready_in_time_is_ended(describe):
             with pytest.raises(ApplicationError, match="was not ready within 1 s"):
                 env.reset()
         assert not running()
+
+
+@pytest.mark.parametrize("line", [
+    '127.0.0.1 - - [01/Mar/2026 10:00:00] "GET /static/{0}.js?v=1 HTTP/1.1" 200 -',
+    '127.0.0.1 - - [01/Mar/2026 10:00:00] "\x1b[36mGET /static/{0}.js HTTP/1.1\x1b[0m" 304 -',
+    'INFO:     127.0.0.1:4242 - "POST /items/{0} HTTP/1.1" 201 Created',
+    '::1 - - [01/Mar/2026:10:00:00 +0000] "GET /{0} HTTP/2.0" 302 612 "-" "Agent"',
+    "2026-03-01 10:00:00 DEBUG worker {0} has nothing to do, and waits for the next minute",
+], ids=lambda line: line.split()[0])  # fmt: skip
+def test_the_cause_of_an_error_is_shown_before_later_lines_of_the_log(tmp_path, line):
+    log, application = tmp_path / "log", Application(name="notes", command="x {port}")
+    others = "".join(f"{line.format(number)}\n" for number in range(200))
+    cause = 'Traceback (most recent call last):\n  File "shop.py", line 7, in page\n    versions[-1]\nIndexError: list index\n'
+    failed = '127.0.0.1 - - [01/Mar/2026 10:00:00] "GET /page HTTP/1.1" 500 -\n'
+    log.write_text(others + cause.replace("IndexError", "KeyError") + others + cause + failed + others)
+    text = log_tail(log, application)
+    assert cause in text
+    assert (failed in f"{text}\n") or "[...]" in text
+    assert len(text) <= 1510
+    log.write_text(others)
+    assert log_tail(log, application).endswith(line.format(199).replace("\x1b[36m", "").replace("\x1b[0m", ""))

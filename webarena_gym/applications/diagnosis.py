@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _MAX_LOG = 1500  # characters of a log in an error message
 _MAX_READ = 1 << 16  # bytes that are read for them
+_REQUEST = re.compile(r'"[A-Z]{3,7} [^" ]*(?: HTTP/[0-9.]+)?" [123][0-9][0-9]\b')
+"""A request without an error, in the format of most servers."""
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+_TRACEBACK = "Traceback (most recent call last):"
 _MIN_SECRET = 4  # characters; shorter values would hide parts of words
 _VARIABLE = re.compile(
     r"KeyError: '([A-Z][A-Z0-9_]*)'|[Ee]nvironment variable \W?([A-Z][A-Z0-9_]{2,})|\b([A-Z][A-Z0-9_]{2,}): (?:unbound variable|parameter not set)"
@@ -34,7 +38,7 @@ _RUN = re.compile(r"the program '([^']+)' cannot be run: (.+)")
 
 
 def log_tail(log: Path, application: "Application") -> str:
-    """Return the last lines of a log, with the names of the variables of `inherits` in place of their values, which may be secrets.
+    """Return the last lines of a log, after the last traceback if that is earlier, with the names of the variables of `inherits` in place of their values, which may be secrets.
 
     An application may replace its log, so links to other files are not followed.
     """
@@ -48,8 +52,20 @@ def log_tail(log: Path, application: "Application") -> str:
     for name, value in sorted(secrets.items(), key=lambda secret: -len(secret[1])):  # one may contain another
         if len(value) >= _MIN_SECRET:
             text = text.replace(value, f"${name}")
-    text = text.strip()
-    return text if len(text) <= _MAX_LOG else (text[-_MAX_LOG:].partition("\n")[2] or text[-_MAX_LOG:]).strip()
+    lines = _COLOR.sub("", text).strip().splitlines()
+    text = "\n".join([line for line in lines if not _REQUEST.search(line)] or lines).strip()
+    start = text.rfind(_TRACEBACK)
+    if not 0 <= start < len(text) - _MAX_LOG:
+        return _last_lines(text, _MAX_LOG)
+    first, *rest = text[start:].splitlines()
+    count = next((index for index, line in enumerate(rest) if not line.startswith((" ", "\t"))), len(rest))
+    error = _last_lines("\n".join([first, *rest[: count + 1]]), _MAX_LOG // 2)
+    return f"{error}\n[...]\n{_last_lines(text, _MAX_LOG // 2)}"
+
+
+def _last_lines(text: str, limit: int) -> str:
+    """Return the last lines of a text of at most `limit` characters, or the end of its last line if that is longer."""
+    return text if len(text) <= limit else (text[-limit:].partition("\n")[2] or text[-limit:]).strip()
 
 
 def advice(application: "Application", text: str) -> str:
