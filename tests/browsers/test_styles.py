@@ -136,6 +136,10 @@ PAGES = {
     "parts of controls": "<style>option.x, legend { display: none }</style><fieldset><legend>L</legend><select><option>A<option class=x>B</select></fieldset>",
     "a menu under the mouse": css("#menu ul { display: none } #menu:hover ul { display: block }", MENU),
     "a menu of a link": "<style>.s { display: none } li:hover .s { display: block }</style><ul><li><a href=/p>Products</a> <a class=s href=/t>Tools</a></ul>",
+    "tabs of fragments": css(
+        ".tab { display: none } .tab:target { display: block }",
+        "<a href=#one>First</a> <a href=#two>Second</a><p class=tab id=one>One<p class=tab id=two>Two",
+    ),
     "a link to skip the menu": "<style>.x { visibility: hidden } .x:focus { visibility: visible }</style><a class=x href=#m>Skip</a><p id=m>Text",
     "a search field with the focus": "<style>.hint { display: none } form:focus-within .hint { display: block }</style>"
     "<form><input name=q autofocus><p class=hint>Press Enter</p></form>",
@@ -170,7 +174,7 @@ def acted(browser, actions=()):
     browser.start(["http://app.test/"], {})
     texts = [text_of(browser)]
     for method, text in actions:
-        getattr(browser, method)(element(browser, text))
+        getattr(browser, method)(*([element(browser, text)] if text else ()))
         texts.append(text_of(browser))
     return texts
 
@@ -192,6 +196,10 @@ def test_a_style_sheet_hides_what_it_hides_in_chromium(opened, name):
     [
         ("a menu under the mouse", [("hover", "Products"), ("hover", "Tools")]),
         ("a menu of a link", [("hover", "Products"), ("click", "Tools")]),
+        (
+            "tabs of fragments",
+            [("click", "First"), ("click", "Second"), ("go_back", ""), ("go_back", ""), ("go_forward", "")],
+        ),
         ("a checkbox that shows a menu", [("click", "Menu"), ("click", "Menu")]),
         ("an open group", [("click", "More")]),
     ],

@@ -72,6 +72,8 @@ class SavedDocument(NamedTuple):
     """The rules of the style sheets, if they are applied."""
     hovered: NodePath | None = None
     """The element under the mouse."""
+    targeted: NodePath | None = None
+    """The target of the address's fragment."""
 
 
 class SavedTab(NamedTuple):
@@ -235,13 +237,14 @@ def styled_tree(
     sheet: StyleSheet,
     hovered: NodePath | None,
     focused: NodePath | None,
+    targeted: NodePath | None,
 ) -> DocumentTree:
     """Return the tree of a page whose style sheets hide and show elements. Trees that are too deep are returned without styles."""
     tree = changed_tree(html, changes) if changes else original_tree(html)
     if tree.is_too_deep:
         return tree
     root = deepcopy(tree.root.getroottree()).getroot()
-    elements = [None if path is None else _element_at(root, path) for path in (hovered, focused)]
+    elements = [None if path is None else _element_at(root, path) for path in (hovered, focused, targeted)]
     mark_styles(root, sheet, *elements)
     return DocumentTree(root, html, tree)
 
@@ -263,8 +266,8 @@ class Document:
         self._is_revisited = saved.is_revisited
         self._header_policy = saved.policy
         self.refresh, self.encoding = saved.refresh, saved.encoding
-        self._sheet, self._hovered = saved.sheet, saved.hovered
-        self._reacts_to_mouse, self._reacts_to_focus = reacts_to(saved.sheet)
+        self._sheet, self._hovered, self._targeted = saved.sheet, saved.hovered, saved.targeted
+        self._reacts_to_mouse, self._reacts_to_focus, self._reacts_to_target = reacts_to(saved.sheet)
         self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
     @cached_property
@@ -280,8 +283,8 @@ class Document:
     def _read(self, focused: NodePath | None) -> DocumentTree:
         changes = tuple((path, name, value) for (path, name), value in self._changes.items())
         if self._sheet.rules:
-            hovered = self._hovered if self._reacts_to_mouse else None
-            return styled_tree(self.html, changes, self._sheet, hovered, focused if self._reacts_to_focus else None)
+            focused = focused if self._reacts_to_focus else None
+            return styled_tree(self.html, changes, self._sheet, self._hovered, focused, self._targeted)
         return changed_tree(self.html, changes) if changes else original_tree(self.html)
 
     @property
@@ -327,6 +330,13 @@ class Document:
         """Move the mouse over an element, which may show others."""
         if self._reacts_to_mouse and (path := _path_to(element)) != self._hovered:
             self._hovered = path
+            self._rebuild()
+
+    def set_target(self, element: HtmlElement | None) -> None:
+        """Set the target of the address's fragment, which style sheets may show."""
+        path = None if element is None else _path_to(element)
+        if self._reacts_to_target and path != self._targeted:
+            self._targeted = path
             self._rebuild()
 
     def reset_tab_start(self) -> None:
@@ -449,6 +459,7 @@ class Document:
             self._saved = SavedDocument(
                 self.html, changes, focus, self._is_selected, tab_start, self._is_revisited, self._header_policy,
                 self.refresh, self._waited_ms, self._top_layer, self.encoding, self._sheet, self._hovered,
+                self._targeted,
             )  # fmt: skip
         return self._saved
 

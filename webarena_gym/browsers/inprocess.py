@@ -377,6 +377,7 @@ class InProcessBrowser:
         entry = self._tab.entry
         is_first = entry.document.mark_revisited()
         if entry.document is before:
+            before.set_target(_fragment_target(entry))
             if is_first and "#" in entry.url:  # only once, as in Chromium
                 _scroll_to_fragment(entry)
             elif is_first:
@@ -573,10 +574,11 @@ def _scroll_to_fragment(entry: HistoryEntry) -> None:
 
     https://html.spec.whatwg.org/multipage/browsing-the-web.html#scroll-to-the-fragment-identifier
     """
+    document = entry.document
+    document.set_target(_fragment_target(entry))
     target = _fragment_target(entry)
     if target is None:
         return
-    document = entry.document
     for part in (target, *target.iterancestors()):
         if part.get("hidden", "").lower() == "until-found":
             document.write((part, "hidden", None))

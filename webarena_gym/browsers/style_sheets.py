@@ -30,8 +30,8 @@ _PROPERTIES = {
 """The properties by which a style sheet hides elements, and their valid values."""
 REVEALING = _PROPERTIES.keys() | {"height", "max-height", "transform", "left", "top"}
 """The properties by which a style sheet shows something else while the mouse is over an element."""
-HOVERED, FOCUSED = "data-is-hovered", "data-is-focused"
-"""Attributes that replace the pseudo-classes `:hover` and `:focus` in selectors."""
+HOVERED, FOCUSED, TARGETED = "data-is-hovered", "data-is-focused", "data-is-targeted"
+"""Attributes that replace the pseudo-classes `:hover`, `:focus` and `:target` in selectors."""
 
 _WINDOW = {"width": 1280.0, "height": 720.0, "device-width": 1280.0, "device-height": 720.0}
 _FEATURES = {
@@ -59,6 +59,7 @@ _PSEUDO_CLASSES = {
     "open": "[open]",
     "placeholder-shown": ":where(input:not([value]), input[value=''], textarea:empty)[placeholder]",
     "popover-open": "[data-top-layer=popover]",
+    "target": f"[{TARGETED}]",
     "required": ":where(input, select, textarea)[required]",
 }
 """Pseudo-classes of live state, as the selectors of the attributes in which trees keep it."""

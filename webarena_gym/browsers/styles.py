@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from cssselect2 import ElementWrapper, Matcher, SelectorError, compile_selector_list
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.style_sheets import FOCUSED, HOVERED, Layer, StyleSheet, style_declarations
+from webarena_gym.browsers.style_sheets import FOCUSED, HOVERED, TARGETED, Layer, StyleSheet, style_declarations
 from webarena_gym.pages import dom
 from webarena_gym.pages.reading import LISTENER_ATTRIBUTE, is_interactive
 
@@ -54,6 +54,7 @@ class _Styles(NamedTuple):
     revealing: Any
     uses_hover: bool
     uses_focus: bool
+    uses_target: bool
 
 
 class _State(NamedTuple):
@@ -76,7 +77,8 @@ def _compile(sheet: StyleSheet) -> _Styles:
             if subject and rest.strip() and _COMBINED.search(rest):
                 _add(revealing, subject, None)
     text = [rule.selector for rule in sheet.rules]
-    return _Styles(matcher, revealing, any(HOVERED in part for part in text), any(FOCUSED in part for part in text))
+    uses = (any(name in part for part in text) for name in (HOVERED, FOCUSED, TARGETED))
+    return _Styles(matcher, revealing, *uses)
 
 
 def _add(matcher: Matcher, selector: str, payload: object) -> None:
@@ -99,15 +101,21 @@ def _layer_ranks(layers: tuple[Layer, ...]) -> dict[Layer, tuple[float, ...]]:
     return ranks
 
 
-def reacts_to(sheet: StyleSheet) -> tuple[bool, bool]:
-    """Return (True if rules depend on the element under the mouse, True if they depend on the focus)."""
+def reacts_to(sheet: StyleSheet) -> tuple[bool, bool, bool]:
+    """Return True for each of these on which rules depend: the element under the mouse, the focus, and the target of the fragment."""
     if not sheet.rules:
-        return False, False
+        return False, False, False
     styles = _compile(sheet)
-    return styles.uses_hover, styles.uses_focus
+    return styles.uses_hover, styles.uses_focus, styles.uses_target
 
 
-def mark_styles(root: HtmlElement, sheet: StyleSheet, hovered: HtmlElement | None, focused: HtmlElement | None) -> None:
+def mark_styles(
+    root: HtmlElement,
+    sheet: StyleSheet,
+    hovered: HtmlElement | None,
+    focused: HtmlElement | None,
+    targeted: HtmlElement | None,
+) -> None:
     """Write into a tree what its style sheets hide, show and reveal.
 
     Args:
@@ -115,11 +123,12 @@ def mark_styles(root: HtmlElement, sheet: StyleSheet, hovered: HtmlElement | Non
         sheet: the rules of the page.
         hovered: the element under the mouse.
         focused: the element with the focus.
+        targeted: the target of the address's fragment.
 
     """
     styles = _compile(sheet)
     state = [(element, HOVERED) for element in ((hovered, *hovered.iterancestors()) if hovered is not None else ())]
-    state += [(focused, FOCUSED)] if focused is not None else []
+    state += [(element, name) for element, name in ((focused, FOCUSED), (targeted, TARGETED)) if element is not None]
     for element, name in state:
         element.set(name, "")
     hides, shows, listens = list[HtmlElement](), list[HtmlElement](), list[HtmlElement]()
