@@ -78,6 +78,14 @@ BOX = """<div style='height: 90px; background: teal'>Head</div><div style='heigh
 <div id=b style='position: relative; height: 2000px'></div></div><div style='height: 90px; background: teal'>Foot</div><script>
 for (const [name, top] of Object.entries({First: 0, Next: 330, Near: 1650, Last: 1975}))
     b.insertAdjacentHTML('beforeend', `<button style='position: absolute; top: ${top}px' onclick='say(this.textContent)'>${name}</button>`)</script>"""
+LONG_DIALOG = """<style>.o {position: fixed; inset: 0; overflow: auto} .o div {background: white; margin: 5em; height: 1500px}</style>
+    <button>First</button><p style="height: 2000px"></p><button>Far</button><div class=o style="background: #0008"></div>
+    <div class=o><div><label>Name <input name=n></label><p style="height: 1300px"></p>
+    <button onclick="say(document.querySelector('input').value)">Save</button></div></div>"""
+REVERSED = """<div style="overflow: auto; STYLE">BUTTONS</div>""".replace(
+    "BUTTONS",
+    " ".join(f'<button style="flex: none" onclick="say(this.textContent)">Button {number}</button>' for number in range(1, 9)),
+)
 MODAL = """<style>#o {position: fixed; inset: 0; background: #0008} #o div {background: white; margin: 5em; padding: 2em}</style>
     <button onclick="say('saved')">Save</button><div id=o><div role=dialog><p>We use cookies</p><button onclick="o.remove()">Accept</button></div></div>"""
 HOVERS = {
@@ -172,6 +180,9 @@ CASES = [
     case("overlay", "that Escape closes", MODAL + "<script>document.onkeydown = ({key}) => { if (key === 'Escape') o.remove() }</script>", "Press > Escape; Click Save", "saved"),
     case("overlay", "a bar below, from under which it scrolls", "<style>#o {position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: teal}</style><div style='height: calc(100vh - 60px)'></div><label>Name <input name=n></label> <button onclick='say(document.querySelector(`input`).value)'>Save</button><div id=o>Unsaved</div><p style='height: 400px'></p>", "Type Name > {v}; Click Save", "{v}", TEXTS),
     case("overlay", "a dialog whose fields scroll above its buttons", SCROLLED, "Unlisted Other; Type Name > {v}; Click Save", "{v}", TEXTS),
+    case("overlay", "a dialog above a long page", LONG_DIALOG, "Unlisted First; Unlisted Far; Type Name > {v}; Click Save", "{v}", TEXTS),
+    case("overlay", "a box that begins at the bottom", REVERSED.replace("STYLE", "display: flex; flex-direction: column-reverse; height: 60px"), "Click {v}", "{v}", ["Button 1", "Button 8"]),
+    case("overlay", "a box that begins at the right", REVERSED.replace("STYLE", "direction: rtl; white-space: nowrap; width: 120px"), "Click {v}", "{v}", ["Button 1", "Button 8"]),
     case("overlay", "a sticky head", "<style>#o {position: sticky; top: 0; height: 90px; background: teal}</style><div id=o>Head</div><p style='height: 2000px'></p><button onclick=\"say('saved')\">Save</button><p style='height: 900px'></p>", "Click Save", "saved"),
     case("overlay", "a head, under which a box scrolls", BOX, "Click Last; Click {v}", "{v}", ["First", "Near"]),
     case("overlay", "a head, under which a clipped box was scrolled", BOX.replace("overflow-y: auto'", "overflow: hidden' onclick='this.scrollTop = 1500'"), "Click First; Click {v}", "{v}", ["First", "Near"]),

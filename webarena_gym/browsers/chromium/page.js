@@ -88,17 +88,26 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return scroller ? isCollapsed(element) || isOverlaid(scroller) : isAway(element) || isCovered(element);
   };
 
+  // The distances by which a box can scroll to each side. In a box that begins at the bottom or at the right, positions are negative.
+  const distancesOf = (box, style) => {
+    const isFlex = style.display.endsWith("flex");
+    const isFromBottom = box.scrollTop < 0 || (isFlex && style.flexDirection === "column-reverse");
+    const isFromRight = box.scrollLeft < 0 || ((style.direction === "rtl") !== (isFlex && style.flexDirection === "row-reverse"));
+    const height = box.scrollHeight - box.clientHeight, width = box.scrollWidth - box.clientWidth;
+    const above = box.scrollTop + (isFromBottom ? height : 0), before = box.scrollLeft + (isFromRight ? width : 0);
+    return {above, below: height - above, before, after: width - before};
+  };
+
   // The box that can scroll to the element, which is outside of the box's visible part; null if there is none.
   const scrollerOf = (element) => {
     const {left, top, right, bottom} = element.getBoundingClientRect();
     for (let ancestor = element.parentElement; ancestor && ancestor !== document.scrollingElement; ancestor = ancestor.parentElement) {
       const style = getComputedStyle(ancestor), box = ancestor.getBoundingClientRect();
-      const below = ancestor.scrollHeight - ancestor.clientHeight - ancestor.scrollTop;
-      const after = ancestor.scrollWidth - ancestor.clientWidth - ancestor.scrollLeft;
+      const {above, below, before, after} = distancesOf(ancestor, style);
       // A box with overflow: hidden does not scroll by the wheel, but for an element that has the focus or is clicked.
-      const canScroll = (overflow, distance) => /auto|scroll/.test(overflow) || (overflow === "hidden" && distance > 0);
-      if (canScroll(style.overflowY, ancestor.scrollTop) && (bottom <= box.top ? bottom + ancestor.scrollTop > box.top : top >= box.bottom && top - below < box.bottom)) return ancestor;
-      if (canScroll(style.overflowX, ancestor.scrollLeft) && (right <= box.left ? right + ancestor.scrollLeft > box.left : left >= box.right && left - after < box.right)) return ancestor;
+      const canScroll = (overflow, distance) => /auto|scroll/.test(overflow) || (overflow === "hidden" && distance !== 0);
+      if (canScroll(style.overflowY, ancestor.scrollTop) && (bottom <= box.top ? bottom + above > box.top : top >= box.bottom && top - below < box.bottom)) return ancestor;
+      if (canScroll(style.overflowX, ancestor.scrollLeft) && (right <= box.left ? right + before > box.left : left >= box.right && left - after < box.right)) return ancestor;
     }
     return null;
   };
@@ -135,11 +144,31 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (!top) return false;
     const box = element.getBoundingClientRect(), bar = top.getBoundingClientRect();
     for (let ancestor = element.parentElement; ancestor && getComputedStyle(ancestor).position !== "fixed"; ancestor = ancestor.parentElement) {
-      if (ancestor !== document.scrollingElement && !/auto|scroll/.test(getComputedStyle(ancestor).overflowY)) continue;
-      const above = ancestor.scrollTop, below = ancestor.scrollHeight - ancestor.clientHeight - above;
-      if (box.bottom - bar.top <= below || bar.bottom - box.top <= above) return true;
+      const isPage = ancestor === document.scrollingElement, style = getComputedStyle(ancestor);
+      if (!isPage && !/auto|scroll/.test(style.overflowY)) continue;
+      const {above, below} = distancesOf(ancestor, style), view = isPage ? {top: 0, bottom: innerHeight} : ancestor.getBoundingClientRect();
+      const hasRoom = (room) => room > 0 && room >= box.height / 2;  // its centre is clicked
+      if (hasRoom(bar.top - Math.max(view.top, 0)) && box.bottom - bar.top <= below) return true;
+      if (hasRoom(Math.min(view.bottom, innerHeight) - bar.bottom) && bar.bottom - box.top <= above) return true;
     }
     return false;
+  };
+
+  // True if fixed boxes fill the window, such as a dialog and what it darkens, and the element is in the page behind them.
+  let isFilled;
+  const isBehindDialog = (element) => {
+    const fixedAround = (inner) => {
+      while (inner && getComputedStyle(inner).position !== "fixed") inner = inner.parentElement;
+      return inner;
+    };
+    const fills = ({left, top, right, bottom}) => left <= 0 && top <= 0 && right >= innerWidth && bottom >= innerHeight;
+    if (isFilled === undefined) {
+      const [right, bottom] = [innerWidth - 2, innerHeight - 2];
+      const points = [[1, 1], [right, 1], [1, bottom], [right, bottom], [right / 2, bottom / 2]];
+      const boxes = points.map(([x, y]) => fixedAround(document.elementFromPoint(x, y)));
+      isFilled = boxes.every(Boolean) && boxes.some((box) => fills(box.getBoundingClientRect()));
+    }
+    return isFilled && !fixedAround(element);
   };
 
   // True if clicks at the centre of the element, and of its part that its ancestors do not clip, hit something that is neither
@@ -155,7 +184,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     const boxes = part.left < part.right && part.top < part.bottom ? [whole, part] : [whole];
     return boxes.every(({left, top, right, bottom}) => {
       const x = (left + right) / 2, y = (top + bottom) / 2;
-      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return isBehindDialog(element);
       const hit = element.getRootNode().elementFromPoint?.(x, y);
       if (!hit || element.contains(hit) || hit.contains(element) || hit.shadowRoot) return false;
       return !isUnderBar(element, hit) && ![...element.labels ?? []].some((label) => label.contains(hit));
