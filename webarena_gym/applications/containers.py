@@ -17,7 +17,9 @@ _OWNER = f"{LABEL}.owner"
 """Label of containers; its value identifies the host process (see `identity`)."""
 
 _ENGINE = "WEBARENA_GYM_CONTAINER_ENGINE"
-_IGNORED = re.compile(r".*(?:limits are not supported and ignored|does not support .{0,99}limit.{0,99} discarded).*")
+_IGNORED = re.compile(
+    r"^.*(?:limits are not supported and ignored|does not support .{0,99}limit.{0,99} discarded).*", re.MULTILINE
+)
 
 
 def find_engine() -> str:
