@@ -182,9 +182,14 @@ def chromium():
 
 @pytest.fixture(autouse=True)
 def titled_metrics(monkeypatch):
-    """Hold in every test that trains something, so for every method, that the report has a title for each metric of an update."""
+    """Hold in every test that trains something, so for every method, that the report has a title for each metric of an update.
+
+    Updates do not free memory, which takes milliseconds in a process that has loaded all tests.
+    """
     if "agents.training.metrics" not in sys.modules:
         return
+    if "agents.training.runs" in sys.modules:
+        monkeypatch.setattr("agents.training.runs.return_free_memory", int)
     from agents.evaluation.report.curves import metric_definitions  # noqa: PLC0415 - not every test has what agents need
     from agents.training.metrics import Metrics  # noqa: PLC0415
 

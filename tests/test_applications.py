@@ -84,7 +84,7 @@ def test_the_documents_state_the_number_of_steps():
 
 
 @pytest.mark.parametrize(("account", "flows"), [
-    (None, ["visitor"]),
+    pytest.param(None, ["visitor"], marks=pytest.mark.slow),
     pytest.param(None, ["buyer"], marks=pytest.mark.slow),
     pytest.param(STAFF, ["staff at work"], marks=pytest.mark.slow),
     pytest.param(STAFF, ["guest", "orders and customers"], marks=pytest.mark.slow),
