@@ -14,7 +14,7 @@ from tests import needs
 from tests.processes import children
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.diagnosis import advice, log_tail
+from webarena_gym.applications.diagnosis import advice, clock_advice, log_tail
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.tools.application_check import exploration_task
@@ -475,3 +475,10 @@ def test_the_cause_of_an_error_is_shown_before_later_lines_of_the_log(tmp_path, 
     assert len(text) <= 1510
     log.write_text(others)
     assert log_tail(log, application).endswith(line.format(199).replace("\x1b[36m", "").replace("\x1b[0m", ""))
+
+
+def test_an_application_with_a_clock_is_not_advised_to_set_one():
+    assert "set clock=" in clock_advice(Application(name="notes", command="x {port}"))
+    advice_with_clock = clock_advice(Application(name="notes", command="x {port}", clock="2026-01-02 09:00:00"))
+    assert "set clock=" not in advice_with_clock
+    assert "processor times" in advice_with_clock

@@ -79,6 +79,13 @@ def advice(application: "Application", text: str) -> str:
     return "".join(f"\n{line}" for line in dict.fromkeys(_lines(application, text)))
 
 
+def clock_advice(application: "Application") -> str:
+    """Return the remedy for an application whose pages or files differ between equal episodes."""
+    if application.clock:
+        return "the clock is constant: seed random values, and remove measured durations and processor times from its pages"
+    return "set clock=, or seed random values"
+
+
 def _lines(application: "Application", text: str) -> Iterable[str]:
     if match := _RUN.search(text):
         program, reason = match.groups()

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
-from webarena_gym.applications.diagnosis import advice
+from webarena_gym.applications.diagnosis import advice, clock_advice
 from webarena_gym.applications.instances import AppInstance
 from webarena_gym.applications.processes import AppLauncher, launcher_of
 from webarena_gym.applications.suite import Suite
@@ -328,7 +328,9 @@ class ApplicationBackend(Backend):
                 application.name, Path(name), self._saved_state(), application.databases, application.incidental
             )
         if changes:
-            raise SnapshotError(f"{problem} the data differ: {changes[0]}; set clock=, or list what varies in incidental=")
+            raise SnapshotError(
+                f"{problem} the data differ: {changes[0]}; {clock_advice(self.application)}, or list what varies in incidental="
+            )
 
     def reference_changes(self, task: Task) -> Sequence[Change] | str:
         """Return the changes of a task's reference solution, or the reason why it cannot be replayed. It is replayed once, in another instance."""

@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.diagnosis import advice
+from webarena_gym.applications.diagnosis import advice, clock_advice
 from webarena_gym.applications.processes import launcher_of
 from webarena_gym.backends.application import ApplicationBackend
 from webarena_gym.browsers.base import Browser
@@ -323,6 +323,8 @@ def _memory_difference(env: WebArenaLite) -> str:
 
 def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
     """Return the seconds of `count` + 1 resets, the first of which starts the application, and the differences between them."""
+    assert isinstance(env.backend, ApplicationBackend)
+    remedy = clock_advice(env.backend.application)
     seconds, texts, errors = list[float](), list[str](), list[str]()
     progress = Progress(count + 1, f"resets compared ({env.options.browser})")
     for completed in range(count + 1):
@@ -336,10 +338,7 @@ def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str
     scripts = "; for durations that scripts measure, virtual_time = true" if env.options.browser == "chromium" else ""
     return seconds, [
         *(f"it fails: {error}" for error in errors[:1]),
-        *(
-            f"two resets show different pages, {pair}: set clock=, or seed random values{scripts}"
-            for pair in filter(None, differences)
-        ),
+        *(f"two resets show different pages, {pair}: {remedy}{scripts}" for pair in filter(None, differences)),
     ][:1]
 
 
