@@ -407,6 +407,18 @@ def test_the_changes_of_a_solution_are_replayed_once(board, monkeypatch):
     assert len(calls) == 1
 
 
+def test_a_task_id_that_is_no_text_is_refused_with_solutions(errands):
+    replaced(errands, 'task_id = "shelf.jam"', 'task_id = ["shelf.jam"]')
+    with pytest.raises(TaskError):
+        read_suite(solved_by(errands, json.dumps(CRASH)))
+
+
+def test_lines_of_solutions_end_with_line_feeds_and_may_be_blank(tmp_path):
+    line = json.dumps({"task_id": "a", "solution": [{"action": "one\u2028two\x85three"}]}, ensure_ascii=False)
+    (tmp_path / "solutions.jsonl").write_text(f"\n{line}\n\n", encoding="utf-8")
+    assert read_solutions(tmp_path / "solutions.jsonl") == {"a": [{"action": "one\u2028two\x85three"}]}
+
+
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
 def test_the_solutions_of_the_package_can_be_read(path):
     solutions = read_solutions(path)

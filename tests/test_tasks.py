@@ -339,6 +339,9 @@ def test_tasks_of_some_templates_are_those_of_the_split_and_draw_only_their_site
     pair = list(by_site.values())[:2]
     assert suite.load("test", names=pair) == tuple(task for task in suite.load("test") if task.template in pair)
     assert suite.load("validation", world_seed=77, names=["hard.outing"]) == ()
+    for names in (["shopping.cart_ad"], "shopping.cart_add"):  # a text is no list of names
+        with pytest.raises(TaskError, match="there is no template"):
+            suite.load("validation", names=names)
 
 
 @pytest.mark.parametrize(

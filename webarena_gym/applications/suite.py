@@ -243,10 +243,12 @@ def read_solutions(path: Path) -> dict[str, list[Any]]:
     """
     solutions: dict[str, list[Any]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # texts in JSON may contain other line separators, such as U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise TaskError(f"the solutions {path} cannot be read: {reason_of(error)}") from error
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         where = f"{path}, line {number}"
         try:
             record = json.loads(line)
@@ -266,16 +268,15 @@ def read_solutions(path: Path) -> dict[str, list[Any]]:
 
 def _attach(tasks: Sequence[Any], solutions: Mapping[str, list[Any]], path: Path) -> list[Any]:
     """Return tasks with their solutions. Raises TaskError for a solution without a task, and for a task with two solutions."""
-    without = {task["task_id"]: task.get("solution") or None for task in tasks if isinstance(task, dict) and "task_id" in task}
+    ids = [task.get("task_id") if isinstance(task, dict) else None for task in tasks]  # checked with the other keys later
+    without = {name: task.get("solution") or None for name, task in zip(ids, tasks, strict=True) if isinstance(name, str)}
     for task_id in solutions:
         if without.get(task_id, "") is not None:
             problem = "which has a solution already" if without.get(task_id) else "which is no task of the suite"
             raise TaskError(f"{path} has a solution of {task_id!r}, {problem}")
     return [
-        {**task, "solution": solutions[task["task_id"]]}
-        if isinstance(task, dict) and task.get("task_id") in solutions
-        else task
-        for task in tasks
+        {**task, "solution": solutions[name]} if isinstance(name, str) and name in solutions else task
+        for name, task in zip(ids, tasks, strict=True)
     ]
 
 

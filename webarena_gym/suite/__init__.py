@@ -223,9 +223,11 @@ def load(
             with their other templates, whose missing tasks these templates may have to replace.
 
     Raises:
-        TaskError: for an unknown split, or an application without tasks and templates.
+        TaskError: for an unknown split or template, or an application without tasks and templates.
 
     """
+    if names:
+        select_templates(names, application, suite)  # raises for unknown ones
     if suite:
         if world_seed is not None or scale is not None or variation != "content":
             raise TaskError(f"the suite {suite.name} has no worlds; omit world_seed, variation and scale")
