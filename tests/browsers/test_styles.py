@@ -135,6 +135,9 @@ PAGES = {
     "custom properties": css(":root { --d: block } .panel { display: var(--d) }"),
     "parts of controls": "<style>option.x, legend { display: none }</style><fieldset><legend>L</legend><select><option>A<option class=x>B</select></fieldset>",
     "a menu under the mouse": css("#menu ul { display: none } #menu:hover ul { display: block }", MENU),
+    "a link of a heading under the mouse": css(
+        "h2 a { visibility: hidden } h2:hover a { visibility: visible }", "<h2><span>1.</span> Title <a href=#x>#</a></h2>"
+    ),
     "a menu of a link": "<style>.s { display: none } li:hover .s { display: block }</style><ul><li><a href=/p>Products</a> <a class=s href=/t>Tools</a></ul>",
     "tabs of fragments": css(
         ".tab { display: none } .tab:target { display: block }",

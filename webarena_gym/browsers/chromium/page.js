@@ -238,7 +238,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const LONGEST_LABEL = 80;  // MAX_LABEL in reading.py
   const boxParts = new Set();
   const findBoxPart = (box) => {
-    const isOwnControl = (element) => isControl(element) || element.localName === "a" || hears(element);
+    const isOwnControl = (element) =>
+      (isControl(element) || element.localName === "a" || hears(element)) && element.checkVisibility({visibilityProperty: true});
     const parts = [];
     const visit = (element) => {
       let isPart = true;  // without controls
