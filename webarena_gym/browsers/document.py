@@ -267,7 +267,8 @@ class Document:
         self._header_policy = saved.policy
         self.refresh, self.encoding = saved.refresh, saved.encoding
         self._sheet, self._hovered, self._targeted = saved.sheet, saved.hovered, saved.targeted
-        self._reacts_to_mouse, self._reacts_to_focus, self._reacts_to_target = reacts_to(saved.sheet)
+        reactions = reacts_to(saved.sheet) if saved.sheet.rules else (False, False, False)
+        self._reacts_to_mouse, self._reacts_to_focus, self._reacts_to_target = reactions
         self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
     @cached_property

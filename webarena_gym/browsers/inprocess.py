@@ -67,8 +67,7 @@ class InProcessBrowser:
 
     def __init__(self, network: Network, *, strict: bool = False) -> None:
         self._client = Client(network)
-        self._strict = strict
-        self._styles = StyleLoader(self._client)
+        self._styles = StyleLoader(self._client) if strict else None
         self._closed = False
         self._tabs: list[OpenTab] = []
         self._active = 0
@@ -78,7 +77,8 @@ class InProcessBrowser:
         self._check_open()
         self._client.cookies, self._client.downloads = CookieJar.from_hosts(cookies), {}
         self._tabs, self._groups = [], 0
-        self._styles.clear()
+        if self._styles is not None:
+            self._styles.clear()
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._active = 0
@@ -496,7 +496,7 @@ class InProcessBrowser:
     def _loaded_entry(self, page: LoadedPage) -> HistoryEntry:
         """Return a history entry for a page in its state after loading."""
         saved = SavedDocument(page.html, policy=page.policy, refresh=page.refresh, encoding=page.encoding)
-        if self._strict:
+        if self._styles is not None:
             tree = original_tree(page.html)
             base = resolve_url(page.url, tree.base) or page.url
             saved = saved._replace(sheet=self._styles.styles_of(tree.root, base, tree.policy or page.policy))

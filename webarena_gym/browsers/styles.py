@@ -103,8 +103,6 @@ def _layer_ranks(layers: tuple[Layer, ...]) -> dict[Layer, tuple[float, ...]]:
 
 def reacts_to(sheet: StyleSheet) -> tuple[bool, bool, bool]:
     """Return True for each of these on which rules depend: the element under the mouse, the focus, and the target of the fragment."""
-    if not sheet.rules:
-        return False, False, False
     styles = _compile(sheet)
     return styles.uses_hover, styles.uses_focus, styles.uses_target
 
