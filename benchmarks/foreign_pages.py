@@ -37,6 +37,9 @@ def main() -> None:
     add("--seed", type=console.integer(0), default=1, help="seed of the samples (default: 1)")
     add("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
+    for folder in options.folders:
+        if not folder.is_dir():
+            parser.error(f"argument FOLDERS: is {str(folder)!r}; expected a folder")
     rows = compare(options.folders, options.pages, options.seed)
     for folder, row in rows.items():
         print(

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.machine import report
 from webarena_gym import console
 from webarena_gym.actions import Action, Kind
-from webarena_gym.applications.suite import describe_infinity, read_suite
+from webarena_gym.applications.suite import describe_infinity, is_infinity, read_suite
 from webarena_gym.backends.base import build_outcome, judge_side_effects
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
@@ -68,7 +68,7 @@ def main() -> None:
     """Measure and print the results."""
     parser = console.Parser(prog="python -m benchmarks.suite_side_effects", description=__doc__)
     add = parser.add_argument
-    add("clone", type=console.existing_path("folder"), help="folder of a clone of WebArena-Infinity")
+    add("clone", type=Path, help="folder of a clone of WebArena-Infinity")
     add(
         "--application",
         action="append",
@@ -82,6 +82,8 @@ def main() -> None:
     add("--json", action="store_true", help="print one JSON object as the last line (as always)")
     add("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
     options = parser.parse_args()
+    if not is_infinity(options.clone):
+        parser.error(f"argument CLONE: is {str(options.clone)!r}; expected the folder of a clone of WebArena-Infinity")
     with TemporaryDirectory() as folder:
         path = Path(folder, "suite.json")
         path.write_text(json.dumps(describe_infinity(options.clone.resolve())))
@@ -207,4 +209,4 @@ def _request(env: WebArenaLite, method: str, state: Mapping[str, Any] | None = N
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.suite_side_effects", lambda _: main())

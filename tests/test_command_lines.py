@@ -88,7 +88,7 @@ KINDS = {
 }
 BENCHMARKS = (
     "arena", "env_speed", "foreign_pages", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "policies", "rollouts", "scaling", "screenshots", "soak", "tables",
-    "tool_use", "training_speed", "virtual_time",
+    "suite_side_effects", "tool_use", "training_speed", "virtual_time",
 )  # fmt: skip
 
 
