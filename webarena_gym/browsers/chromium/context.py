@@ -476,6 +476,8 @@ class Context:
                 while len(self._popups) < len(popups) + count:  # Playwright reports them when they close
                     self._popup_event.clear()
                     await self._popup_event.wait()
+        with suppress(PlaywrightError):  # until the page knows that they are closed, it would open links in them
+            await tab.evaluate("async () => null")
         self._popups = popups
 
     async def _activate_navigated_tab(self) -> None:
