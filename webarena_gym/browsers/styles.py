@@ -129,33 +129,25 @@ def mark_styles(
     state += [(element, name) for element, name in ((focused, FOCUSED), (targeted, TARGETED)) if element is not None]
     for element, name in state:
         element.set(name, "")
-    hides, shows, listens = list[HtmlElement](), list[HtmlElement](), list[HtmlElement]()
-    _visit(_Element.from_html_root(root), styles, _State(), hides, shows, listens)
+    hides, shows, listens = _sort(root, styles)
     for element, name in state:
         del element.attrib[name]
     for element in shows:
         element.attrib.pop("hidden", None)
         element.set("style", "display: block")
     for element in hides:
-        if "hidden" not in element.attrib:
-            element.set("hidden", "")
+        element.set("hidden", "")
         element.attrib.pop("style", None)
     for element in listens:
         element.set(LISTENER_ATTRIBUTE, "")
 
 
-def _visit(
-    top: _Element,
-    styles: _Styles,
-    inherited: _State,
-    hides: list[HtmlElement],
-    shows: list[HtmlElement],
-    listens: list[HtmlElement],
-) -> None:
-    """Sort the elements under `top` into those that style sheets hide and show, and those that reveal others."""
-    stack = [(top, inherited)]
+def _sort(root: HtmlElement, styles: _Styles) -> tuple[list[HtmlElement], list[HtmlElement], list[HtmlElement]]:
+    """Return the elements that style sheets hide, those that they show, and those that reveal others."""
+    hides, shows, listens = list[HtmlElement](), list[HtmlElement](), list[HtmlElement]()
     invisible, visible = list[HtmlElement](), set[HtmlElement]()
     invisible_by_style = list[HtmlElement]()
+    stack = [(_Element.from_html_root(root), _State())]
     while stack:
         wrapper, around = stack.pop()
         element = wrapper.etree_element
@@ -192,6 +184,7 @@ def _visit(
         stack += [(child, state) for child in wrapper.iter_children()]
     hides += [element for element in invisible if element not in visible]
     shows += [element for element in invisible_by_style if element in visible]
+    return hides, shows, listens
 
 
 def _boxes_in(wrapper: _Element) -> Iterator[_Element]:
