@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import expect_error
 from tests.growth import grows_too_fast
 from webarena_gym.actions import DIALECTS, Action, Kind, reply_of
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT, NEEDS_POINTS
@@ -332,17 +333,17 @@ def test_a_wait_of_some_milliseconds_is_read_as_it_is_written(number):
     action = Action(Kind.WAIT, argument=number)
     assert DIALECTS["browsergym"].parse(DIALECTS["browsergym"].format(action)) == action
     for other in ("webrl", "webarena"):
-        with pytest.raises(ValueError, match="cannot express"):
+        with expect_error(ValueError, other, action):
             DIALECTS[other].format(action)
 
 
 def test_an_action_needs_its_fields():
-    with pytest.raises(ValueError, match="needs an element"):
+    with expect_error(ValueError, "Click", "element"):
         Action(Kind.CLICK)
-    with pytest.raises(ValueError, match="needs an argument"):
+    with expect_error(ValueError, "Exit", "argument"):
         Action(Kind.EXIT)
     for kind in NEEDS_POINTS:
-        with pytest.raises(ValueError, match="needs points"):
+        with expect_error(ValueError, kind.value, "points"):
             Action(kind, "12", "x")
 
 
@@ -355,7 +356,7 @@ def test_what_a_dialect_cannot_say_is_a_value_error(dialect):
             dialect.format(action)
         except ValueError:
             silent.append(kind)
-        with pytest.raises(ValueError, match="cannot express"):
+        with expect_error(ValueError, dialect.name, kind):
             dialect.format(Action(kind, argument="x", points=((1, 2),)))
     assert {"webrl": 5, "webarena": 2, "browsergym": 1}[dialect.name] == len(silent)
     assert all(line.strip() for line in dialect.grammar().splitlines())

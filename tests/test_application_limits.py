@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.errors import expect_error
 from tests.test_application_archive import FILE, ONE_BROWSER, TOML, archive, cache, folder, packed, rewrite
 from tests.test_suites import errands, play
 from webarena_gym import WebArenaLite
@@ -137,18 +138,18 @@ def test_the_processes_that_a_verifier_leaves_behind_end_with_its_call(errands):
             assert result[1] == 1.0, result[4]
 
 
-@pytest.mark.parametrize(("limits", "message"), [
-    ({"memory": 512}, "memory is 512; expected a text such as"),
-    ({"memory": "512"}, "memory is '512'; expected a text such as"),
-    ({"memory": "0M"}, "memory is '0M'"),
-    ({"cpu": 0}, "cpu is 0; expected a number of cores above 0"),
-    ({"cpu": "1"}, "cpu is '1'"),
-    ({"cpu": True}, "cpu is True"),
-    ({"processes": "5"}, "processes is '5'; expected a number above 0"),
-    ({"discs": 1}, "unknown key 'discs'"),
+@pytest.mark.parametrize(("limits", "values"), [
+    ({"memory": 512}, ("memory", 512)),
+    ({"memory": "512"}, ("memory", "'512'")),
+    ({"memory": "0M"}, ("memory", "'0M'")),
+    ({"cpu": 0}, ("cpu", 0)),
+    ({"cpu": "1"}, ("cpu", "'1'")),
+    ({"cpu": True}, ("cpu", True)),
+    ({"processes": "5"}, ("processes", "'5'", 0)),
+    ({"discs": 1}, ("'discs'",)),
 ])  # fmt: skip
-def test_an_invalid_limit_is_refused(limits, message):
-    with pytest.raises(ApplicationError, match=message):
+def test_an_invalid_limit_is_refused(limits, values):
+    with expect_error(ApplicationError, *values):
         Application(name="x", wsgi="x:y", limits=limits)
 
 
@@ -192,14 +193,14 @@ def test_an_archive_is_trusted_once_and_as_it_is(folder, archive, tmp_path, monk
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (folder / FILE).write_text("network = true\n" + TOML)
     assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
-    with pytest.raises(ApplicationError, match="is not trusted"):
+    with expect_error(ApplicationError, archive, "network = true"):
         read_application(archive)
     assert main(["app", "verify", str(archive), "--trust", *ONE_BROWSER]) == 0
     assert read_application(archive).network
     copy = shutil.copy(archive, tmp_path / f"copy-{archive.name}")
     assert read_application(copy).network, "its content is trusted, not its name"
     rewrite(archive, lambda manifest: manifest.update(version="2"))
-    with pytest.raises(ApplicationError, match="is not trusted"):
+    with expect_error(ApplicationError, archive, "network = true"):
         read_application(archive)
 
 
@@ -209,14 +210,14 @@ def test_a_suite_that_reaches_out_of_its_isolation_is_trusted_first(errands, tmp
     errands.write_text(errands.read_text().replace("in_memory = true", f'in_memory = true\nshared = ["{tmp_path}/was-here"]'))
     assert main(["suite", "add", "errands", str(errands)]) == 2
     assert f"shelf: shared = '{tmp_path}/was-here' writes a folder outside of its own" in capsys.readouterr().err
-    with pytest.raises(ApplicationError, match="is not trusted"):
+    with expect_error(ApplicationError, "errands", f"'{tmp_path}/was-here'"):
         read_suite(errands)
     assert main(["suite", "add", "errands", str(errands), "--trust"]) == 0
     with closing(WebArenaLite(suite="errands", split="served")) as env:
         assert play(env, "shelf.jam", ["exit()"])[1] == 0.0
     read_suite(errands)
     errands.write_text(errands.read_text().replace("was-here", "was-there"))
-    with pytest.raises(ApplicationError, match="was-there"):
+    with expect_error(ApplicationError, "errands", f"'{tmp_path}/was-there'"):
         add_suite("errands", errands)
     assert read_suite("errands").name == "errands"
 
@@ -239,16 +240,16 @@ def test_decisions_of_concurrent_processes_are_all_kept(tmp_path, monkeypatch):
         list(pool.map(lambda content: add_trust(content, ["network"]), contents))
     for content in contents:
         expect_trust("it", content, ["network"], ["trust"])
-    with pytest.raises(ApplicationError, match="is not trusted"):
+    with expect_error(ApplicationError, "it", "network; python", "webarena-gym trust"):
         expect_trust("it", contents[0], ["network", "python"], ["trust"])
 
 
 def test_a_decision_that_cannot_be_written_names_its_file(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     data_folder().write_text("a file where the folder belongs")
-    with pytest.raises(ApplicationError, match=str(data_folder())):
+    with expect_error(ApplicationError, data_folder()):
         add_trust(b"", ["network"])
-    with pytest.raises(ApplicationError, match="is not trusted"):
+    with expect_error(ApplicationError, "it", "network", "webarena-gym trust"):
         expect_trust("it", b"", ["network"], ["trust"])
 
 

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from tests.errors import expect_error
 from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
@@ -164,7 +165,7 @@ def test_the_best_constant_of_a_wording_is_learned_from_other_worlds_and_judged(
     assert score_memorised_answers([asked(world, f"colour {world}") for world in (1, 1, 2, 2)]).rewarded["quiz"] == 0
     # Neither does another wording.
     assert score_memorised_answers([asked(1, "blue", "Which?"), asked(2, "blue", "What?")]).rewarded["quiz"] == 0
-    with pytest.raises(TaskError, match="of 1 world"):
+    with expect_error(TaskError, "1 world"):
         score_memorised_answers([asked(1, "blue"), asked(1, "red")])
 
 

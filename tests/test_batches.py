@@ -13,6 +13,7 @@ from agents.models import small
 from agents.models.batches import Costs, batch_logprobs, pack
 from agents.training.language_models import released_prompts
 from tests import tiny
+from tests.errors import expect_error
 from tests.tiny import tiny_model
 from webarena_gym.observation.history import PLACEHOLDER
 
@@ -110,9 +111,9 @@ def test_a_model_that_cannot_read_trees_gets_rows():
     torch.manual_seed(0)
     model = Gemma3ForCausalLM(Gemma3TextConfig(**{**SIZES, "vocab_size": 300, "head_dim": 8, "sliding_window": 4})).eval()
     found = [Sample(tuple(range(1, 12)), (number, 3)) for number in range(20, 24)]
-    with pytest.raises(ValueError, match="sample 0 has an empty"):
+    with expect_error(ValueError, "sample 0"):
         pack([Sample((1, 2), ())], 100)
-    with pytest.raises(ValueError, match=r"sharing is 'tree', but .*sliding_attention"):
+    with expect_error(ValueError, "sharing", "'tree'", "sliding_attention"):
         pack(found, 1000, sharing="tree", model=model)
     for batch in pack(found, 1000, model=model):
         assert batch.tree is None

@@ -9,6 +9,7 @@ import pytest
 
 from tests import needs
 from tests.browser_site import HOME, OTHER, make_network
+from tests.errors import expect_error
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.forms import check_key_effect, choice_by_key
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -109,7 +110,7 @@ class TestLinks:
 
     def test_what_is_hidden_closed_or_gone(self, browser):
         for link in ("hidden", "unseen", "inside"):
-            with pytest.raises(ActionError, match="hidden"):
+            with expect_error(ActionError, "hidden"):
                 click(browser, link)
         for is_open in (True, False, True):
             click(browser, "summary")
@@ -142,7 +143,7 @@ class TestHistoryAndTabs:
             assert sent(browser)["name"] == ["Bob"]
 
     def test_the_ends_of_history(self, browser):
-        with pytest.raises(ActionError, match="back"):
+        with expect_error(ActionError, "back"):
             browser.go_back()
         open_page(browser, "/plain")
         browser.go_back()
@@ -153,7 +154,7 @@ class TestHistoryAndTabs:
         open_page(browser, "/plain")
         browser.go_back()
         open_page(browser, "/form")  # a new page forgets what lay ahead
-        with pytest.raises(ActionError, match="forward"):
+        with expect_error(ActionError, "forward"):
             browser.go_forward()
 
     def test_tabs(self, browser):
@@ -385,7 +386,7 @@ class TestForms:
         for wanted in ("Medium", "", "Choose", "Giant"):
             with pytest.raises(ActionError):
                 choose(browser, "size", wanted)
-        with pytest.raises(ActionError, match="input"):
+        with expect_error(ActionError, "input"):
             choose(browser, "name", "x")
 
     def test_what_fields_refuse(self, browser):
@@ -393,7 +394,7 @@ class TestForms:
             with pytest.raises(ActionError, match=r"disabled|read-only"):
                 type_text(browser, field, "x")
         for element in ("off", "dead", "inset"):
-            with pytest.raises(ActionError, match="disabled"):
+            with expect_error(ActionError, "disabled"):
                 click(browser, element)
         nowhere = dict.fromkeys(("save", "size", "news", "wrap", "token"), "x")
         for field, text in (*nowhere.items(), ("count", "many"), ("day", "2023-02-30"), ("day", "3/5/2023")):
@@ -411,7 +412,7 @@ class TestKeys:
 
     def test_enter_in_a_form(self, browser):
         for field in ("b", "d"):  # without a button, and with a disabled one
-            with pytest.raises(ActionError, match=rf'"Enter" does nothing in input "{field}": a form is sent by its button'):
+            with expect_error(ActionError, '"Enter"', f'input "{field}"'):
                 type_text(browser, field, "x", enter=True)
             assert (browser.page().title, values(browser, field)) == ("Implicit", ["x"])
         for field, url in (("a", "echo?a=x+y&c=on"), ("e", "echo?e=x+y&v=1&t="), ("f", "implicit?f=x+y")):
@@ -440,7 +441,7 @@ class TestKeys:
                 browser.press(key)
         for key in keys:
             for element_id in ("a", "area", "link"):
-                with pytest.raises(ActionError, match=rf'the key "{re.escape(key)}" does nothing in'):
+                with expect_error(ActionError, f'"{key}"'):
                     browser.press(key, node(browser, element_id))
         for key in ("", "Any", "Hyper+A", "enter it"):
             with pytest.raises(ActionError, match="key"):

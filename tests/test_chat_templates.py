@@ -16,6 +16,7 @@ from agents.training import cloning
 from agents.training.settings import METHODS, AgentQSettings, BCSettings
 from tests import tiny
 from tests.chat_server import serving_chat
+from tests.errors import expect_error
 
 # As Qwen3's: without thinking, a prompt ends with an empty thought, which earlier replies do not have.
 TEMPLATE = (
@@ -60,23 +61,23 @@ def test_the_prompt_and_its_reply_are_those_of_the_template_with_its_variables(t
     assert encoder.encode_reply("exit()")[-1] in encoder.stop_ids
 
 
-@pytest.mark.parametrize(("values", "message"), [
-    ({"enable_thinkng": False}, r"\{'enable_thinkng': False\}, but .* has no variable 'enable_thinkng'; did you mean 'enable_thinking'\?"),
-    ({"reasoning": 1}, "no variable 'reasoning'$"),
-    ({"effort": "most"}, "with which the chat template fails: unknown effort most"),
-    ({"messages": []}, "with which the chat template fails: .*multiple values"),
-    ({"add_generation_prompt": False}, "with which the chat template fails: .*multiple values"),
-    ("enable_thinking", "'enable_thinking'; expected a dict"),
-    ([1], r"\[1\]; expected a dict"),
+@pytest.mark.parametrize(("values", "reasons"), [
+    ({"enable_thinkng": False}, ("variable 'enable_thinkng'", "'enable_thinking'")),
+    ({"reasoning": 1}, ("variable 'reasoning'",)),
+    ({"effort": "most"}, ("unknown effort most",)),
+    ({"messages": []}, ("multiple values", "'messages'")),
+    ({"add_generation_prompt": False}, ("multiple values", "'add_generation_prompt'")),
+    ("enable_thinking", ("dict",)),
+    ([1], ("dict",)),
 ])  # fmt: skip
-def test_variables_that_a_template_does_not_support_are_refused(tokenizer, values, message):
-    with pytest.raises(ValueError, match=f"chat_template_kwargs is .*{message}"):
+def test_variables_that_a_template_does_not_support_are_refused(tokenizer, values, reasons):
+    with expect_error(ValueError, "chat_template_kwargs", repr(values), *reasons):
         PromptEncoder(tokenizer, chat_template_kwargs=values)
 
 
 def test_a_tokenizer_without_a_template_has_no_variables(tokenizer):
     tokenizer.chat_template = None
-    with pytest.raises(ValueError, match="no variable 'enable_thinking'"):
+    with expect_error(ValueError, "'enable_thinking'"):
         PromptEncoder(tokenizer, chat_template_kwargs=OFF)
 
 
@@ -128,8 +129,6 @@ def test_a_chat_server_gets_the_variables_and_other_policies_refuse_them(monkeyp
             evaluate.main(["--policy", "chat:good", *task, *option])
             assert server.asked[-1].get("chat_template_kwargs") == values
     for policy in ("expert", "agents/checkpoints/cloned-1"):
-        with pytest.raises(
-            ValueError, match=f"chat_template_kwargs is set and policy is '{policy}'; expected a language or chat model"
-        ):
+        with expect_error(ValueError, f"'{policy}'", "chat_template_kwargs"):
             evaluate.main(["--policy", policy, *task, "--chat-template-kwargs", json.dumps(OFF)])
     capsys.readouterr()

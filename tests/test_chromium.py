@@ -17,6 +17,7 @@ from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from tests.clocks import until
+from tests.errors import expect_error
 from tests.processes import children
 from tests.serving import serving
 from webarena_gym.browsers.chromium import driver
@@ -236,7 +237,7 @@ def test_layout_decides_what_can_be_used_where_it_is_asked_and_a_screenshot_is_a
     strict.close()
     browser.goto(HOME + "layout")
     assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "thin", "Under"}
-    with pytest.raises(ActionError, match="covers"):
+    with expect_error(ActionError, '<div class="lid">'):
         press(browser, "Under")
     assert browser.screenshot().startswith(b"\x89PNG")
     browser.start([], {})
@@ -265,7 +266,7 @@ def test_nothing_outside_of_the_network_is_reached(browser):
     for url in ("http://127.0.0.1:1/", "https://app.test/", "http://example.com/", "chrome://version"):
         browser.goto(url)
         assert browser.page().title == "This site can't be reached"
-    with pytest.raises(ActionError, match="no address"):
+    with expect_error(ActionError, '"data:text/html,x"'):
         browser.goto("data:text/html,x")
 
 
@@ -342,7 +343,7 @@ def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
         browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
         assert asked == [("/", ""), ("/two", "yes")]
         assert [cookie["name"] for cookie in browser.cookies()] == ["own", "seen"]
-        with pytest.raises(ActionError, match="no earlier page"):
+        with expect_error(ActionError, "back"):
             browser.go_back()
         browser.type(observe(browser.page(), elements="label").element("Word"), "lamp")
         press(browser, "Two")
@@ -517,9 +518,9 @@ def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_
         threading.Thread(target=answer, daemon=True).start()
         browser = ChromiumBrowser(None, hosts=frozenset([f"127.0.0.1:{port}"]))
         browser.start([f"http://127.0.0.1:{port}/"], {})
-        with pytest.raises(BrowserError, match=f"the server did not answer GET http://127.0.0.1:{port}/half: peer closed"):
+        with expect_error(BrowserError, f"GET http://127.0.0.1:{port}/half"):
             press(browser, "On")
-    with pytest.raises(BrowserError, match="did not answer"):
+    with expect_error(BrowserError, f"GET http://127.0.0.1:{port}/"):
         browser.goto(f"http://127.0.0.1:{port}/")
     browser.close()
 
@@ -601,7 +602,7 @@ def test_many_browsers_live_in_one_process_and_none_is_left_behind(end):
 def test_a_missing_chromium_says_what_installs_one(opened, monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", "/nowhere/chromium")
     lonely = opened(driver.Driver())
-    with pytest.raises(BrowserError, match="/nowhere/chromium does not start"):
+    with expect_error(BrowserError, "/nowhere/chromium"):
         lonely.run(lonely.chromium())
 
 

@@ -26,6 +26,7 @@ from agents.command_lines import parse_settings
 from agents.demo import DemoSettings
 from agents.evaluation.settings import EvaluationSettings
 from agents.training.settings import METHODS, PointerBCSettings
+from tests.errors import expect_error
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -350,7 +351,7 @@ def test_the_help_of_settings_ends_with_examples_and_has_groups(program, somewhe
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_help_has_real_options_and_no_empty_defaults(name, capsys):
-    with pytest.raises(SystemExit, match="0"):
+    with expect_error(SystemExit, 0):
         PARSERS[name].parse_args(["--help"])
     text = capsys.readouterr().out
     usage = text.partition("\n\n")[0]
@@ -435,7 +436,7 @@ def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_don
     (tmp_path / "file").write_text("")
     missing, odd = str(tmp_path / "fil"), str(tmp_path / "file" / "x")
     for value in (missing, odd) if option in PATHS else (odd,):
-        with pytest.raises(SystemExit, match="2"):
+        with expect_error(SystemExit, 2):
             parse_settings(KINDS[name], [f"--{option.replace('_', '-')}", value], program="prog")
         said = capsys.readouterr().err
         assert said.startswith(f"python -m prog: --{option.replace('_', '-')} is '{value}'")
@@ -569,7 +570,7 @@ def test_settings_are_read_however_they_are_spelled():
     assert read("--template", "a", "b", "--jobs", "3") == read("--templates", "a", "b", "--processes", "3") != read()
     assert (read("--limit", "None").limit, read("--temperature", "None").temperature) == (None, None)
     assert (read("--thoughts").thoughts, read("--thoughts", "--no-thoughts").thoughts) == (True, False)
-    with pytest.raises(SystemExit, match="2"):
+    with expect_error(SystemExit, 2):
         parse_settings(EvaluationSettings, [], program="agents.evaluate")
 
 
@@ -661,7 +662,7 @@ def test_a_window_needs_a_display(monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("sys.platform", "linux")
-    with pytest.raises(ValueError, match=r"render_mode is 'human'.*no display.*xvfb-run"):
+    with expect_error(ValueError, "render_mode", "'human'", "xvfb-run"):
         WebArenaLite(browser="chromium", render_mode="human")
 
 

@@ -36,6 +36,7 @@ from agents.rollouts.languages import (
 )
 from agents.training.language_models import TrainingSample
 from tests import tiny
+from tests.errors import expect_error
 from tests.growth import outgrown
 from tests.pages import page as page_of
 from webarena_gym.actions import DIALECTS, Action, Kind
@@ -216,9 +217,9 @@ def test_what_a_tokenizer_cannot_spell_is_left_out_and_one_whose_tokens_are_no_t
     assert {tokenizer.decode(walk(automaton, rng, 100)) for _ in range(50)} == {'do("Add")', 'do("Cart")'}
     words_only = Tokenizer(models.WordPiece({"[UNK]": 0, "do": 1, "##x": 2}, unk_token="[UNK]"))
     words_only.pre_tokenizer, words_only.decoder = pre_tokenizers.Whitespace(), decoders.WordPiece()
-    with pytest.raises(ValueError, match="expected the encoded text"):
+    with expect_error(ValueError, "TokenizersBackend"):
         TokenVocabulary.from_tokenizer(PreTrainedTokenizerFast(tokenizer_object=words_only, unk_token="[UNK]"))
-    with pytest.raises(ValueError, match="slow one"):
+    with expect_error(ValueError, "object"):
         TokenVocabulary.from_tokenizer(object())
 
 
@@ -407,7 +408,7 @@ def test_free_and_constrained_requests_go_together_and_thoughts_are_refused(made
         _, alone = constrained_generations(model, encoder, [None] * number + [page])
         assert alone[-1].response_ids == together[number].response_ids
     assert create_constraints(encoder, constrained=False, system="think") is None
-    with pytest.raises(ValueError, match=r"system is 'think', .* expected 'none', 'act' or 'env'"):
+    with expect_error(ValueError, "system", "'think'", "'none'", "'act'", "'env'"):
         create_constraints(encoder, constrained=True, system="think")
 
 
@@ -458,7 +459,7 @@ def test_the_experts_solutions_are_allowed():
 
 @pytest.mark.parametrize("policy", ["expert", "random", "chat:model"])
 def test_only_language_models_in_this_process_are_constrained(policy):
-    with pytest.raises(ValueError, match="expected a text-only language model, in a folder"):
+    with expect_error(ValueError, "constrained", repr(policy)):
         create_policy(EvaluationSettings(policy=policy, constrained=True))
 
 

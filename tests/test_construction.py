@@ -3,6 +3,7 @@
 import numpy
 import pytest
 
+from tests.errors import expect_error
 from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.live_sites import LiveSitesBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -56,7 +57,7 @@ def test_only_embedded_sites_without_a_window_are_static_in_chromium(monkeypatch
 def test_real_servers_need_a_plain_connection_for_rules_that_read_it():
     options = {"sites": SITES, "browser": "chromium", "side_effects": "ignored"}
     assert isinstance(make_backend(EnvOptions.of(options), lambda _: None), LiveSitesBackend)
-    with pytest.raises(ValueError, match=r"https://shop\.test \(shopping\)"):
+    with expect_error(ValueError, "https://shop.test (shopping)"):
         make_backend(EnvOptions.of(options | {"rules": "verified"}), lambda _: None)
     plain = options | {"sites": {"shopping": "http://shop.test"}, "rules": "verified"}
     assert isinstance(make_backend(EnvOptions.of(plain), lambda _: None), LiveSitesBackend)
@@ -94,10 +95,10 @@ def test_tasks_of_large_worlds_are_generated_at_the_first_use(monkeypatch):
 
 def test_tasks_that_the_rules_cannot_judge_are_rejected_or_left_out():
     verifier = check(kind="verifier", verifier=[{"file": "check.py"}])
-    with pytest.raises(EvaluationError, match="suite="):
+    with expect_error(EvaluationError, "task a", "'verifier'", "suite="):
         TaskSelection(EnvOptions(tasks=[verifier]))
     good = TaskSelection(EnvOptions(tasks=IDS)).tasks[0]
     with pytest.warns(UserWarning, match="task a"):
         assert TaskSelection(EnvOptions(tasks=[verifier, good], on_unreadable="skip")).tasks == (good,)
-    with pytest.raises(EvaluationError, match="suite="):
+    with expect_error(EvaluationError, "task a", "'verifier'", "suite="):
         TaskSelection(EnvOptions(tasks=[good])).select({"task": verifier}, numpy.random.default_rng(0))

@@ -20,6 +20,7 @@ from agents.models.pointer.reader import Reader
 from agents.rollouts.policies import Reply, Request, ScriptedPolicy
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import PointerBCSettings
+from tests.errors import expect_error
 from webarena_gym import suite as task_suite
 
 SHOP = 'URL: http://shop.test/\n<a id="1">Mug</a> <a id="2">Tent</a> <button id="3">Search</button>'
@@ -105,13 +106,13 @@ def test_few_episodes_move_weights_little_and_no_success_at_all_gives_equal_ones
     assert few[0] < few[1] < 1.5 * few[0]
     assert many[0] < many[1]
     assert fit_weights([episodes(SHOP, 0.0), episodes(SHOP, 0.0)]).for_situation("shop.test") == (1.0, 1.0)
-    with pytest.raises(ValueError, match="at least one of each agent"):
+    with expect_error(ValueError, "40, 0"):
         fit_weights([often, []])
 
 
 @pytest.mark.parametrize("values", [(1.0,), (0.0, 0.0), (2.0, -1.0)])
 def test_weights_that_mean_nothing_are_refused(values):
-    with pytest.raises(ValueError, match="weights are"):
+    with expect_error(ValueError, values):
         EnsembleWeights((1.0, 1.0), {"shop.test": values})
 
 
@@ -147,25 +148,25 @@ def test_the_best_agent_of_each_site_does_what_none_does_alone(tmp_path):
 
 def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
     Ensemble(tuple(members), uniform_weights(2)).save(tmp_path / "good")
-    with pytest.raises(CheckpointError, match="contains an ensemble; expected a language model"):
+    with expect_error(CheckpointError, tmp_path / "good"):
         load_model(tmp_path / "good")
     other = tmp_path / "other"
     other.mkdir()
     (other / "agent.json").write_text(json.dumps({**agent_record(members[0]), "window": 9}), encoding="utf-8")
     (other / "config.json").touch()
-    with pytest.raises(ValueError, match=r"window=9; expected \d+"):
+    with expect_error(ValueError, other, "window=9", members[0]):
         Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
     (other / "agent.json").write_text(json.dumps(agent_record(members[0])), encoding="utf-8")
     Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
-    with pytest.raises(ValueError, match="mixes the pointer network"):
+    with expect_error(ValueError, tmp_path / "bad", members[0]):
         create_policy(EvaluationSettings(policy=str(tmp_path / "bad")))
     (tmp_path / "bad" / "ensemble.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"ensemble.json is not a valid ensemble"):
+    with expect_error(CheckpointError, tmp_path / "bad" / "ensemble.json", "KeyError('weights')"):
         load_ensemble(tmp_path / "bad")
 
 
 def test_the_command_makes_them(members, tmp_path, capsys):
     command.main(["--members", *members, "--out", str(tmp_path / "own"), "--limit", "2"])
     assert "everywhere else" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="expected at least two agents"):
+    with expect_error(ValueError, (members[0],)):
         command.make_ensemble(command.EnsembleSettings(members=(members[0],), out=tmp_path))

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import needs
+from tests.errors import expect_error
 from webarena_gym.env import WebArenaLite
 from webarena_gym.episode import Snapshot
 from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError, WorldError
@@ -143,7 +144,7 @@ def test_enormous_numbers_are_no_limit():
 @needs.chromium
 def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
     task = make_task(state(CART, expected=[[0]], site="shopping"))
-    with pytest.raises(EvaluationError, match="task t: a check of the kind 'state' reads a database"):
+    with expect_error(EvaluationError, "task t", "'state'"):
         make(task, **ON_CHROMIUM)
 
 
@@ -273,11 +274,11 @@ def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leave
     env.step(click("Add to Cart [2]"))
     snapshot = env.unwrapped.snapshot()
     assert len(pickle.dumps(snapshot)) < 100_000
-    with pytest.raises(SnapshotError, match="expected a Snapshot"):
+    with expect_error(SnapshotError, "Snapshot", "dict"):
         env.unwrapped.restore({"task": "t"})
     backend = snapshot.backend._replace(generators="0123-4567")
     other = Snapshot.of(snapshot.episode, backend, snapshot.random_state)
-    with pytest.raises(SnapshotError, match="of world 0 is from a version of webarena-gym that generates different worlds"):
+    with expect_error(SnapshotError, "world 0"):
         env.unwrapped.restore(other)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.unwrapped.step("exit()")
@@ -299,7 +300,7 @@ def episode():
 
 def test_a_step_outside_an_episode_is_refused(env):
     bare = env.unwrapped
-    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+    with expect_error(gymnasium.error.ResetNeeded, "reset()"):
         bare.step("exit()")
     with pytest.raises(gymnasium.error.ResetNeeded):
         bare.task  # noqa: B018
@@ -405,27 +406,27 @@ def test_integers_may_be_numpys(env, kind):
 @pytest.mark.parametrize("value", [True, numpy.True_, "1", 1.5, numpy.float64(1.5)])
 def test_bools_texts_and_fractions_are_no_integers(env, value):
     for name in ("max_steps", "window", "pictures"):
-        with pytest.raises(ValueError, match=rf"{name} is {re.escape(repr(value))}; expected a positive integer"):
+        with expect_error(ValueError, name, repr(value)):
             EnvOptions(**{name: value})
-    with pytest.raises(ValueError, match=r"window_size is .* each 64 to 4096 pixels"):
+    with expect_error(ValueError, "window_size"):
         EnvOptions(window_size=(value, 844))
-    with pytest.raises(ValueError, match=r"max_steps is .*; expected a positive integer"):
+    with expect_error(ValueError, "max_steps", repr(value)):
         env.reset(options={"max_steps": value})
     WebArenaLite(tasks=[replace(LOOK, world_seed=None)], world_seed=1).reset()
-    with pytest.raises(WorldError, match="there is no world"):
+    with expect_error(WorldError, repr(value)):
         WebArenaLite(tasks=[replace(LOOK, world_seed=None)], world_seed=value).reset()
 
 
 def test_an_unknown_split_or_option_is_refused(env):
-    with pytest.raises(TaskError, match="expected one of 'train'"):
+    with expect_error(TaskError, "'exam'", "'train'"):
         WebArenaLite(split="exam")
-    with pytest.raises(TaskError, match="no option 'url'"):
+    with expect_error(TaskError, "'url'"):
         env.reset(options={"url": "x"})
-    with pytest.raises(TaskError, match="no task 'nothing'"):
+    with expect_error(TaskError, "'nothing'"):
         env.reset(options={"task": "nothing"})
-    with pytest.raises(TaskError, match="names no world"):
+    with expect_error(TaskError, "task 1", "world_seed=", "sites="):
         WebArenaLite(tasks=[Task("1", ("shopping",), "__SHOPPING__", "x", answer(exact_match="x"))]).reset()
-    with pytest.raises(TaskError, match="'books' is not an embedded site; set its URL"):
+    with expect_error(TaskError, "task 1", "'books'", "sites="):
         WebArenaLite(tasks=[Task("1", ("books",), "__BOOKS__", "x", answer(exact_match="x"))], world_seed=1).reset()
 
 
@@ -561,7 +562,7 @@ def test_what_a_site_raises_is_a_page_and_costs_the_agent_nothing(browser, on_fa
     assert "site_errors" not in info
     env.unwrapped.restore(saved)
     if on_failure == "raise":
-        with pytest.raises(BrowserError, match=r"a site failed: GET http://shop\.test/contact/\S+: ZeroDivisionError"):
+        with expect_error(BrowserError, "GET http://shop.test/contact/", "ZeroDivisionError"):
             env.step("```stop [no]```")
     else:
         _, reward, terminated, truncated, info = env.step("```stop [no]```")

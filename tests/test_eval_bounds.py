@@ -13,6 +13,7 @@ import gymnasium
 import pytest
 from lxml.cssselect import CSSSelector
 
+from tests.errors import expect_error
 from tests.growth import outgrown, text_of
 from tests.pages import page
 from webarena_gym.env import WebArenaLite
@@ -377,7 +378,7 @@ def test_other_parts_of_a_task_are_bounded_too(change, told):
 def test_what_refers_to_itself_is_too_deep():
     loop = ["x"]
     loop.append(loop)
-    with pytest.raises(EvaluationError, match="more than 30 deep"):
+    with expect_error(EvaluationError, "reference_answers", 30):
         check(answer(must_include=loop))
 
 
@@ -391,7 +392,7 @@ def test_the_queries_of_a_task_have_one_limit_together():
     database = sqlite3.connect(":memory:", isolation_level=None)
     one = state(endless, expected=[[1]], site="shopping")
     assert evaluate(one, "", ended(database=database))[0].passed
-    with pytest.raises(EvaluationError, match="the queries of a task may take"):
+    with expect_error(EvaluationError, "50,000,000"):
         evaluate({**one, "state": one["state"] * 50}, "", ended(database=database))
 
 
@@ -428,7 +429,7 @@ def test_what_is_malformed_is_refused_when_it_is_read_and_the_error_names_task_a
     assert "task 7: " in str(caught.value)
     assert field in str(caught.value)
     good = parse_task(TASK | {"eval": at_url(BASE), "world_seed": 7})
-    with WebArenaLite(tasks=[good], rules=rules) as env, pytest.raises((TaskError, EvaluationError), match="task 7: "):
+    with WebArenaLite(tasks=[good], rules=rules) as env, expect_error((TaskError, EvaluationError), "task 7"):
         env.reset(options={"task": parse_task(TASK | {"eval": block, "world_seed": 7})})
 
 
@@ -443,7 +444,7 @@ def test_a_query_that_reaches_its_limit_is_a_failure_also_if_it_ends_in_the_init
     final, initial = ({"shopping": database}.__getitem__ for database in databases)
     check = {"site": "shopping", "query": "SELECT count(*) FROM item a, item b, item c", "expected": [[27]]}
     outcome = Outcome("", None, None, final, {}, initial_database=initial)
-    with pytest.raises(EvaluationError, match="interrupted"):
+    with expect_error(EvaluationError, repr(check["query"]), "200,000"):
         evaluate({"eval_types": ["state"], "state": [check]}, "", outcome)
     assert evaluate({"eval_types": ["state"], "state": [check]}, "", Outcome("", None, None, initial, {}))[0].passed
     for database in databases:

@@ -18,6 +18,7 @@ from agents.models.eyes import END, MAX_PIECES, PATCH, SCENE, SCROLL, WIDTH, Epi
 from agents.training.metrics import read_metrics
 from agents.training.settings import EyesSettings
 from tests import needs
+from tests.errors import expect_error
 from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Task
 
@@ -329,11 +330,9 @@ def test_the_reward_of_exploration_is_the_mean_curiosity_about_later_pages(tmp_p
 
 
 def test_a_run_without_any_demonstration_is_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match="none of the 3 training tasks was demonstrated; expected at least one, or clone_updates 0"
-    ):
+    with expect_error(ValueError, "3 training tasks", "clone_updates"):
         train(EyesSettings(out=tmp_path, max_steps=2), rooms())
-    with pytest.raises(ValueError, match="max_steps is 1; expected at least 2 with explore_updates"):
+    with expect_error(ValueError, "max_steps", 1, 2, "explore_updates"):
         EyesSettings(out=tmp_path, explore_updates=1, max_steps=1)
 
 
@@ -341,7 +340,7 @@ def test_networks_of_earlier_versions_are_read():
     names = {name for name in Eyes().state_dict() if name.startswith("score.")}
     assert names == {"score.0.weight", "score.0.bias", "score.3.weight", "score.3.bias"}
     assert Eyes().gate_loss == 0
-    with pytest.raises(ValueError, match="top_experts is 4; expected at most 3"):
+    with expect_error(ValueError, "top_experts", 4, 3):
         EyesSettings(out="runs/eyes", experts=3)
 
 
@@ -365,5 +364,5 @@ def test_a_run_goes_on_from_its_last_save(tmp_path, capsys):
     torch.save({**again, "cpu_minutes": 100.0}, tmp_path / eyes.NEWEST)
     train_eyes.main([*arguments, "--updates", "2"])
     assert json.loads((tmp_path / "result.json").read_text())["cpu_minutes"] > 100.0, "the time before the interruption counts"
-    with pytest.raises(ValueError, match="clone_updates"):
+    with expect_error(ValueError, "clone_updates"):
         train_eyes.main([*arguments, "--updates", "3", "--clone-updates", "5"])

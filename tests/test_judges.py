@@ -5,6 +5,7 @@ import json
 import pytest
 from werkzeug.wrappers import Request, Response
 
+from tests.errors import expect_error
 from tests.evaluators.test_official import outcome, string
 from tests.serving import serving
 from webarena_gym.errors import EvaluationError
@@ -50,7 +51,7 @@ def test_says_right_or_wrong_when_asked_with_everything_and_again_where_it_is_bu
 
 def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch):
     monkeypatch.delenv("WEBARENA_GYM_JUDGE_MODEL", raising=False)
-    with pytest.raises(EvaluationError, match="WEBARENA_GYM_JUDGE_MODEL"):
+    with expect_error(EvaluationError, "WEBARENA_GYM_JUDGE_MODEL"):
         ChatJudge()
     model = Model("right")
     with serving(model) as address:

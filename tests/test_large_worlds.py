@@ -16,12 +16,13 @@ from markupsafe import escape
 from benchmarks import large_worlds
 from tests import needs
 from tests.crawl import Visitor, survey
+from tests.errors import expect_error
 from tests.prose_reader import read_opinions, read_outcomes, says
 from webarena_gym import suite
 from webarena_gym.arena.episodes import EpisodeStore
 from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import SnapshotError
+from webarena_gym.errors import SnapshotError, TaskError
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import moment
 from webarena_gym.sites.country.geography import country
@@ -458,7 +459,7 @@ def test_sums_and_counts_stand_on_pages_of_standard_worlds_alone(scale, is_told)
 def test_an_env_draws_a_split_of_a_large_world_when_it_needs_it(monkeypatch):
     drawn, some = [], suite.draw(["map.town_population"], world_seed=WORLD, count=2, scale="large")
     monkeypatch.setattr(suite, "spread", lambda _, **how: drawn.append(how) or some)
-    with pytest.raises(ValueError, match="split"):
+    with expect_error(TaskError, "'nothing'"):
         make(split="nothing")
     with make(split="test") as env:
         _, info = env.reset(options={"task": f"map.town_population/{WORLD}/0"})

@@ -13,6 +13,7 @@ from PIL import ImageColor
 import webarena_gym
 from benchmarks.miniwob import random_reply
 from tests import needs
+from tests.errors import expect_error
 from webarena_gym import miniwob
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.errors import SnapshotError, TaskError
@@ -152,14 +153,14 @@ def test_gymnasium_has_nothing_to_complain_about(opened):
 
 
 def test_what_cannot_be_is_said(env, monkeypatch):
-    with pytest.raises(TaskError, match=r"no task 'click-tests'; .*click-test"):
+    with expect_error(TaskError, "'click-tests'"):
         env.reset(options={"task": "click-tests"})
-    with pytest.raises(TaskError, match="<name>/<seed>"):
+    with expect_error(TaskError, "'click-test/x'"):
         env.reset(options={"task": "click-test/x"})
-    with pytest.raises(ValueError, match="data_mode"):
+    with expect_error(ValueError, "data_mode"):
         gymnasium.make("MiniWoBText-v0", data_mode="dev")
     begin(env, "click-test/1")
-    with pytest.raises(SnapshotError, match="MiniWoB"):
+    with expect_error(SnapshotError, "MiniWoB"):
         env.unwrapped.snapshot()
     with pytest.raises(KeyError):
         env.unwrapped.database("shopping")

@@ -15,6 +15,7 @@ from agents.rollouts.chat import OccamEpisode, OccamPolicy, PlanTree, parse_repl
 from agents.rollouts.policies import Request, ScriptedPolicy
 from tests import needs
 from tests.chat_server import serving_chat
+from tests.errors import expect_error
 from tests.pages import page
 from tests.test_observation import SHOP
 from webarena_gym.actions import DIALECTS
@@ -367,5 +368,5 @@ def test_settings_that_hide_the_plans_are_refused():
         ({"thoughts": False}, "thoughts False"),
         ({"elements": "label"}, "elements 'label'"),
     ):
-        with pytest.raises(ValueError, match=f"system is 'occam'.*{said}"):
+        with expect_error(ValueError, "system", "'occam'", said):
             create_policy(EvaluationSettings(**{"policy": "chat:good", **given, **change}))

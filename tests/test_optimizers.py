@@ -11,6 +11,7 @@ from agents.models.batches import autocast, batch_logprobs, pack
 from agents.models.parameters import add_adapters, create_optimizer, prepare_for_training
 from agents.settings import PassSettings
 from tests import tiny
+from tests.errors import expect_error
 
 
 def learn(model, optimizer, updates, seed=0):
@@ -97,7 +98,7 @@ def test_adapters_have_the_loss_and_gradients_of_peft_on_rows_of_transformers(dt
 @pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
 def test_adapters_of_the_last_layers_alone_learn_and_no_gradient_reaches_the_others():
     model, _ = tiny.tiny_model()
-    with pytest.raises(ValueError, match="--lora-layers is 3; expected at most 2"):
+    with expect_error(ValueError, "lora-layers", 3, 2):
         add_adapters(model, 2, layers=3)
     add_adapters(model, 2, layers=1)
     trained = {name for name, weights in model.named_parameters() if weights.requires_grad}
@@ -113,7 +114,7 @@ def test_the_last_layers_are_those_of_the_decoder(place):
     model, _ = tiny.tiny_model()
     model.get_submodule(place).more = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(5))
     if place == "model":
-        with pytest.raises(ValueError, match="--lora-layers is 1, but the decoder LlamaModel has 2 lists of layers"):
+        with expect_error(ValueError, "--lora-layers", 1, "LlamaModel", 2):
             add_adapters(model, 2, layers=1)
         return
     add_adapters(model, 2, layers=1)
@@ -123,17 +124,17 @@ def test_the_last_layers_are_those_of_the_decoder(place):
 
 
 @pytest.mark.skipif(find_spec("peft") is None, reason="no peft here: pip install peft")
-@pytest.mark.parametrize(("existing", "rank", "layers", "message"), [
-    (None, 0, 1, "--lora-layers is 1 and --lora-rank 0"),
-    (0, 2, 1, "--lora-layers is 1, but the model has adapters in other layers"),
-    (1, 2, 2, "--lora-layers is 2, but the model has adapters in other layers"),
-    (1, 2, 1, ""), (1, 2, 0, ""), (0, 2, 2, ""),
+@pytest.mark.parametrize(("existing", "rank", "layers", "values"), [
+    (None, 0, 1, ("--lora-layers", 1, "--lora-rank 0")),
+    (0, 2, 1, ("--lora-layers", 1, "adapters")),
+    (1, 2, 2, ("--lora-layers", 2, "adapters")),
+    (1, 2, 1, ()), (1, 2, 0, ()), (0, 2, 2, ()),
 ])  # fmt: skip
-def test_layers_of_adapters_without_effect_are_rejected(existing, rank, layers, message):
+def test_layers_of_adapters_without_effect_are_rejected(existing, rank, layers, values):
     model, _ = tiny.tiny_model()
     if existing is not None:
         add_adapters(model, 2, layers=existing)
-    with pytest.raises(ValueError, match=message) if message else nullcontext():
+    with expect_error(ValueError, *values) if values else nullcontext():
         prepare_for_training(model, PassSettings(lora_rank=rank, lora_layers=layers), seed=0)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.errors import expect_error
 from webarena_gym.options import EnvOptions
 
 OTHER_SOURCES = [
@@ -16,7 +17,7 @@ OTHER_SOURCES = [
 @pytest.mark.parametrize("others", OTHER_SOURCES, ids=lambda others: next(iter(others)))
 def test_rewards_of_a_checklist_need_the_embedded_sites_and_the_native_rules(monkeypatch, reward, others):
     monkeypatch.setattr(EnvOptions, "_read_application", lambda _: None)
-    with pytest.raises(ValueError, match=f"reward={reward!r} needs"):
+    with expect_error(ValueError, f"reward={reward!r}"):
         EnvOptions(reward=reward, **others)
     assert EnvOptions(**others).reward == "binary"
     assert EnvOptions(reward=reward).reward == reward

@@ -16,6 +16,7 @@ import pytest
 
 from tests import needs
 from tests.clocks import until
+from tests.errors import expect_error
 from tests.own_application import ADD, STARTS, do, solve
 from tests.own_application import folder as folder
 from tests.own_application import make as make
@@ -102,14 +103,14 @@ def test_a_snapshot_goes_on_anywhere_any_number_of_times(make):
         assert counted(again) == seen
     embedded = WebArenaLite()
     embedded.reset(seed=0)
-    with pytest.raises(SnapshotError, match="expected a snapshot of notes, got EmbeddedSnapshot"):
+    with expect_error(SnapshotError, "notes", "EmbeddedSnapshot"):
         env.restore(embedded.snapshot())
 
 
 def test_what_keeps_state_in_memory_signs_in_each_time_and_is_not_saved(opened, notes):
     env = opened(WebArenaLite(application=notes(in_memory=True), elements="label"))
     assert "Visit 1" not in env.reset()[0], "pages were visited to sign in"
-    with pytest.raises(SnapshotError, match="notes keeps state in memory"):
+    with expect_error(SnapshotError, "notes"):
         env.snapshot()
 
 
@@ -158,7 +159,7 @@ def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before
         assert saved.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (3,)
     saved.close()
     env.close()
-    with pytest.raises(ApplicationError, match="the command 'false' of notes has failed"):
+    with expect_error(ApplicationError, "notes", "'false'", "status 1"):
         WebArenaLite(application=notes(load="false")).reset()
 
 

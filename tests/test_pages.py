@@ -1,13 +1,13 @@
 """Windows, focus, dialogs and navigation of the in-process browser, held against what Chromium itself does (`tests/data/pages.json`)."""
 
 import pickle
-import re
 
 import pytest
 from werkzeug.urls import iri_to_uri
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
+from tests.errors import expect_error
 from tests.raw_pages import SENT, RawPages, record
 from tests.raw_tables import HOME, check_installed, page_of, read_table
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
@@ -132,17 +132,17 @@ def element(browser, element_id):
 
 def test_actions_on_inert_elements_are_refused_with_the_reason(browse):
     browser = browse(BLOCKED)
-    with pytest.raises(ActionError, match="it is inert"):
+    with expect_error(ActionError, '"Link"', "inert"):
         browser.click(element(browser, "link"))
-    with pytest.raises(ActionError, match="it is inert"):
+    with expect_error(ActionError, "input", "inert"):
         browser.type(element(browser, "field"), "x")
     browser.click(element(browser, "open"))
     assert browser.page().focused.get("id") == "close"
-    with pytest.raises(ActionError, match="behind an open dialog"):
+    with expect_error(ActionError, '"Outside"', "dialog"):
         browser.click(element(browser, "outside"))
     browser.press("Escape")
     browser.click(element(browser, "outside"))
-    with pytest.raises(ActionError, match='the key "Escape" does nothing'):
+    with expect_error(ActionError, '"Escape"', '"Outside"'):
         browser.press("Escape")
 
 
@@ -242,7 +242,7 @@ def test_a_details_without_a_summary_opens(browse):
 def test_a_typed_text_is_refused_below_the_least_length(browse):
     browser = browse("<form action=/e><input id=name name=name minlength=3 value=a><button id=go>Go</button></form>")
     browser.type(element(browser, "name"), "ab")
-    with pytest.raises(ActionError, match=r"not sent: .*name"):
+    with expect_error(ActionError, '"name"', "3 characters"):
         browser.click(element(browser, "go"))
 
 
@@ -299,7 +299,7 @@ def test_backspace_leaves_a_number_or_nothing(browse, value, rest):
 @pytest.mark.sampled(3)
 def test_backspace_that_would_leave_no_number_is_refused(browse, value, rest):
     browser = browse(f"<input id=field type=number value={value}>")
-    with pytest.raises(ActionError, match=f'takes a number such as 12.5, not "{re.escape(rest)}"'):
+    with expect_error(ActionError, f'"{rest}"'):
         browser.press("Backspace", element(browser, "field"))
     assert element(browser, "field").get("value") == value
 
@@ -316,7 +316,7 @@ def test_keys_delete_no_part_of_a_date(browse, kind):
     }[kind]
     browser = browse(f"<input id=field type={kind} value={value}>")
     for key in ("Backspace", "Delete"):
-        with pytest.raises(ActionError, match="type its whole text"):
+        with expect_error(ActionError, f'"{key}"'):
             browser.press(key, element(browser, "field"))
     assert element(browser, "field").get("value") == value
 
@@ -330,7 +330,7 @@ def test_popovers_dialogs_and_windows_are_in_snapshots():
     saved = pickle.loads(pickle.dumps(browser.snapshot()))
     browser.press("Escape")
     browser.restore(saved)
-    with pytest.raises(ActionError, match="behind an open dialog"):
+    with expect_error(ActionError, '"Outside"', "dialog"):
         browser.click(element(browser, "outside"))
     browser.press("Escape")
     assert browser.page().focused.get("id") == "open"

@@ -25,6 +25,7 @@ from agents.settings import EnvSettings
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
+from tests.errors import expect_error
 from webarena_gym import suite as task_suite
 
 TASKS = tiny.tasks(6)
@@ -94,10 +95,10 @@ def test_an_error_is_raised_with_its_traceback_and_a_process_that_is_lost_is_tol
         played(players)
         for process in players._processes:
             os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(LostProcessError, match="exit status -9"):
+        with expect_error(LostProcessError, "exit status -9"):
             played(players)
     with closing(Players(partial(make_scripted_player, blunder), 1, num_envs=4)) as players:
-        with pytest.raises(ZeroDivisionError, match="a blunder") as raised:
+        with expect_error(ZeroDivisionError, "a blunder") as raised:
             played(players)
         assert "in blunder" in str(raised.value.__notes__)
 
@@ -130,7 +131,7 @@ def test_processes_are_as_many_as_there_is_work_for():
     assert process_count(5, 1) == 5
     assert process_count(0, 3) == 1
     assert 1 <= process_count(0, 10_000) <= os.cpu_count()
-    with pytest.raises(ValueError, match="processes is 0"):
+    with expect_error(ValueError, "processes", 0):
         Players(make_player, 0, num_envs=1)
 
 
@@ -184,7 +185,7 @@ def test_training_on_several_processes(tmp_path, model_folder, kind):
 
 @pytest.mark.parametrize("changes", [{"workers": 2}, {"cluster": "local"}, {"vllm": "http://127.0.0.1:1"}])
 def test_what_needs_one_process_refuses_several(tmp_path, model_folder, changes):
-    with pytest.raises(ValueError, match="processes is 2; expected 1 with"):
+    with expect_error(ValueError, "processes", 2):
         train_rl.train(
             make_settings("grpo", model=str(model_folder), out=tmp_path, processes=2, worlds=(11,), per_template=1, **changes)
         )

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from tests.errors import expect_error
 from tests.prose_reader import expansions, read_opinions, read_outcomes, says
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose import grammar, issues, reviews, things, threads
@@ -112,7 +113,7 @@ def test_things_that_nobody_put_into_a_group_have_what_suits_anything():
             facts = reviews.draw_review(Dice(f"{noun}/{number}"), thing, number % 5 + 1)
             assert reviews.compose_review(facts, Dice(str(number)), is_held_out=number % 2 == 0).body
     assert dict(things.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
-    with pytest.raises(ValueError, match="'speed'"):
+    with expect_error(ValueError, ["speed"]):
         things.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
     shelf = things.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
     assert {"setup", "instruction"} & set(shelf.families) == set()
@@ -156,7 +157,7 @@ def test_every_phrasing_says_its_facts(name):
 
 def test_broken_phrasings_and_lines_outside_of_sections_are_refused(tmp_path, monkeypatch):
     for text in ("a [b", "a b]", "a {b", "a | b", "{"):
-        with pytest.raises(ValueError, match="phrasing"):
+        with expect_error(ValueError, repr(text)):
             grammar.read(text)
     monkeypatch.setattr(grammar, "DATA", tmp_path)
     for text, words in (("a line\n", "expected a section"), ("[a]\nb\n[a]\n", "occurs twice")):
@@ -235,7 +236,7 @@ def test_opinions_that_make_no_sense_are_refused_and_a_verdict_is_the_writers_ow
         with pytest.raises(ValueError, match=words):
             reviews.Opinion(aspect="leak", is_good=True, **values)
     zipper = reviews.Opinion(aspect="zipper", is_good=True)
-    with pytest.raises(ValueError, match="'Water Bottle' has no aspects"):
+    with expect_error(ValueError, "'Water Bottle'", ["zipper"]):
         reviews.ReviewFacts(thing=things.Thing("Water Bottle"), rating=3, opinions=(zipper,))
     heard = reviews.Opinion(aspect="taste", is_good=True, voice="heard", who="my aunt")
     denied = reviews.Opinion(aspect="leak", is_good=True, voice="quoted", who="my aunt", agrees=False)

@@ -8,6 +8,7 @@ import pytest
 
 import webarena_gym
 from tests import needs
+from tests.errors import expect_error
 from webarena_gym.errors import RenderModeError
 from webarena_gym.suite import load
 
@@ -81,10 +82,10 @@ def test_the_goal_is_above_the_page_and_the_action_below_it(tmp_path):
 
 
 def test_what_cannot_be_recorded_is_told(tmp_path):
-    with closing(gymnasium.make("WebArenaLite-v0")) as env, pytest.raises(RenderModeError, match="expected 'rgb_array'"):
+    with closing(gymnasium.make("WebArenaLite-v0")) as env, expect_error(RenderModeError, "'rgb_array'"):
         webarena_gym.RecordGif(env, tmp_path / "a.gif")
     pytest.importorskip("PIL")
-    with pytest.raises(ValueError, match="seconds is 0; expected more than 0"):
+    with expect_error(ValueError, "seconds", 0):
         webarena_gym.RecordGif(Pictures(), tmp_path / "a.gif", seconds=0)
 
 

@@ -26,6 +26,7 @@ from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import RememberSettings
 from tests import tiny
+from tests.errors import expect_error
 from tests.test_pointer import make_policy, play, sample_tasks
 from tests.test_pointer_training import (  # noqa: F401 - fixtures
     TEMPLATES,
@@ -115,7 +116,7 @@ def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
 @pytest.mark.parametrize("text", ["[]", "{}", "not JSON", '{"nearest": 8, "steps": [[1]]}', '{"nearest": "x", "steps": []}'])
 def test_what_is_no_memory_is_refused(tmp_path, text):
     (tmp_path / "memory.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match="is not a memory of steps"):
+    with expect_error(ValueError, tmp_path / "memory.json"):
         load_memory(tmp_path / "memory.json")
 
 
@@ -205,13 +206,13 @@ def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  #
 
 
 def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, experts, tmp_path):  # noqa: F811 - the fixture
-    with pytest.raises(ValueError, match="not a pointer network"):
+    with expect_error(ValueError, tmp_path):
         command.remember(RememberSettings(model=tmp_path, out=tmp_path / "out", episodes=(experts,)))
     failed = Trajectory("t/1", "Goal", (Step("page", "go_backward()"),), 0.0, "exited")
     write_trajectories(tmp_path / "failed.jsonl", [failed])
-    with pytest.raises(ValueError, match="none of the 1 episodes"):
+    with expect_error(ValueError, "1 episodes"):
         command.remember(RememberSettings(model=unsure, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
-    with pytest.raises(ValueError, match="nearest is 0; expected at least 1"):
+    with expect_error(ValueError, "nearest", 0, 1):
         RememberSettings(model=unsure, out=tmp_path / "out", nearest=0)
     with pytest.raises(ValueError, match="expected networks without memory"):
         PointerEnsemble([load_pointer(remembering)] * 2, EnsembleWeights.__new__(EnsembleWeights))

@@ -9,6 +9,7 @@ import pytest
 
 from agents.data.trajectories import write_trajectories
 from agents.report import main
+from tests.errors import expect_error
 from tests.reports import HOSTILE, data_of, played, trajectory
 from webarena_gym import suite as task_suite
 
@@ -58,10 +59,10 @@ def test_what_does_not_fit_is_left_out_in_turns_pages_before_steps_and_it_is_tol
 
 def test_bad_arguments_end_with_the_status_2(tmp_path, capsys):
     write_trajectories(tmp_path / "one.jsonl", [trajectory()])
-    with pytest.raises(SystemExit, match="2"):
+    with expect_error(SystemExit, 2):
         main(["--to-dataframe", str(tmp_path / "a.parquet"), str(tmp_path / "one.jsonl")])
     assert "a.parquet has the suffix '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
+    with expect_error(SystemExit, 2):
         main([str(tmp_path / "gone")])
     assert "gone does not exist; expected" in capsys.readouterr().err
 
@@ -72,6 +73,6 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
     main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])
     assert re.search(r"report.html: 0.\d MB; 1 episodes of random$", capsys.readouterr().out.strip())
     assert "<h1>A &amp; B</h1>" in out.read_text("utf-8")
-    with pytest.raises(SystemExit, match="0"):
+    with expect_error(SystemExit, 0):
         main(["--help"])
     assert "python -m agents.report --out report.html runs/demo" in capsys.readouterr().out

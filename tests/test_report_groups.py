@@ -24,6 +24,7 @@ from agents.train_rl import make_settings
 from agents.training.credit import add_advantages, weight_steps
 from agents.training.samples import group_files, read_groups, write_groups
 from tests import needs, tiny
+from tests.errors import expect_error
 from tests.reports import write_metrics
 from tests.serving import serving_asgi
 from webarena_gym.tasks import Task
@@ -264,7 +265,7 @@ def test_the_page_is_made_again_when_files_have_changed_and_only_then(tmp_path):
 
 
 def test_the_command_says_where_it_is_and_what_is_not_there(tmp_path, capsys):
-    with pytest.raises(SystemExit, match="2"):
+    with expect_error(SystemExit, 2):
         main(["--watch", str(tmp_path / "gone")])
     assert "gone does not exist; expected the folder of a run, which may be empty" in capsys.readouterr().err
     command = [sys.executable, "-m", "agents.report", "--watch", "--port", "0", str(tmp_path)]

@@ -18,6 +18,7 @@ from agents.rollouts.policies import Request
 from agents.settings import ENV_ID
 from agents.training.metrics import read_metrics
 from tests import tiny
+from tests.errors import expect_error
 from tests.pages import page
 from webarena_gym import candidates as module
 from webarena_gym.actions import Action, Kind
@@ -125,7 +126,7 @@ def test_candidates_are_sorted_by_what_they_have_to_do_with_the_goal_and_equal_o
 def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():
     found = module.find_candidates(observe(page("<p></p>"), elements="label"), "", 5)
     assert [candidate.form for candidate in found] == ["leave", "back"]
-    with pytest.raises(ValueError, match="elements are named 0 to 9; expected an env with elements='label'"):
+    with expect_error(ValueError, "0 to 9", "elements='label'"):
         module.find_candidates(observe(page(SHOP)), GOAL, 48)
     assert (module.overlap("", ""), module.overlap("the tents", "Tent, mug")) == ((0.0, 0.0), (1.0, 0.5))
 
@@ -235,15 +236,15 @@ def test_an_episode_lost_with_its_browser_is_truncated_with_zeros(env, monkeypat
 
 
 def test_what_cannot_be_is_refused(tasks, env):
-    with pytest.raises(ValueError, match="candidates is 2; expected at least 3"):
+    with expect_error(ValueError, "candidates", 2, 3):
         make(tasks, candidates=2)
     with (
         closing(make(tasks, elements="id")) as numbered,
-        pytest.raises(ValueError, match="expected an env with elements='label'"),
+        expect_error(ValueError, "elements='label'"),
     ):
         numbered.reset(seed=1)
     env.reset(seed=1)
-    with pytest.raises(ValueError, match="the action is 48; expected an index from 0 to 47"):
+    with expect_error(ValueError, 48, "0 to 47"):
         env.step(numpy.int64(48))
 
 
@@ -306,9 +307,9 @@ def test_equal_seeds_train_equal_policies_and_a_run_goes_on_only_as_it_was_begun
     runs = [read_metrics(train(tasks, tmp_path / name, updates=2, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     first, again, other = ([[record[key] for key in keys] for record in records] for records in runs)
     assert first == again != other
-    with pytest.raises(ValueError, match=r"was started with candidates=12, not 13"):
+    with expect_error(ValueError, "candidates=12", 13):
         train(tasks, untrained, candidates=13)
-    with pytest.raises(ValueError, match=r"was started with algorithm='maskable_ppo', not 'ppo'"):
+    with expect_error(ValueError, "algorithm='maskable_ppo'", "'ppo'"):
         train(tasks, untrained, algorithm="ppo")
 
 
@@ -347,9 +348,9 @@ def test_a_run_is_evaluated_as_it_was_trained_and_sampling_follows_the_seed_of_t
     command.main([*arguments, "--temperature", "1"])
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (record["n"], record["failed"], record["policy"]) == (3, 0, str(untrained))
-    with pytest.raises(ValueError, match="expected an env with elements='label'"):
+    with expect_error(ValueError, "elements='label'"):
         command.main([*arguments, "--elements", "id"])
-    with pytest.raises(ValueError, match="is in another process"):
+    with expect_error(ValueError, "env 0", "workers=0"):
         command.main([*arguments, "--workers", "1"])
     from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 

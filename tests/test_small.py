@@ -13,6 +13,7 @@ from agents.models.checkpoints import save_agent
 from agents.training.credit import weight_steps
 from agents.training.samples import write_samples
 from agents.training.settings import BCSettings
+from tests.errors import expect_error
 from tests.tiny import tiny_model
 
 
@@ -79,7 +80,7 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
     deeper(ids).logits.square().mean().backward()
     inserted = deeper.base_model.layers[1:3]
     assert all(layer.self_attn.o_proj.weight.grad.abs().max() > 0 for layer in inserted)
-    with pytest.raises(ValueError, match="inserted_layers is 2; expected 0 with model="):
+    with expect_error(ValueError, "inserted_layers", 2, "model="):
         BCSettings(model="small", out=Path("new"), inserted_layers=2)
 
 

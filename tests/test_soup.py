@@ -9,6 +9,7 @@ from gymnasium.error import DependencyNotInstalled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import expect_error
 from tests.pages import page
 from webarena_gym.env import WebArenaLite
 from webarena_gym.suite import load
@@ -83,7 +84,7 @@ def test_what_was_typed_and_ticked_is_in_it_and_changing_it_changes_nothing(open
 
 def test_without_beautiful_soup_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "bs4", None)
-    with pytest.raises(DependencyNotInstalled, match=r"webarena-gym\[soup\]"):
+    with expect_error(DependencyNotInstalled, "webarena-gym[soup]"):
         page("<p>x").soup()
 
 

@@ -7,6 +7,7 @@ import numpy
 import pytest
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
+from tests.errors import expect_error
 from webarena_gym.actions import DIALECTS
 from webarena_gym.observation.pictures import MAX_BOXES
 from webarena_gym.spaces import CHARSET, batch_space, empty_observation, picture_space, reply_space, text_space, within_charset
@@ -83,7 +84,7 @@ def test_texts_in_shared_memory_show_later_values_and_act_like_a_tuple():
     assert isinstance(texts, tuple)
     assert (texts[1], texts[-1:], len(texts), repr(texts)) == ("é\U0001f600x", ("é\U0001f600x",), 2, repr(tuple(texts)))
     assert pickle.loads(pickle.dumps(texts)) == tuple(texts)
-    with pytest.raises(ValueError, match="7 characters"):
+    with expect_error(ValueError, "7 characters"):
         write_to_shared_memory(space, 0, "1234567", memory)
     assert texts[0] == "ab"
 

@@ -13,6 +13,7 @@ from agents.data.trajectories import read_trajectories
 from agents.integrations import verl
 from tests.chat_server import serving_chat
 from tests.errands import ERRANDS, SOLVED
+from tests.errors import expect_error
 from tests.test_suites import errands
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import add_suite, read_suite
@@ -209,7 +210,7 @@ def test_programs_play_a_suite_in_its_own_browser(errands, browser):
 
 def test_pages_with_scripts_are_not_played_in_another_browser(errands):
     errands.write_text(errands.read_text().replace('browser = "inprocess"', 'browser = "chromium"'))
-    with pytest.raises(ArenaError, match="cannot be played in another browser"):
+    with expect_error(ArenaError, "errands", "Chromium"):
         EpisodeStore(suite=read_suite(errands)).create(NewEpisode(split="served", mode="browse"))
 
 

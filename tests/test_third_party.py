@@ -10,6 +10,7 @@ import stat
 import pytest
 
 from tests import needs
+from tests.errors import expect_error
 from tests.serving import outcome_of
 from tests.tracker import ANN, LOGIN, tracking
 from webarena_gym.actions import DIALECTS, Kind
@@ -88,12 +89,12 @@ def test_signing_in(browser, tracker):
     _, address, _ = tracker
     browser.start([address], {})
     assert not is_signed_in(browser, LOGIN, address, ANN)
-    with pytest.raises(ServerError, match=r"ann could not sign in at .*Invalid login"):
+    with expect_error(ServerError, "ann", "Invalid+login"):
         log_in(browser, LOGIN, address, Account("ann", "wrong"))
     log_in(browser, LOGIN, address, ANN)
     assert is_signed_in(browser, LOGIN, address, ANN)
     assert "Hello, ann" in observe(browser.page()).text
-    with pytest.raises(ServerError, match="no user field"):
+    with expect_error(ServerError, "#nobody"):
         log_in(browser, LOGIN._replace(user="#nobody"), address, ANN)
 
 
@@ -172,7 +173,7 @@ class TestSessions:
 
     def test_need_the_right_account(self, chromium, tracker, tmp_path):
         wrong = Sessions({"gitlab": tracker[1]}, logins={"gitlab": LOGIN}, folder=tmp_path)
-        with pytest.raises(ServerError, match="byteblaze could not sign in"):
+        with expect_error(ServerError, "byteblaze"):
             wrong.cookies(chromium, ["gitlab"])
         assert list(tmp_path.glob("gitlab*")) == []
 
@@ -188,6 +189,6 @@ class TestSessions:
         assert all(verdict.passed for verdict in evaluate(task.eval, "", ended, rules="r1"))
         backend.browser.goto("http://127.0.0.1:9/")  # nothing else can be reached
         assert backend.browser.has_failed
-        with pytest.raises(ServerError, match="needs shopping"):
+        with expect_error(ServerError, "shopping"):
             backend.enter(parse_task({**TASK, "sites": ["shopping"]}))
         backend.close()

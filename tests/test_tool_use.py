@@ -43,6 +43,7 @@ from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings
 from benchmarks.tool_use import ARMS, ELEMENT, ENV_ID, LABEL, lookup_episodes
 from tests import tiny
+from tests.errors import expect_error
 from tests.test_methods import method_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
@@ -147,23 +148,19 @@ TURNS = {"tool_reward": "checklist", "credit": "turn", "standardized": False}
 
 
 def test_settings_without_sense_are_rejected(tmp_path):
-    for options, message in (
-        ({"advantages": "forks"}, "advantages is 'forks'"),
-        ({"credit": "turn"}, "credit is 'turn'"),
-        ({**TURNS, "standardized": True}, "standardized is True; expected False with credit 'turn'"),
-        ({**TURNS, "failed_call_cost": 0.5}, "failed_call_cost is 0.5; expected 0.0 with credit 'turn'"),
-        ({**TURNS, "advantages": "gigpo"}, "advantages is 'gigpo'; expected 'trajectory' with credit 'turn'"),
-        ({"standardized": False, "advantages": "state"}, "advantages is 'state'"),
-        *(
-            ({"system": style}, f"system is '{style}'; expected 'env'")
-            for style in get_args(Style)
-            if style not in ("env", "none")
-        ),
-        ({"constrained": True}, "constrained is True"),
-        ({"tool_budget": 0}, "tool_budget is 0"),
-        ({"failed_call_cost": -1}, "failed_call_cost is -1"),
+    for options, values in (
+        ({"advantages": "forks"}, ("advantages", "'forks'")),
+        ({"credit": "turn"}, ("credit", "'turn'")),
+        ({**TURNS, "standardized": True}, ("standardized", True, "'turn'")),
+        ({**TURNS, "failed_call_cost": 0.5}, ("failed_call_cost", 0.5, 0.0, "'turn'")),
+        ({**TURNS, "advantages": "gigpo"}, ("advantages", "'gigpo'", "'trajectory'", "'turn'")),
+        ({"standardized": False, "advantages": "state"}, ("advantages", "'state'")),
+        *(({"system": style}, ("system", f"'{style}'", "'env'")) for style in get_args(Style) if style not in ("env", "none")),
+        ({"constrained": True}, ("constrained", True)),
+        ({"tool_budget": 0}, ("tool_budget", 0)),
+        ({"failed_call_cost": -1}, ("failed_call_cost", -1)),
     ):
-        with pytest.raises(ValueError, match=message):
+        with expect_error(ValueError, *values):
             settings(**options)
 
 
@@ -226,9 +223,9 @@ def test_a_clone_sees_its_tools_in_its_prompt_and_training_and_evaluation_keep_t
 def test_a_file_of_demonstrations_with_calls_gives_the_clone_their_tools(tmp_path):
     written = DemonstrationSettings(out=tmp_path / "demos.jsonl", tools=("lookup",), tool_budget=3)
     assert recorded_tools(written.agent()) == {"tools": ("lookup",), "tool_budget": 3}
-    with pytest.raises(ValueError, match="expected no mistakes with tools"):
+    with expect_error(ValueError, "mistakes", 0.1, "tools", ("lookup",)):
         DemonstrationSettings(out=tmp_path / "demos.jsonl", tools=("lookup",), mistakes=0.1)
-    with pytest.raises(ValueError, match="expected no mistakes with tools"):
+    with expect_error(ValueError, "mistakes", 0.1, "tools", ("lookup",)):
         BCSettings(model="small", out=tmp_path, tools=("lookup",), mistakes=0.1)
 
 

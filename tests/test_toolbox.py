@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from tests.errors import expect_error
 from webarena_gym.actions import DIALECTS, Action, Kind, instructions, reply_of, tools
 from webarena_gym.actions.calls import call_action
 from webarena_gym.actions.computer import Computer
@@ -156,22 +157,22 @@ def click(element: str) -> str:
 
 
 def test_unsuitable_tools_raise_named_errors():
-    for functions, message in (
-        ([unannotated], "the parameter a of the tool unannotated has no annotation"),
-        ([many], r"the tool many has the parameter \*values: int; expected parameters with names"),
-        ([undocumented], "the tool undocumented has no docstring"),
-        ([later], "the tool later is a coroutine function"),
-        ([odd_type], "the annotations of the tool odd_type cannot be read"),
-        ([lambda text: text], "a tool is <function .*; expected a function with a name"),
-        ([print], "cannot|no docstring|has the parameter"),
-        ([Notebook], "a tool is <class"),
-        ([3], "a tool is 3"),
-        ([click], "the tool click has the name of an action"),
-        ([add, add], "there are two tools with the name add"),
-        (add, "tools is <function add"),
-        ("add", "tools is 'add'; expected a list"),
+    for functions, values in (
+        ([unannotated], ("parameter a", "unannotated")),
+        ([many], ("many", "*values: int")),
+        ([undocumented], ("undocumented", "docstring")),
+        ([later], ("later", "coroutine function")),
+        ([odd_type], ("annotations", "odd_type")),
+        ([lambda text: text], ("a tool", "<function", "name")),
+        ([print], ("print",)),
+        ([Notebook], ("a tool", "<class")),
+        ([3], ("a tool", 3)),
+        ([click], ("click", "action")),
+        ([add, add], ("two", "add")),
+        (add, ("tools", "<function add")),
+        ("add", ("tools", "'add'")),
     ):
-        with pytest.raises(ValueError, match=message):
+        with expect_error(ValueError, *values):
             WebArenaLite(tasks=[TASK], tools=functions)
     for options in (
         {"tool_budget": 0},
@@ -181,7 +182,7 @@ def test_unsuitable_tools_raise_named_errors():
         {"tool_tag": "a b"},
         {"tool_tag": 3},
     ):
-        with pytest.raises(ValueError, match=next(iter(options))):
+        with expect_error(ValueError, next(iter(options))):
             make(add, **options)
     for options in ({"tool_budget": 3}, {"tool_window": 90}, {"tool_tag": "found"}):
         with pytest.raises(ValueError, match=r"has no effect here: it needs tools="):
@@ -190,7 +191,7 @@ def test_unsuitable_tools_raise_named_errors():
 
 def test_a_missing_pydantic_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pydantic", None)
-    with pytest.raises(ModuleNotFoundError, match=r"webarena-gym\[tools\]"):
+    with expect_error(ModuleNotFoundError, "webarena-gym[tools]"):
         make(add)
 
 
@@ -245,7 +246,7 @@ CALLS = [
 @pytest.mark.parametrize(("reply", "arguments"), CALLS, ids=[reply[:30] for reply, _ in CALLS])
 def test_calls_in_replies(dialect, reply, arguments):
     if arguments is None:
-        with pytest.raises(ActionError, match=r"add\(a: integer"):  # the message lists the tools
+        with expect_error(ActionError, "add(a: integer"):  # the message lists the tools
             dialect.parse(reply)
     else:
         assert dialect.parse(reply) == call_action("add", arguments)
@@ -263,7 +264,7 @@ def test_a_reply_is_one_action_or_one_call(dialect):
     assert dialect.parse(action.format("add(a=1)")).kind is not Kind.CALL
     assert dialect.parse('show(text="click [5]\nexit()")').kind is Kind.CALL
     if dialect.name != "computer":  # its final message, too, gives way to an action
-        with pytest.raises(ActionError, match="2 actions"):
+        with expect_error(ActionError, "2 actions"):
             dialect.parse(f"{action.format(5)}\nadd(a=1)")
     with pytest.raises(ActionError):
         dialect.parse("multiply(a=1)")
@@ -415,7 +416,7 @@ def test_a_snapshot_after_a_call_continues_equally_in_another_process(tmp_path):
     subprocess.run([sys.executable, "-c", CONTINUE, tmp_path / "snapshot", tmp_path / "results"], check=True)
     assert pickle.loads((tmp_path / "results").read_bytes()) == expected
     for other in (make(Notebook().count), make(add)):
-        with pytest.raises(SnapshotError, match="the snapshot has the states of the tools note; this env has"):
+        with expect_error(SnapshotError, "tools note"):
             other.restore(env.snapshot())
     plain = WebArenaLite(tasks=[TASK])
     plain.reset(seed=0)
@@ -434,9 +435,9 @@ class Uncopyable(Notebook):
 
 
 def test_tools_whose_state_cannot_be_kept_are_named():
-    with pytest.raises(SnapshotError, match="the tool note cannot save its state"):
+    with expect_error(SnapshotError, "note", "AttributeError"):
         make(Broken().note)
-    with pytest.raises(ValueError, match="the object of the tool note cannot be copied for each env: TypeError: no copies"):
+    with expect_error(ValueError, "note", "TypeError: no copies"):
         make(Uncopyable().note)
 
 
@@ -478,7 +479,7 @@ def test_descriptions_of_annotated_parameters_win_over_none():
     tool = ToolFunction(near)
     assert json.loads(tool.form.schema)["properties"]["place"] == {"type": "string", "description": "a town", "maxLength": 5}
     assert tool.validate({"place": "Orr", "radius": 2}) == {"place": "Orr", "radius": 2.0}
-    with pytest.raises(ActionError, match="place: String should have at most 5 characters"):
+    with expect_error(ActionError, "place", "5 characters"):
         tool.validate({"place": "Dorimville"})
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.errors import expect_error
 from tests.pages import page as make_page
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.world import load_world
@@ -67,12 +68,12 @@ def test_a_result_depends_on_the_world_and_the_arguments_alone():
     assert one.lookup("The LARGEST of towns!", 5) == other.lookup("largest towns", 5)
     assert one.lookup("largest town", 5).startswith(one.lookup("largest town", 2))
     assert one.lookup("qqqqqq") == "No article matches."
-    for arguments, message in (
-        (("town", 0), "k is 0; expected 1 to 10"),
-        (("town", 11), "k is 11"),
-        (("?!",), "contains no word"),
+    for arguments, values in (
+        (("town", 0), ("k", 0, 1, 10)),
+        (("town", 11), ("k", 11)),
+        (("?!",), ("query",)),
     ):
-        with pytest.raises(ValueError, match=message):
+        with expect_error(ValueError, *values):
             one.lookup(*arguments)
 
 

@@ -35,6 +35,7 @@ from agents.training.settings import (
     hidden_from_pointing_networks,
 )
 from tests import tiny
+from tests.errors import expect_error
 from webarena_gym.errors import EvaluationError
 
 
@@ -142,7 +143,7 @@ def test_cloning_says_which_steps_are_too_long_for_it(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "1 of 3 steps are left out" in said
     assert "more than 300 tokens; of site.b, 50 %" in said
-    with pytest.raises(ValueError, match="max_prompt_tokens is 3; expected at least"):
+    with expect_error(ValueError, "max_prompt_tokens", 3):
         train_bc.train(bc(tmp_path / "none", updates=1, max_prompt_tokens=3), [short])
 
 
@@ -247,7 +248,7 @@ def test_a_run_that_ended_by_an_odd_reward_goes_on_exactly(tmp_path, clone, monk
 
     with monkeypatch.context() as patched:
         patched.setattr(Metrics, "log", end)
-        with pytest.raises(EvaluationError, match="an odd reward"):
+        with expect_error(EvaluationError, "an odd reward"):
             trainer.train(grpo(tmp_path / "ended", clone), tasks)
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "ended")] == [3]
     assert_same_weights(whole, trainer.train(grpo(tmp_path / "ended", clone), tasks))
@@ -278,33 +279,33 @@ def test_the_log_probabilities_of_constrained_replies_are_those_of_the_sampler(t
 RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"constrained": True, "system": "think"}, "system is 'think'"),
-    ({"constrained": True, **RECOMPUTED}, "contexts is 'released'; expected another"),
-    ({"constrained": True, "vllm": "http://127.0.0.1:1"}, "vllm is .*; expected --old-logprobs recomputed"),
-    ({"constrained": True, "cluster": "local"}, "cluster is 'local'"),
-    ({"contexts": "released"}, "old_logprobs 'sampled'; expected 'recomputed'"),
-    ({**RECOMPUTED, "history": "full"}, "history 'compressed'"),
-    ({"cluster": "local", "workers": 2}, "workers is 2; expected 0 with a cluster"),
-    ({"updates": -1}, "updates is -1; expected at least 0"),
-    ({"save_every": 0}, "save_every is 0; expected at least 1"),
-    ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
-    ({"groups_remembered": 0}, "groups_remembered is 0; expected at least 1"),
-    ({"group_size": 1}, "group_size is 1; expected at least 2, since advantages compare"),
-    ({"group_size": 0, "advantages": "forks"}, "group_size is 0; expected at least 1"),
-    ({"tasks_per_update": 0}, "tasks_per_update is 0; expected at least 1"),
-    ({"temperature": 0.0}, "temperature is 0.0; expected more than 0"),
-    ({"replayed": -1}, "replayed is -1; expected at least 0"),
-    ({"replayed": 8, "old_logprobs": "sampled"}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
-    ({"distilled": 0.1, "kl_weight": 0.1}, "distilled is 0.1 and kl_weight 0.1; expected 0 for one of them"),
-    ({"distilled": 0.1, "overlap": True}, "distilled is 0.1; expected 0 with asynchronous"),
-    ({"cpu_minutes": 1.0, "minutes": 1.0}, "expected at least 0, and at most one above 0"),
-    ({"step_limits": (5, 2)}, r"step_limits=\(5, 2\)"),
-    ({"step_limits": (5, 9), "max_steps": 8}, "expected none above max_steps=8"),
-    ({"learning_rat": 1.0}, r"no option 'learning_rat'; did you mean 'learning_rate'\?"),
+@pytest.mark.parametrize(("changes", "values"), [
+    ({"constrained": True, "system": "think"}, ("system", "'think'")),
+    ({"constrained": True, **RECOMPUTED}, ("contexts", "'released'")),
+    ({"constrained": True, "vllm": "http://127.0.0.1:1"}, ("vllm", "--old-logprobs recomputed")),
+    ({"constrained": True, "cluster": "local"}, ("cluster", "'local'")),
+    ({"contexts": "released"}, ("contexts", "old_logprobs 'sampled'", "'recomputed'")),
+    ({**RECOMPUTED, "history": "full"}, ("history 'full'", "history 'compressed'")),
+    ({"cluster": "local", "workers": 2}, ("workers", 2, "cluster")),
+    ({"updates": -1}, ("updates", -1, 0)),
+    ({"save_every": 0}, ("save_every", 0, 1)),
+    ({"fork_every": 0}, ("fork_every", 0, 1)),
+    ({"groups_remembered": 0}, ("groups_remembered", 0, 1)),
+    ({"group_size": 1}, ("group_size", 1, 2)),
+    ({"group_size": 0, "advantages": "forks"}, ("group_size", 0, 1)),
+    ({"tasks_per_update": 0}, ("tasks_per_update", 0, 1)),
+    ({"temperature": 0.0}, ("temperature", 0.0, 0)),
+    ({"replayed": -1}, ("replayed", -1, 0)),
+    ({"replayed": 8, "old_logprobs": "sampled"}, ("replayed", 8, "old_logprobs 'sampled'")),
+    ({"distilled": 0.1, "kl_weight": 0.1}, ("distilled", "kl_weight 0.1")),
+    ({"distilled": 0.1, "overlap": True}, ("distilled", "0.1", "asynchronous")),
+    ({"cpu_minutes": 1.0, "minutes": 1.0}, ("cpu_minutes=1.0", "minutes=1.0")),
+    ({"step_limits": (5, 2)}, ("step_limits=(5, 2)",)),
+    ({"step_limits": (5, 9), "max_steps": 8}, ("step_limits=(5, 9)", "max_steps=8")),
+    ({"learning_rat": 1.0}, ("'learning_rat'", "'learning_rate'")),
 ])  # fmt: skip
-def test_settings_that_make_no_sense_are_refused(tmp_path, clone, changes, message):
-    with pytest.raises(ValueError, match=message):
+def test_settings_that_make_no_sense_are_refused(tmp_path, clone, changes, values):
+    with expect_error(ValueError, *values):
         train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
@@ -317,14 +318,14 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
                 patch.setattr(runs, "save_checkpoint", None)
             assert train_bc.train(bc(cloned, updates=2), data).name == "update_0000002"
             assert train_rl.train(grpo(lifted, clone, updates=1), tasks).name == "update_0000001"
-    with pytest.raises(ValueError, match=r"bc was started with curriculum=0.0, not 0.5; choose another --out"):
+    with expect_error(ValueError, "curriculum=0.0", 0.5, "--out"):
         train_bc.train(bc(cloned, updates=2, curriculum=0.5), data)
-    with pytest.raises(ValueError, match=r"rl was started with learning_rate=0.0003, not 0.001"):
+    with expect_error(ValueError, "learning_rate=0.0003", 0.001):
         train_rl.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
     assert train_bc.train(bc(cloned, updates=3, save_every=1, threads=1), data).name == "update_0000003"
     assert train_rl.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
     (cloned / "begun_with.json").unlink()
-    with pytest.raises(ValueError, match=r"bc contains a run but not its settings"):
+    with expect_error(ValueError, "bc", "begun_with.json"):
         train_bc.train(bc(cloned, updates=3), data)
 
 
@@ -335,7 +336,7 @@ def test_cpu_minutes_limit_behaviour_cloning(tmp_path, monkeypatch):
         path = train_bc.train(bc(tmp_path / "run", cpu_minutes=cpu_minutes), tiny.demonstrations(30))
         assert path.name == f"update_{updates:07}"
     assert [record["cpu_minutes"] for record in read_metrics(tmp_path / "run")] == [0.5, 1.0, 1.5, 2.0]
-    with pytest.raises(ValueError, match=r"cpu_minutes=1.0, minutes=1.0; expected at least 0, and at most one above 0"):
+    with expect_error(ValueError, "cpu_minutes=1.0", "minutes=1.0"):
         bc(tmp_path / "both", cpu_minutes=1.0, minutes=1.0)
 
 
@@ -368,7 +369,7 @@ def test_the_model_teaches_itself_with_the_solution_before_it(tmp_path, clone):
         assert f'Click", element="{task.target}"' in made.tokenizer.decode(hint)
     groups = [Group(number, task, [item, item], None) for number, (task, item) in enumerate(zip(tasks, failures, strict=False))]
     assert len(method.batch(groups, Random(0))[0]) == 4  # failures alone tell a pupil something
-    with pytest.raises(ValueError, match="has no reference solution; expected one for each task with distilled"):
+    with expect_error(ValueError, "'tiny/0'"):
         trainer.Teacher(made, [replace(tasks[0], target="")])
     train_rl.train(grpo(tmp_path / "rl", clone, updates=2, distilled=0.5), tasks)
     assert all(record["loss"] and record["kl"] > 0 for record in read_metrics(tmp_path / "rl"))

@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from tests import needs
+from tests.errors import expect_error
 from tests.odd_envs import give_up, make_odd
 from tests.processes import children, ends
 from webarena_gym.env import WebArenaLite
@@ -115,14 +116,14 @@ def test_without_autoreset_a_mask_says_which_envs_begin_anew():
     with vector(autoreset_mode="Disabled") as envs, reference(mode=AutoresetMode.DISABLED) as sync:
         assert plain(envs.reset(seed=5)) == plain(sync.reset(seed=5))
         assert plain(envs.step([DONE, LIST])) == plain(sync.step([DONE, LIST]))
-        with pytest.raises(ResetNeeded, match="env 0 is over"):
+        with expect_error(ResetNeeded, "env 0"):
             envs.step([LIST, LIST])
         mask = numpy.array([True, False])
         options = {"reset_mask": mask}
         assert plain(envs.reset(options=options)) == plain(sync.reset(options={"reset_mask": mask}))
         assert options == {"reset_mask": mask}
         assert plain(envs.step([LIST, DONE])) == plain(sync.step([LIST, DONE]))
-        with pytest.raises(ValueError, match=r"bool array of shape \(2,\)"):
+        with expect_error(ValueError, "reset_mask", [False, False], (2,)):
             envs.reset(options={"reset_mask": numpy.array([False, False])})
 
 
@@ -158,21 +159,21 @@ def test_attributes_and_methods_of_the_envs_can_be_reached(three):
     for value, each in ((["a", "b", "c"], ("a", "b", "c")), ("all", ("all",) * 3)):
         three.set_attr("tag", value)
         assert three.get_attr("tag") == each
-    with pytest.raises(ValueError, match="2 entries; expected one for each of 3"):
+    with expect_error(ValueError, "tag", 2, 3):
         three.set_attr("tag", [1, 2])
-    with pytest.raises(ValueError, match="seed has 1 entry; expected one for each of 3"):
+    with expect_error(ValueError, "seed", 1, 3):
         three.reset(seed=[1])
-    with pytest.raises(ValueError, match="actions is the str 'exit', not a list"):
+    with expect_error(ValueError, "actions", "'exit'", 3):
         three.send("exit")
-    with pytest.raises(TypeError, match=r"actions is \{0: 'exit'\}; expected a list of 3 strings"):
+    with expect_error(TypeError, "actions", {0: "exit"}, 3):
         three.send({0: "exit"})
-    with pytest.raises(TypeError, match="action of env 1 must be a str, got int"):
+    with expect_error(TypeError, "env 1", "str", "int"):
         three.send(["exit()", 5, "exit()"])
-    with pytest.raises(AttributeError, match=r"no attribute 'step_async'; use send\(\) and recv\(\)"):
+    with expect_error(AttributeError, "'step_async'", "send()", "recv()"):
         three.step_async(["exit()"] * 3)
     with pytest.raises(AttributeError):
         three.get_attr("colour")
-    with pytest.raises(Exception, match="pickle"):
+    with expect_error(TypeError, "sqlite3.Connection"):
         three.call("database", "shopping")
 
 
@@ -181,41 +182,41 @@ def test_workers_can_be_spawned_too():
         assert plain(envs.reset(seed=1)[0]) == [WebArenaLite(**SAMPLE).reset(seed=1)[0]]
 
 
-@pytest.mark.parametrize(("options", "error", "said"), [
-    ({"num_envs": 0}, ValueError, "num_envs is 0; expected an integer of 1 or more"),
-    ({"batch_size": 3}, ValueError, "batch_size is 3; expected an integer from 1 to 2"),
-    ({"batch_size": 0}, ValueError, "batch_size is 0; expected an integer from 1 to 2"),
-    ({"workers": 0}, ValueError, "workers is 0; expected an integer of 1 or more"),
-    ({"num_envs": "2"}, ValueError, "num_envs is '2'; expected an integer of 1 or more"),
-    ({"num_envs": True}, ValueError, "num_envs is True; expected an integer of 1 or more"),
-    ({"workers": numpy.True_}, ValueError, "workers is .*True_?; expected an integer of 1 or more"),
-    ({"batch_size": 1.5}, ValueError, "batch_size is 1.5; expected an integer from 1 to 2"),
-    ({"max_episode_steps": True}, ValueError, "max_episode_steps is True; expected a positive integer"),
-    ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
-    ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
-    ({"autoreset_mode": "Later"}, ValueError, "'Later'; expected one of 'NextStep', 'SameStep', 'Disabled'"),
-    ({"make_env": "WebArenaLite-v0"}, TypeError, "make_env is 'WebArenaLite-v0'; expected a function"),
-    ({"make_env": dict}, TypeError, "make_env returned .*; expected an environment"),
-    ({"num_workers": 2}, TypeError, "did you mean 'workers'"),
-    ({"split": "test"}, ValueError, "split='test' has no effect with tasks=; omit one of them"),
-    ({"judge": "gpt-5"}, ValueError, "judge is 'gpt-5'; expected a function"),
-    ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),
-    ({"colour": "red"}, TypeError, "colour"),
+@pytest.mark.parametrize(("options", "error", "values"), [
+    ({"num_envs": 0}, ValueError, ("num_envs", 0, 1)),
+    ({"batch_size": 3}, ValueError, ("batch_size", 3, 1, 2)),
+    ({"batch_size": 0}, ValueError, ("batch_size", 0, 1, 2)),
+    ({"workers": 0}, ValueError, ("workers", 0, 1)),
+    ({"num_envs": "2"}, ValueError, ("num_envs", "'2'", 1)),
+    ({"num_envs": True}, ValueError, ("num_envs", True, 1)),
+    ({"workers": numpy.True_}, ValueError, ("workers", "True_")),
+    ({"batch_size": 1.5}, ValueError, ("batch_size", 1.5, 1, 2)),
+    ({"max_episode_steps": True}, ValueError, ("max_episode_steps", True)),
+    ({"context": "fork"}, ValueError, ("context", "'fork'")),
+    ({"step_timeout_s": 0}, ValueError, ("step_timeout_s", 0)),
+    ({"autoreset_mode": "Later"}, ValueError, ("'Later'", "'NextStep'", "'SameStep'", "'Disabled'")),
+    ({"make_env": "WebArenaLite-v0"}, TypeError, ("make_env", "'WebArenaLite-v0'")),
+    ({"make_env": dict}, TypeError, ("make_env", "{}")),
+    ({"num_workers": 2}, TypeError, ("'num_workers'", "'workers'")),
+    ({"split": "test"}, ValueError, ("split='test'", "tasks=")),
+    ({"judge": "gpt-5"}, ValueError, ("judge", "'gpt-5'")),
+    ({"split": "everything", "tasks": None}, TaskError, ("'everything'", "'train', 'validation', 'test'")),
+    ({"colour": "red"}, TypeError, ("'colour'",)),
 ])  # fmt: skip
-def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said):
-    with pytest.raises(error, match=said):
+def test_bad_keywords_are_refused_before_any_worker_starts(options, error, values):
+    with expect_error(error, *values):
         WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})
 
 
 @pytest.mark.parametrize("name", VECTOR_KEYWORDS)
 def test_keywords_of_the_vector_env_are_refused_by_other_envs_with_their_place(name):
-    with pytest.raises(TypeError, match=rf"no keyword '{name}': use gymnasium\.make_vec\(\.\.\., {name}=\.\.\.\)"):
+    with expect_error(TypeError, f"'{name}'", f"gymnasium.make_vec(..., {name}=...)"):
         WebArenaLite(**{name: 2})
     assert tuple(inspect.signature(WebArenaLiteVector).parameters)[:-1] == VECTOR_KEYWORDS
 
 
 def test_a_seed_belongs_to_reset():
-    with pytest.raises(TypeError, match=r"no keyword 'seed': pass it to reset\(seed=\.\.\.\)"):
+    with expect_error(TypeError, "'seed'", "reset(seed=...)"):
         WebArenaLite(seed=1)
 
 
@@ -230,7 +231,7 @@ def test_values_that_are_no_lists_are_refused():
     with vector(workers=1) as envs:
         envs.reset()
         for call, name in ((lambda: envs.step(3), "actions"), (lambda: envs.reset(options=3), "options")):
-            with pytest.raises(TypeError, match=f"{name} is 3; expected a list with one entry for each of 2 envs"):
+            with expect_error(TypeError, name, 3, 2):
                 call()
 
 
@@ -284,7 +285,7 @@ def test_a_batch_has_those_who_are_ready_and_at_the_end_those_who_are_left(door)
         assert (len(pages), rewards.shape, infos["step"].tolist(), infos["_step"].tolist()) == (2, (2,), [1, 1], [True, True])
         door.write_text("")
         assert envs.recv()[4]["env_id"].tolist() == [0]
-        with pytest.raises(NoAsyncCallError, match="no call is pending"):
+        with expect_error(NoAsyncCallError, "send()", "recv()"):
             envs.recv()
 
 
@@ -335,10 +336,10 @@ def test_a_worker_that_hangs_is_noticed_however_short_the_polls_are():
 
 
 def test_a_command_that_cannot_be_handed_over_is_not_under_way(three):
-    with pytest.raises(TypeError, match="pickle"):
+    with expect_error(TypeError, "'generator'"):
         three.async_reset(options={"task": (number for number in ())})
     three.reset(seed=1)
-    with pytest.raises(TypeError, match="pickle"):
+    with expect_error(TypeError, "'generator'"):
         three.call("render", (number for number in ()))
     assert len(three.step([LIST] * 3)[0]) == 3
 
@@ -353,7 +354,7 @@ def test_an_env_does_one_thing_at_a_time(three):
         lambda: three.step([LIST] * 3),
         three.reset,
     ):
-        with pytest.raises(AlreadyPendingCallError, match="env 1 has a pending call"):
+        with expect_error(AlreadyPendingCallError, "env 1"):
             refused()
     three.send([LIST], [2])
     assert three.snapshot(0)
@@ -373,7 +374,7 @@ def test_envs_are_named_by_their_numbers_and_get_one_action_and_one_seed_each(th
         with pytest.raises(ValueError, match="expected one for each of"):
             refused()
     for env_ids in ([0, 0], [3], [-1]):
-        with pytest.raises(ValueError, match="distinct numbers from 0 to 2"):
+        with expect_error(ValueError, "env_ids", "0 to 2"):
             three.send([LIST] * len(env_ids), env_ids)
     assert len(three.reset(seed=1)[0]) == 3
 
@@ -399,7 +400,7 @@ def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
         pages, *_ = envs.step([LIST] * 3)
         assert len(set(pages)) == 1
         assert envs.step([DONE] * 3)[2].all()
-        with pytest.raises(SnapshotError, match="expected a Snapshot"):
+        with expect_error(SnapshotError, "Snapshot", "str"):
             envs.restore(1, "nothing")
         envs.reset(seed=1)
         envs.step(["die", LIST, LIST])
@@ -419,7 +420,7 @@ def test_an_episode_that_was_over_is_over_when_it_is_restored(mode):
         _, info = envs.restore(0, over)
         assert info["step"] == 1
         if mode is AutoresetMode.DISABLED:
-            with pytest.raises(ResetNeeded, match="the episode of env 0 is over"):
+            with expect_error(ResetNeeded, "env 0"):
                 envs.step([LIST, LIST])
             envs.reset(options={"reset_mask": numpy.array([True, False])})
         else:
@@ -433,20 +434,20 @@ def test_an_episode_that_was_over_is_over_when_it_is_restored(mode):
             ended = envs.snapshot(0)
             assert envs.restore(1, ended)[1]["step"] == len(ended.episode.turns)
             assert ended.episode.is_over
-        with pytest.raises(SnapshotError, match="damaged"):
+        with expect_error(SnapshotError, "digest"):
             envs.restore(0, over._replace(seal=b""))
 
 
 def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
     three.reset(seed=1)
-    with pytest.raises(ZeroDivisionError, match="a blunder") as caught:
+    with expect_error(ZeroDivisionError, "a blunder") as caught:
         three.step(["blunder", LIST, LIST])
     assert "in obey" in caught.value.__notes__[0]
-    with pytest.raises(RuntimeError, match="UnportableError: ab"):
+    with expect_error(RuntimeError, "UnportableError", "ab"):
         three.step(["mumble", LIST, LIST])
-    with pytest.raises(TypeError, match="got int"):
+    with expect_error(TypeError, "env 0", "str", "int"):
         three.step([1, 'do(action="Wait")', LIST])
-    with pytest.raises(TaskError, match="no task 'nowhere'"):
+    with expect_error(TaskError, "'nowhere'"):
         three.reset(options={"task": "nowhere"})
     three.reset(seed=1)
     assert three.step([DONE] * 3)[1].tolist() == [1.0] * 3
@@ -454,7 +455,7 @@ def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
 
 def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_TEST_PARENT", str(os.getpid()))
-    with vector(make_env=give_up) as envs, pytest.raises(ValueError, match="no env here"):
+    with vector(make_env=give_up) as envs, expect_error(ValueError, "no env here"):
         envs.reset()
 
 
@@ -491,7 +492,7 @@ def test_a_worker_that_is_killed_in_the_middle_is_noticed_at_once_and_the_others
         assert str(before[0]) in told[0]
         assert told[1] is None
         assert numpy.isnan(rewards[infos["env_id"].tolist().index(0)])
-        with pytest.raises(WorkerError, match="SIGKILL"):
+        with expect_error(WorkerError, "SIGKILL"):
             envs.snapshot(2)  # was in the same worker, and idle
         envs.send([LIST, LIST], [2, 3])
         _, rewards, _, truncated, infos = envs.recv()
@@ -511,7 +512,7 @@ def test_a_reset_that_was_lost_is_done_again(tmp_path):
 
 def test_a_reset_that_always_fails_is_an_error_or_in_a_batch_a_lost_episode():
     with odd() as envs:
-        with pytest.raises(WorkerError, match="env 0 could not be reset: worker process"):
+        with expect_error(WorkerError, "env 0", "SIGKILL"):
             envs.reset(seed=1, options={"odd": "die"})
         envs.async_reset(options={"odd": "disconnect"})
         _, rewards, _, truncated, infos = envs.recv()

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import needs
+from tests.errors import expect_error
 from tests.test_vector import DONE, LIST, SAMPLE, plain, replies
 from webarena_gym import candidates
 from webarena_gym.env import WebArenaLite
@@ -193,7 +194,7 @@ def test_without_a_copy_texts_are_read_anew_and_copies_stay(opened):
     assert {type(each) for each in copies} == {tuple}
     assert (len(texts), [*reversed(texts)], texts[-1], repr(texts)) == (2, [later[1], later[0]], later[1], repr(tuple(later)))
     assert (" ".join(texts), numpy.array(texts).tolist()) == (" ".join(tuple(later)), list(later))
-    with pytest.raises(TypeError, match="unhashable"):
+    with expect_error(TypeError, "'SharedTexts'"):
         hash(texts)
 
 
@@ -221,7 +222,7 @@ def test_texts_of_full_length_fit_and_longer_ones_are_refused(space):
     texts, longest = read_from_shared_memory(space, memory, 3), "\U0001f600" * space.max_length
     write_to_shared_memory(space, 1, longest, memory)
     assert texts == ("", longest, "")
-    with pytest.raises(ValueError, match=f"has {space.max_length + 1:,} characters; expected at most {space.max_length:,}"):
+    with expect_error(ValueError, f"{space.max_length + 1:,}", f"{space.max_length:,}"):
         write_to_shared_memory(space, 1, longest + "x", memory)
     write_to_shared_memory(space, 1, "short", memory)
     assert texts == ("", "short", "")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from benchmarks import vision
+from tests.errors import expect_error
 
 
 class Env:
@@ -109,13 +110,13 @@ def test_methods_have_the_same_tasks_and_rows(tmp_path, monkeypatch, capsys):
 
 
 def test_an_unknown_method_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="method is 'ppo'; expected some of grpo"):
+    with expect_error(ValueError, "method", "'ppo'"):
         vision.main(["--out", str(tmp_path / "runs"), "--methods", "ppo"])
 
 
 def test_settings_that_a_method_rejects_are_refused_before_any_training(tmp_path, monkeypatch):
     monkeypatch.setattr(vision, "train", lambda *_: pytest.fail("it trains"))
-    with pytest.raises(ValueError, match="max_steps is 1; expected at least 2 with explore_updates"):
+    with expect_error(ValueError, "max_steps", 1, 2, "explore_updates"):
         vision.main(["--out", str(tmp_path / "runs"), "--methods", "grpo", "urlb"])
 
 

@@ -16,6 +16,7 @@ from agents.rollouts.policies import Request
 from agents.settings import EnvSettings
 from tests import tiny
 from tests.chat_server import goal_of, serving_chat
+from tests.errors import expect_error
 from tests.test_pointer import make_policy
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
@@ -44,7 +45,7 @@ def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(
     memory.save(tmp_path / "memory.json")
     assert workflows.load_workflows(tmp_path / "memory.json") == memory
     (tmp_path / "memory.json").write_text('{"a": 1}', encoding="utf-8")
-    with pytest.raises(ValueError, match="contains no workflows"):
+    with expect_error(ValueError, tmp_path / "memory.json"):
         workflows.load_workflows(tmp_path / "memory.json")
 
 
@@ -189,5 +190,5 @@ def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path
 
 def test_a_memory_is_not_for_scripted_policies(tmp_path):
     workflows.WorkflowMemory().save(tmp_path / "memory.json")
-    with pytest.raises(ValueError, match="expected a chat or language model, or pointer networks"):
+    with expect_error(ValueError, "'expert'"):
         evaluate_policy(EvaluationSettings(policy="expert", memory=tmp_path / "memory.json"), task_suite.load("validation")[:1])

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.errors import expect_error
 from tests.generated import content
 from webarena_gym.errors import WorldError
 from webarena_gym.sites import world
@@ -96,7 +97,7 @@ def test_a_folder_that_cannot_be_written_is_explained(monkeypatch, tmp_path):
     blocked.write_text("")
     monkeypatch.setenv("WEBARENA_GYM_CACHE", str(blocked))
     world.load_world.cache_clear()
-    with pytest.raises(WorldError, match="set WEBARENA_GYM_CACHE"):
+    with expect_error(WorldError, "WEBARENA_GYM_CACHE"):
         world.load_world(43).content("shopping")
 
 

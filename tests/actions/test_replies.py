@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.errors import expect_error
 from webarena_gym.actions.replies import (
     Call,
     answer_part,
@@ -81,7 +82,7 @@ def test_values_of_tools_are_json():
     found = call('do(3, True, name="a", rows=[1, {"k": null}], word=mill)', tools=("do",))
     assert found.positional == ("3", "true")
     assert found.keywords == {"name": '"a"', "rows": '[1, {"k": null}]', "word": '"mill"'}
-    with pytest.raises(ActionError, match="JSON"):
+    with expect_error(ActionError, "JSON", "do(...)"):
         call("do(x=[1, )", tools=("do",))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.errors import expect_error
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.trust import add_trust, data_folder, expect_trust, expect_trusted_archive, grants_of, is_inside
 from webarena_gym.errors import ApplicationError
@@ -56,12 +57,12 @@ def test_exactly_the_allowed_grants_are_trusted(tmp_path, monkeypatch):
     expect_trust("desk", b"1", [], ["trust"])
     add_trust(b"1", [])
     assert not any(tmp_path.iterdir())
-    with pytest.raises(ApplicationError, match=r"desk is not trusted: a; b.*webarena-gym app 'my file'"):
+    with expect_error(ApplicationError, "desk", "a; b", "webarena-gym app 'my file'"):
         expect_trust("desk", b"1", ["a", "b"], ["app", "my file"])
     add_trust(b"1", ["a", "b"])
     expect_trust("desk", b"1", ["a", "b"], ["trust"])
     for content, grants in ((b"2", ["a", "b"]), (b"1", ["a"])):
-        with pytest.raises(ApplicationError, match="not trusted"):
+        with expect_error(ApplicationError, "desk", "webarena-gym trust"):
             expect_trust("desk", content, grants, ["trust"])
 
 
@@ -70,10 +71,10 @@ def test_a_trusted_archive_needs_its_interpreter(tmp_path, monkeypatch):
     archive, python = tmp_path / "desk.zip", tmp_path / "env/bin/python"
     archive.write_bytes(b"1")
     application = Application(name="desk", folder=str(tmp_path), wsgi="desk:app", python=str(python))
-    with pytest.raises(ApplicationError, match=r"not trusted.* --trust --install` once"):
+    with expect_error(ApplicationError, "desk", "--trust --install"):
         expect_trusted_archive(archive, application, tmp_path)
     add_trust(b"1", grants_of(application, tmp_path))
-    with pytest.raises(ApplicationError, match="the interpreter env/bin/python is not installed"):
+    with expect_error(ApplicationError, "env/bin/python"):
         expect_trusted_archive(archive, application, tmp_path)
     expect_trusted_archive(archive, application, tmp_path, installs=True)
     python.parent.mkdir(parents=True)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.errors import expect_error
 from tests.own_application import ADD, do, folder
 from tests.test_postgresql import DAMAGE
 from webarena_gym import WebArenaLite
@@ -241,7 +242,7 @@ def test_checks_that_cannot_be_repeated_leave_it_unknown(desk, kind):
 
 def test_unchanged_must_be_a_bool():
     check({**FILED, "unchanged": False})
-    with pytest.raises(EvaluationError, match="unchanged"):
+    with expect_error(EvaluationError, "unchanged"):
         check({**FILED, "unchanged": "no"})
 
 

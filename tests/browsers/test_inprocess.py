@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from tests.browser_site import HOME, OTHER, PAGES, make_network
+from tests.errors import expect_error
 from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument, changed_tree, original_tree, parse
 from webarena_gym.browsers.forms import find_option
@@ -87,11 +88,11 @@ def test_a_location_header_is_read_as_utf_8():
 
 def test_messages_say_what_is_wrong_and_what_there_is(browser):
     browser.goto(HOME + "form")
-    with pytest.raises(ActionError, match=r'no option "Medium"; it has "Small", "Large", "Extra large"$'):
+    with expect_error(ActionError, '"Medium"', '"Small"', '"Large"', '"Extra large"'):
         browser.select(node(browser, "size"), "Medium")
-    with pytest.raises(ActionError, match='option "Giant" of select "size" is disabled'):
+    with expect_error(ActionError, '"Giant"', '"size"', "disabled"):
         browser.select(node(browser, "size"), "Giant")
-    with pytest.raises(ActionError, match=r'^cannot type into button "Save": its type is submit$'):
+    with expect_error(ActionError, '"Save"', "submit"):
         browser.type(node(browser, "save"), "x")
     for field, value, message in (
         ("full", "", 'the form was not sent: input "Full name" must be filled in'),
@@ -173,7 +174,7 @@ def test_an_option_is_named_without_invisible_characters_and_the_second_of_two_b
     for text in ("Cafe\u0301 noir", "Caf\u00e9 noir", "CAF\u00c9"):
         assert find_option(select, text) is select[1]
     assert [find_option(select, name) for name in ("Milk", "Milk [2]", "milk [2] FREE")] == [*select[2:]]
-    with pytest.raises(ActionError, match=r'no option "Oat"; it has "Tea", .*, "Milk", "Milk \[2\]", "Milk \[2\] free"$'):
+    with expect_error(ActionError, '"Oat"', '"Tea"', '"Milk"', '"Milk [2]"', '"Milk [2] free"'):
         find_option(select, "Oat")
 
 

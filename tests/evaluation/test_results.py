@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from tests.errors import expect_error
 from tests.evaluations import RECORD, TASKS
 from webarena_gym.errors import ResultError, TaskError
 from webarena_gym.evaluation import results
@@ -76,7 +77,7 @@ def test_success_is_weighted_by_the_length_of_the_path():
 )  # fmt: skip
 def test_records_that_make_no_sense_are_refused(wrong):
     assert parse_record(RECORD, "here").is_judged
-    with pytest.raises(ResultError, match="here"):
+    with expect_error(ResultError, "here"):
         parse_record({**RECORD, **wrong}, "here")
 
 
@@ -86,7 +87,7 @@ def test_records_that_make_no_sense_are_refused(wrong):
 def test_files_that_are_none_are_refused(tmp_path, content):
     path = tmp_path / EPISODES
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(ResultError, match=EPISODES):
+    with expect_error(ResultError, path):
         read_episodes(path)
 
 
@@ -112,7 +113,7 @@ def test_a_plan_repeats_its_tasks_one_round_after_another():
     for wrong in ({"tasks": []}, {"tasks": [TASK, TASK]}):
         with pytest.raises(TaskError):
             EvaluationPlan(**wrong)
-    with pytest.raises(ValueError, match="repeats"):
+    with expect_error(ValueError, "repeats", 0):
         EvaluationPlan(tasks=[TASK], repeats=0)
 
 
@@ -149,15 +150,15 @@ def test_a_record_has_the_fields_of_its_task():
 )  # fmt: skip
 def test_other_records_are_refused(change):
     assert parse_record(asdict(DONE), "here") == DONE
-    with pytest.raises(ResultError, match="here"):
+    with expect_error(ResultError, "here"):
         parse_record({**asdict(DONE), **change}, "here")
 
 
 def test_a_record_needs_its_main_fields():
     for key in ("task_id", "repeat", "sites", "checks", "ending", "reward"):
-        with pytest.raises(ResultError, match=key):
+        with expect_error(ResultError, "here", repr(key)):
             parse_record({name: value for name, value in asdict(DONE).items() if name != key}, "here")
-    with pytest.raises(ResultError, match="list"):
+    with expect_error(ResultError, "here", "list"):
         parse_record([], "here")
 
 
@@ -171,7 +172,7 @@ def test_a_run_goes_on_from_its_file(tmp_path):
     again.add(DONE)
     assert read_episodes(path) == (HEADER, [DONE])
     again.add(replace(DONE, reward=0.0))
-    with pytest.raises(ResultError, match="judged"):
+    with expect_error(ResultError, path, "line 4", DONE.task_id, "repeat 0"):
         read_episodes(path)
 
 
@@ -215,7 +216,7 @@ def test_results_are_written_and_read(tmp_path):
     assert "shopping" in results.table(result)
     (tmp_path / "other.json").write_text("{}")
     for name in ("other.json", "missing.json"):
-        with pytest.raises(ResultError, match=name):
+        with expect_error(ResultError, tmp_path / name):
             results.read_result(tmp_path / name)
 
 

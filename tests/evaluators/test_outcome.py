@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.errors import expect_error
 from tests.pages import page
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.outcome import (
@@ -90,7 +91,7 @@ def test_objects_of_a_block_have_known_keys_of_known_types(value, part):
 
 def test_a_target_has_an_address():
     check_target({"url": "__SHOPPING__/a", "locator": "", "required_contents": {}})
-    with pytest.raises(EvaluationError, match="address"):
+    with expect_error(EvaluationError, "program_html", "'http://['"):
         check_target({"url": "http://[", "locator": "", "required_contents": {}})
 
 

@@ -11,6 +11,7 @@ from agents.evaluation.report.episodes import Replayer
 from agents.evaluation.report.sources import mark, read_sources, summarise_all, task_of
 from agents.settings import ENV_ID
 from tests.chat_server import call_of
+from tests.errors import expect_error
 from tests.reports import expert as expert
 from tests.reports import shop_tasks as shop_tasks
 from tests.reports import trajectory, write_metrics
@@ -121,23 +122,21 @@ def test_states_of_an_arena_are_read(tmp_path, suffix):
 
 def test_what_is_no_run_and_no_episodes_and_two_of_one_name_are_told(tmp_path):
     (tmp_path / "log.eval").write_bytes(b"PK")
-    with pytest.raises(ValueError, match="inspect log convert --to json"):
+    with expect_error(ValueError, "log.eval", "inspect log convert --to json"):
         read_sources([str(tmp_path / "log.eval")])
     (tmp_path / "log.eval").unlink()
-    with pytest.raises(ValueError, match=r"gone does not exist; expected a run's folder with metrics.jsonl"):
+    with expect_error(ValueError, tmp_path / "gone", "metrics.jsonl"):
         read_sources([str(tmp_path / "gone")])
-    with pytest.raises(ValueError, match="contains no runs or episodes"):
+    with expect_error(ValueError, tmp_path):
         read_sources([str(tmp_path)])
     other = tmp_path / "other.jsonl"
     other.write_text('{"update": 1}\n')
-    with pytest.raises(
-        ValueError, match=r"other.jsonl has no valid episodes; expected a file of `agents.evaluate --save`: KeyError"
-    ):
+    with expect_error(ValueError, "other.jsonl", "agents.evaluate --save", "KeyError"):
         read_sources([str(other)])
     for folder in "ab":
         write_metrics(tmp_path / folder / "run", [{"update": 1}])
     places = [str(tmp_path / folder / "run") for folder in "ab"]
-    with pytest.raises(ValueError, match="is used twice; expected distinct names, such as NAME="):
+    with expect_error(ValueError, "NAME="):
         read_sources(places)
     assert list(read_sources([places[0], f"b={places[1]}"]).runs) == ["run", "b"]
 
