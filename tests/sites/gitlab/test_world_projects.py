@@ -6,11 +6,7 @@ from webarena_gym.sites.gitlab.queries import VISIBLE, is_slug
 from webarena_gym.sites.gitlab.site import RESERVED
 
 SEEDS = (0, 1, 7, 1000, 1003)
-
-
 db = worlds("gitlab", SEEDS)
-
-
 FAULTS = [
     "PRAGMA foreign_key_check",
     "SELECT 1 FROM project p JOIN user u ON u.user_id = p.owner_id WHERE p.namespace != u.username OR group_id",

@@ -1,63 +1,15 @@
-"""The map, seen by a visitor: search, pages, routes, saved places, notes, and what odd input does."""
+"""Pages of the map: places, nearby places, directions, notes, saved places and accounts."""
 
 import itertools
-import re
-import sqlite3
-from contextlib import closing
-from functools import cache
 
 import pytest
-from werkzeug.test import Client
 
 from tests.visitors import Visitor
-from webarena_gym.sites.country.seeding import sign_in
-from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.map import queries
-from webarena_gym.sites.map.geometry import Point, distance, duration, metres_between
+from webarena_gym.sites.map.geometry import distance, duration, metres_between
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot, directions, line
-from webarena_gym.sites.world import build, load_site
 
-HOST = "http://map.test"
 ODD = ("", " ", "x" * 5000, "\x00", "'; DROP TABLE place; --", "<script>alert(1)</script>", "%", "_", "\u00c4\u00d6 \u00df \u4e2d\u6587", "-1", "1e9", "12 ",
        "near", "cafes near", "\U0001f642")  # fmt: skip
-
-
-@cache
-def content() -> bytes:
-    return build("map", 1)
-
-
-class MapVisitor(Visitor):
-    """Somebody at the map of world 1."""
-
-    def __init__(self) -> None:
-        super().__init__("map.test", "map", content())
-
-    def sign_in(self, user_id: int = 1) -> "MapVisitor":
-        return super().sign_in(user_id=user_id)
-
-    def search(self, text: str) -> "MapVisitor":
-        return self.type(Search_the_map=text).click("Search")
-
-    def directions(self, start: str, goal: str, mode: str = "Car") -> "MapVisitor":
-        self.open("/directions").type(From=start, To=goal)
-        return self.choose("Travel by", mode).click("Get directions")
-
-    @property
-    def names(self) -> list[str]:
-        """The names in a list of results, in order."""
-        return [link.text for link in self.browser.page().root.cssselect(".found a, table a")]
-
-    def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        return queries.fetch(self.db, query, *values)
-
-    def place(self, condition: str, *values: object) -> sqlite3.Row:
-        return self.rows(f"SELECT * FROM places WHERE {condition} LIMIT 1", *values)[0]
-
-
-@pytest.fixture
-def visitor(opened):
-    return opened(MapVisitor())
 
 
 @pytest.fixture
@@ -65,118 +17,8 @@ def me(visitor):
     return visitor.sign_in()
 
 
-@pytest.fixture
-def roads(visitor):
-    return queries.roads(visitor.db)
-
-
-@pytest.fixture
-def client():
-    """A browser's connection of user 2, who is signed in."""
-    client = Client(load_site("map").app(Database(content())))
-    with closing(client.application.database.connection) as db:
-        client.set_cookie("sid", sign_in(db, user_id=2), domain="localhost")
-        client.key = client.get("/note/new").text.partition('name="form_key" value="')[2].partition('"')[0]
-        yield client
-
-
 def spot(row):
     return Spot(row["edge_id"], row["metres"])
-
-
-def test_the_front_page_shows_the_country_and_moves_the_map(visitor):
-    assert visitor.browser.page().title.startswith("Map of ")
-    visitor.click("Zoom in", "Move north")
-    assert visitor.path.startswith("/?zoom=9&lat=42.")
-    visitor.sees("at zoom 9").click("What is here?")
-    assert visitor.path.startswith("/query?lat=42.")
-
-
-def test_pictures_are_drawings_that_show_more_from_nearby_and_have_the_size_that_is_asked_for(visitor, client):
-    def drawn(**query):
-        answer = client.get("/export/map.svg", query_string=query)
-        assert answer.mimetype == "image/svg+xml"
-        return answer.text
-
-    (town,) = visitor.rows("SELECT * FROM towns ORDER BY population DESC LIMIT 1")
-    assert town["name"] in drawn(zoom=8)
-    assert drawn(zoom=14, lat=town["latitude"], lon=town["longitude"]).count("<path") > 40
-    a, b = visitor.rows("SELECT * FROM places WHERE town_id = 1 LIMIT 2")
-    ends = {"from": a["name"], "to": b["name"], "mode": "foot"}
-    assert "#2b62c9" in drawn(**ends)
-    assert 'data-window="' in drawn(**ends)
-    assert 'data-window="41.50000 -29.50000 12"' in drawn(**ends, lat="41.5", lon="-29.5", zoom="12")
-    for asked, size, zoom in (
-        ({}, "720 560", 8), ({"width": 300, "height": 1200}, "300 1200", 8), ({"width": 99, "height": 1201}, "720 560", 8),
-        ({"small": 1}, "360 400", 7),
-    ):  # fmt: skip
-        assert re.search(rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', drawn(zoom=8, **asked))
-    for marker, lon, is_in_the_middle in (("1", "-29.5", True), ("41.5,-29.5", "-29.5", True), ("41.5,-29.5", "-29.49", False)):
-        picture = drawn(zoom=12, lat="41.5", lon=lon, marker=marker)
-        assert ('d="M360.0 280.0l-9-15' in picture) == is_in_the_middle
-
-
-def test_search_puts_the_very_name_first_is_paged_and_tells_what_is_not_there(visitor):
-    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
-    assert visitor.search(town["name"].lower()).names[0] == town["name"]
-    assert visitor.names[1].startswith(town["name"])
-    for row in visitor.rows("SELECT * FROM places WHERE place_id % 97 = 0"):
-        assert visitor.search(row["name"]).names[0] == row["name"]
-        assert row["address"] in visitor.text
-    visitor.search("   ").sees("Please enter what to search for.").search("zzzyx").sees("Nothing was found for zzzyx")
-    visitor.search("restaurant")
-    first = visitor.names
-    visitor.click("Next").sees("Items 11-20 of ")
-    assert not set(first) & set(visitor.names)
-    assert visitor.click("Previous").names == first
-
-
-def test_kinds_of_places_and_branches_of_a_chain_are_found_near_and_in_something(visitor):
-    centre = visitor.place("category = 'stadium'")
-    for words in ("cafes near", "Coffee shop around", "cafe close to"):
-        visitor.search(f"{words} {centre['name']}")
-        assert visitor.browser.page().root.cssselect("main h1")[0].text == f"Cafes near {centre['name']}"
-        found = queries.search(visitor.db, f"{words} {centre['name']}")[1]
-        assert [one.metres for one in found] == sorted(one.metres for one in found)
-        assert visitor.names == [one.label for one in found[:10]]
-    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 2")
-    found = queries.search(visitor.db, f"pharmacies in {town['name']}")[1]
-    rows = visitor.rows("SELECT * FROM places WHERE town_id = 2 AND category = 'pharmacy'")
-    assert {one.label for one in found} == {row["name"] for row in rows}
-    title, of_state = queries.search(visitor.db, f"hotels in {town['state']}")
-    assert title == f"hotels in {town['state']}"
-    assert all(town["state"] in one.address for one in of_state)
-    branch = visitor.place("category = 'supermarket' AND town_id = 1")
-    visitor.search(f"{branch['brand']} near {branch['town']}")
-    assert branch["name"] in visitor.names or "Next" in visitor.text
-    assert all(name.startswith(branch["brand"]) for name in visitor.names)
-
-
-def test_any_house_number_of_a_street_is_found_on_it_and_leads_back(visitor, roads):
-    for row in visitor.rows("SELECT * FROM streets WHERE street_id % 90 = 1"):
-        last = None
-        for number in (1, 700, 1733, 2400):
-            (found,) = [one for one in queries.find(visitor.db, f"{number} {row['name']}, {row['town']}") if one.is_exact]
-            assert found.address == f"{number} {row['name']}, {row['town']}, {row['state']} {row['postcode']}"
-            assert roads.edges[found.spot.edge_id].street_id == row["street_id"]
-            assert last is None or metres_between(last, found.point) > 0.02 * row["length"]
-            last = found.point
-            back = queries.nearest_address(visitor.db, found.point)
-            assert back.metres < 3
-    assert not queries.find(visitor.db, f"2401 {row['name']}, {row['town']}")
-    (row,) = visitor.rows("SELECT * FROM streets WHERE street_id = 9")
-    found = queries.find(visitor.db, f"120 {row['name']}, Apt 12, {row['town']}, {row['state']} {row['postcode']}")
-    assert [one.label for one in found if one.is_exact] == [f"120 {row['name']}, {row['town']}"]
-
-
-def test_coordinates_are_looked_up_also_far_away(visitor):
-    row = visitor.place("category = 'zoo'")
-    visitor.search(f"{row['latitude']:.5f}, {row['longitude']:.5f}")
-    visitor.at(f"/query?lat={row['latitude']:.5f}&lon={row['longitude']:.5f}").sees(row["town"], "Nearest address")
-    for point in ("0,0", "90, 180", "-90 -180"):
-        assert "What is at" in visitor.search(point).text
-    assert queries.find(visitor.db, "91.5, 10.5") == []
-    assert isinstance(queries.nearest_address(visitor.db, Point(42.0, -29.5)).metres, float)
 
 
 def test_places_towns_states_and_streets_have_pages(visitor):

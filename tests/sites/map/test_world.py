@@ -13,8 +13,6 @@ from webarena_gym.sites.map.queries import CATEGORIES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
 
 SEEDS = (-1, 1, 2, 7, 1000)
-
-
 db = worlds("map", SEEDS[1:5])
 
 

@@ -1,18 +1,11 @@
 """Issues, merge requests, milestones and labels of the code host, used by their labels and judged by what is in the database."""
 
-import pytest
-
-from tests.code_host import ANN, BO, CY, DI, NOW, Developer, small_host
+from tests.code_host import ANN, BO, CY, DI, NOW
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Filters, ItemPlan, NamedRow, changes, mentions
 from webarena_gym.sites.gitlab.queries import Change, diff_lines
 
 ISSUES = "/ann/site/-/issues"
 REQUESTS = "/ann/site/-/merge_requests"
-
-
-@pytest.fixture
-def visitor(opened):
-    return opened(Developer(small_host()))
 
 
 def notes(visitor, item="issue_id", item_id=1):

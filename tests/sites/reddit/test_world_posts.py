@@ -6,8 +6,6 @@ from tests.generated import assert_nothing_shared, assert_sound, column, none, o
 from webarena_gym.sites.reddit.world_posts import LONGEST_TITLE, SIZES, capitalize, pool, slug
 
 SEEDS = (7, 1, 1003)
-
-
 db = worlds("reddit", SEEDS[1:])
 
 
