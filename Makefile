@@ -110,7 +110,7 @@ TORCH := torch==2.13.0  # installed by pip, whose configuration may name an inde
 needs_distribution := . build twine
 alone_browsergym := browsergym-core==0.14.3  # requires lxml < 6, but works with 6
 needs_browsergym := .[chromium] beautifulsoup4 mcp[cli] pyparsing playwright==1.44
-needs_trl := .[chromium] $(TORCH) trl==1.16.0 accelerate datasets transformers tyro
+needs_trl := .[chromium] $(TORCH) trl==1.16.0 accelerate datasets transformers
 needs_verl := .[train] $(TORCH) verl==0.9.1 cachetools fastapi
 needs_inspect_ai := . inspect-ai==0.3.285 openai
 needs_verifiers := .[chromium] verifiers==0.4.0

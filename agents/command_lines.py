@@ -1,24 +1,19 @@
-"""Command lines made from settings: the parser that turns a dataclass into options with tyro, their help, and types of options."""
+"""Command lines made from settings: the parser whose options are the fields of a dataclass, its help, and types of options."""
 
 import gc
-import io
 import json
-import os
 import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr
-from dataclasses import MISSING, field, fields, make_dataclass
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields
 from inspect import cleandoc, isfunction
 from pathlib import Path
-from shutil import get_terminal_size
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
-
-import tyro
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from webarena_gym.arguments import field_descriptions, quote_value, suggestion
-from webarena_gym.console import BAD_INPUT, decimal, existing_path, integer, print_error, writable_path
+from webarena_gym.console import Parser, decimal, existing_path, integer, writable_path
 from webarena_gym.options import option_descriptions
 
 S = TypeVar("S")
@@ -89,14 +84,31 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 }
 """Groups of options in the help, each with a description and field names. An option belongs to the first group that lists it."""
 _TEXT_METAVARS = {
-    "application": "APPLICATION", "cluster": "ADDRESS", "episodes": "FILE", "keywords": "NAME=JSON", "members": "MODEL", "model": "MODEL", "models": "MODEL",
+    "application": "APPLICATION", "chat_template_kwargs": "JSON", "cluster": "ADDRESS", "episodes": "FILE", "keywords": "NAME=JSON", "members": "MODEL", "model": "MODEL", "models": "MODEL",
     "policy": "MODEL", "split": "NAME", "suite": "NAME", "tasks": "TASK", "templates": "NAME", "vllm": "URL",
 }  # fmt: skip
 """Names of the values of text options in the help."""
 _RANGE = re.compile(r"\d+(?:(?:-|:|,|\.\.+)\d+)+,?")  # several numbers in one word
 _MAX_UNGROUPED = 12  # maximum number of options in a help without groups
-_MAX_COLUMNS = 100  # width of a help
-Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
+
+
+@dataclass(frozen=True)
+class Option:
+    """Metadata of the type of a setting: how it is written on the command line, if not by the name of its field.
+
+    Attributes:
+        name: Name of the option without dashes; None for that of the field, "" for a setting that only programs can set.
+        aliases: Further names, with dashes.
+        is_repeated: True if each use of the option adds one value to a tuple.
+
+    """
+
+    name: str | None = None
+    aliases: Sequence[str] = ()
+    is_repeated: bool = False
+
+
+Templates = Annotated[tuple[str, ...], Option(aliases=("--template",))]
 """Type of an option with template names. Its alias is the option --template of `webarena-gym`."""
 PresentFile = Annotated[Path, existing_path("file")]
 """Type of an option with the path of an existing file; `parse_settings` rejects other paths."""
@@ -104,7 +116,7 @@ PresentFolder = Annotated[Path, existing_path("folder")]
 NewFile = Annotated[Path, writable_path("file")]
 """Type of an option with the path of a file to write."""
 NewFolder = Annotated[Path, writable_path("folder")]
-Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
+Processes = Annotated[int, Option(aliases=("--jobs",))]
 """Type of an option with the number of processes that play episodes. Its alias is the option --jobs of `webarena-gym`."""
 
 
@@ -123,17 +135,7 @@ def json_object(text: str) -> dict[str, Any] | None:
     return value
 
 
-ChatTemplateKwargs = Annotated[
-    Mapping[str, Any] | None,
-    tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="JSON",
-        instance_from_str=lambda words: json_object(words[0]),
-        is_instance=lambda value: value is None or isinstance(value, Mapping),
-        str_from_instance=lambda value: [json.dumps(value)],
-    ),
-    json_object,
-]
+ChatTemplateKwargs = Annotated[Mapping[str, Any] | None, json_object]
 """Type of the option `chat_template_kwargs`: variables of the model's chat template, as a JSON object."""
 
 
@@ -158,86 +160,90 @@ def parse_settings(
 
     Raises:
         SystemExit: The command line contains an error, which is printed as one line, or --help, which prints the help.
+        ValueError: The settings contradict each other, or a value is out of its range; the message names options.
 
     """
     all_fields = fields(kind)  # type: ignore[arg-type]
-    values = {item.name: tyro.MISSING for item in all_fields if item.default is MISSING}
-    values |= {item.name: defaults[item.name] for item in all_fields if defaults and item.name in defaults}
-    box = io.StringIO()
-    try:
-        if {"-h", "--help"} & {*arguments}:
-            _show_help(kind, values, f"{program} {usage}".rstrip(), hidden, note, default_hints or {}, special_groups or {})
-        else:
-            hints = get_type_hints(kind, include_extras=True)
-            _check_arguments(hints, arguments, f"see python -m {program} --help", refused or {})
-        with redirect_stderr(box):
-            return tyro.cli(kind, args=list(arguments), default=kind(**values), prog=f"python -m {program}")
-    except ArgumentTypeError as error:
-        print_error(f"python -m {program}", error)
-        raise SystemExit(BAD_INPUT) from error
-    except SystemExit as end:
-        if end.code:
-            message = _in_one_line(box.getvalue())
-            if message.startswith("Missing from"):
-                option_names = {argument.partition("=")[0].replace("_", "-") for argument in arguments}
-                required_names = [f"--{name.replace('_', '-')}" for name, value in values.items() if value is tyro.MISSING]
-                missing_names = ", ".join(name for name in required_names if name not in option_names)
-                message = f"the following options are required: {missing_names}; see python -m {program} --help"
-            message = name_options(message, kind)
-            if without_value := re.match(r"Missing value for argument '(--[\w-]+)'", message):
-                message = f"{without_value[1]} has no value; expected one"
-            print_error(f"python -m {program}", message)
-        raise
-
-
-def _show_help(
-    kind: type[Any],
-    values: Mapping[str, Any],
-    program: str,
-    hidden: Collection[str],
-    note: str,
-    default_hints: Mapping[str, str],
-    special_groups: Mapping[str, tuple[str, str]],
-) -> NoReturn:
-    """Print the help of a command, with grouped options and examples, and exit.
-
-    `values` are the defaults that differ. `program` is the module, and further words of the usage.
-    """
-    paragraphs = (cleandoc(kind.__doc__ or "") + note).split("\n\n")
-    title = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)  # the terminal wraps the lines
-    groups = group_options(kind, hidden, special_groups)
-    hints = get_type_hints(kind, include_extras=True)
+    values = {item.name: item.default for item in all_fields}
+    values |= {name: value for name, value in (defaults or {}).items() if name in values}
+    hints, groups = get_type_hints(kind, include_extras=True), group_options(kind, hidden, special_groups)
     required = [
         f"--{name.replace('_', '-')} {value_name(name, hints[name])}"
         for names in groups.values()
         for name in names
-        if values.get(name) is tyro.MISSING
+        if values[name] is MISSING
     ]
+    paragraphs = (cleandoc(kind.__doc__ or "") + note).split("\n\n")
+    parser = Parser(
+        prog=f"python -m {program}",
+        usage=" ".join(["%(prog)s", *usage.split(), *required, "[-h] [OPTIONS]"]),
+        description="\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs),  # the terminal wraps the lines
+        examples=EXAMPLES.get(program, ()),
+        refused=refused or {},
+    )
+    texts = {
+        name: f"{text} {_default_text(values[name], (default_hints or {}).get(name))}".strip().replace("%", "%%")
+        for name, text in setting_descriptions(kind).items()
+        if name in values
+    }
+    has_groups = sum(map(len, groups.values())) > _MAX_UNGROUPED
+    for group, names in groups.items():
+        title = (special_groups or {}).get(group, ("",))[0] or group_description(group)
+        container = parser.add_argument_group(f"{group} options", title) if has_groups else parser
+        for name in names:
+            _add_option(container, name, hints[name], texts.get(name, ""), is_required=values[name] is MISSING)
+    grouped = {name for names in groups.values() for name in names}
+    for name in values:
+        if name not in grouped and not _is_internal(hints[name]):
+            _add_option(parser, name, hints[name], SUPPRESS, is_required=values[name] is MISSING)
+    if {"-h", "--help"} & {*arguments}:
+        arguments = ["--help"]  # also where another argument is missing or wrong
+    words = [re.sub(r"^--[^=]+", lambda match: match[0].replace("_", "-"), word) for word in arguments]
+    options = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in vars(parser.parse_args(words)).items()
+    }
+    with errors_name_options(kind):
+        return kind(**{**values, **options})
 
-    def make_help_type(text: str, names: Sequence[str]) -> Any:
-        return _help_type(kind, text, names, values, default_hints)
 
-    if sum(map(len, groups.values())) <= _MAX_UNGROUPED:
-        help_type = make_help_type(title, [name for names in groups.values() for name in names])
+def _add_option(container: Any, name: str, hint: Any, text: str, *, is_required: bool) -> None:
+    """Add the option of one setting to a parser or group. Without the option, the namespace has no value."""
+    config = _config(hint)
+    settings: dict[str, Any] = {"dest": name, "default": SUPPRESS, "help": text}
+    if _plain_type(hint) is bool:
+        settings["action"] = BooleanOptionalAction
     else:
-        parts: list[tuple[str, Any, Any]] = []
-        for number, (group, names) in enumerate(groups.items()):
-            group_title = special_groups[group][0] if group in special_groups else group_description(group)
-            group_type, config = make_help_type(group_title, names), tyro.conf.arg(name=group)
-            parts.append((f"group_{number}", Annotated[group_type, tyro.conf.OmitArgPrefixes, config], field()))
-        help_type = make_dataclass(kind.__name__, parts, frozen=True, kw_only=True, namespace={"__doc__": title})
-    columns = os.environ.get("COLUMNS", "")
-    # On wide terminals, tyro arranges the groups in columns, and the first group is not at the top.
-    os.environ["COLUMNS"] = str(min(get_terminal_size().columns, _MAX_COLUMNS))
-    try:
-        tyro.cli(help_type, args=["--help"], prog=" ".join([f"python -m {program}", *required]))
-    except SystemExit:
-        name = program.partition(" ")[0]
-        if examples := EXAMPLES.get(name):
-            print("\n  ".join(["\nexamples:", *(f"python -m {name} {example}".rstrip() for example in examples)]))
-    finally:
-        os.environ["COLUMNS"] = columns  # an empty value is ignored
-    raise SystemExit
+        settings |= {"type": _reader(hint), "metavar": value_name(name, hint), "required": is_required}
+        if config.is_repeated:
+            settings["action"] = "append"
+        elif get_origin(_plain_type(hint)) is tuple:
+            settings["nargs"] = "*"
+        settings["metavar"] = str(settings["metavar"]).removesuffix(" ...")
+    container.add_argument(f"--{(config.name or name).replace('_', '-')}", *config.aliases, **settings)
+
+
+def _config(hint: Any) -> Option:
+    """Return how a setting of this type is written on the command line."""
+    return next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Option)), Option())
+
+
+def _is_internal(hint: Any) -> bool:
+    """Return True for a setting that only programs can set."""
+    return _config(hint).name == ""
+
+
+def _plain_type(hint: Any) -> Any:
+    """Return a type without metadata."""
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return hint
+
+
+def _default_text(value: object, hint: str | None) -> str:
+    """Return the text of a default in the help: "" if nothing is set by default, and for required options."""
+    if hint is not None:
+        return f"(default: {hint})"
+    return "" if value in (None, (), "", MISSING) else f"(default: {format_default(value)})"
 
 
 def group_options(
@@ -249,11 +255,7 @@ def group_options(
     """
     special_groups = special_groups or {}
     hints = get_type_hints(kind, include_extras=True)
-    ungrouped = [
-        item.name
-        for item in fields(kind)
-        if item.name not in hidden and tyro.conf.Suppress not in getattr(hints[item.name], "__metadata__", ())
-    ]
+    ungrouped = [item.name for item in fields(kind) if item.name not in hidden and not _is_internal(hints[item.name])]
     groups: dict[str, list[str]] = {}
     for group, (_, field_names) in {**special_groups, **GROUPS}.items():
         names = [name for name in field_names.split() if name in ungrouped]
@@ -285,29 +287,6 @@ def setting_descriptions(kind: Any) -> dict[str, str]:
     return {name: re.sub(r"`(\w+)`", option, text) for name, text in (short | dict(field_descriptions(kind))).items()}
 
 
-def _help_type(
-    kind: type[Any],
-    title: str,
-    names: Sequence[str],
-    values: Mapping[str, Any],
-    default_hints: Mapping[str, str],
-) -> Any:
-    """Return a dataclass of the options `names` for the help, with their descriptions and defaults."""
-    hints, descriptions = get_type_hints(kind, include_extras=True), setting_descriptions(kind)
-    defaults: dict[str, Any] = {item.name: item.default for item in fields(kind)} | {**values}
-    options = []
-    for name in names:
-        default = defaults[name]
-        hint = f"(default: {default_hints[name]})" if name in default_hints else _default_hint(default)
-        text = descriptions.get(name)
-        if hint == "" and text:  # tyro adds a space and the hint
-            text, _, hint = text.rpartition(" ")
-        config: Any = tyro.conf.arg(help=text, help_behavior_hint=hint, metavar=value_name(name, hints[name]), aliases=())
-        default = MISSING if default is tyro.MISSING else default
-        options.append((name, Annotated[hints[name], config], field(default=default)))
-    return make_dataclass(kind.__name__, options, frozen=True, kw_only=True, namespace={"__doc__": title})
-
-
 def format_default(value: object) -> str:
     """Return a default for the help. Of consecutive integers, only the first two and the last are shown."""
     if isinstance(value, tuple):
@@ -317,31 +296,22 @@ def format_default(value: object) -> str:
     return str(value)
 
 
-def _default_hint(default: object) -> str | None:
-    """Return the text of a default in the help: "" if nothing is set by default, and None for tyro's own text."""
-    if default is None or default in ((), ""):
-        return ""
-    return f"(default: {format_default(default)})" if isinstance(default, tuple) else None
-
-
 def value_name(name: str, hint: Any) -> str | None:
-    """Return the name of an option's value in the help: N for an integer, X for another number; None for that of tyro or of its type."""
+    """Return the name of an option's value in the help: N for an integer, X for another number; None for an option without a value."""
     metadata: list[Any] = []
     while get_origin(hint) is Annotated:
         metadata, hint = [*metadata, *hint.__metadata__], get_args(hint)[0]
-    if any(getattr(item, "metavar", None) for item in metadata):
-        return None
     if get_origin(hint) is tuple:
         value = value_name(name, get_args(hint)[0])
         return f"{value} ..." if value else None
     if get_origin(hint) in (Union, UnionType):
-        values = {value_name(name, item) for item in get_args(hint) if item is not NoneType}
-        return values.pop() if len(values) == 1 else None
+        choices = [choice for item in get_args(hint) if get_origin(item) is Literal for choice in get_args(item)]
+        return value_name(name, Literal[tuple(choices)] if choices else get_args(hint)[0])
     if get_origin(hint) is Literal:
         return "{" + ",".join(map(str, get_args(hint))) + "}"
     if hint is Path:
         return "FILE" if {get_args(PresentFile)[1], get_args(NewFile)[1]} & {*metadata} else "FOLDER"
-    return {str: _TEXT_METAVARS.get(name, "TEXT"), int: "N", float: "X"}.get(hint)
+    return {int: "N", float: "X", bool: None}.get(hint, _TEXT_METAVARS.get(name, "TEXT"))
 
 
 def name_options(message: str, kind: type[Any]) -> str:
@@ -370,42 +340,8 @@ def errors_name_options(kind: type[Any]) -> Iterator[None]:
         raise
 
 
-def _check_arguments(hints: Mapping[str, Any], arguments: Sequence[str], advice: str, refused: Mapping[str, str]) -> None:
-    """Raise ArgumentTypeError for an unknown option or an invalid value, with the same messages as all commands of the project.
-
-    Args:
-        hints: Types of the settings by name.
-        arguments: The command line.
-        advice: Text for an unknown option without a similar name.
-        refused: Ends of the messages for options that the command does not have.
-
-    """
-    readers: dict[str, Callable[[str], object] | None] = {}
-    for name, hint in hints.items():
-        config = next((item for item in getattr(hint, "__metadata__", ()) if hasattr(item, "aliases")), None)
-        names = [f"--{getattr(config, 'name', None) or name}", f"--no-{name}", *(getattr(config, "aliases", None) or ())]
-        readers |= dict.fromkeys([alias.replace("_", "-") for alias in names], _reader(hint))
-    option, read = "", None
-    for word in arguments:
-        value: str | None = word
-        if word.startswith("--"):
-            option, has_value, value = word.partition("=")
-            name = option.replace("_", "-")
-            if name not in readers:
-                if name in refused:
-                    raise ArgumentTypeError(f"{name} {refused[name]}")
-                hint = suggestion(name, [item for item in readers if not item.startswith("--no-")], list_all=False)
-                raise ArgumentTypeError(f"{quote_value(word)} is not understood; {hint or advice}")
-            read, value = readers[name], value if has_value else None
-        if read is not None and value is not None:
-            try:
-                read(value)
-            except ArgumentTypeError as error:
-                raise ArgumentTypeError(f"{option} {error}") from error
-
-
-def _reader(hint: Any) -> Callable[[str], object] | None:
-    """Return the parser of one value of an option of this type, or None if any text is valid. It raises ArgumentTypeError."""
+def _reader(hint: Any) -> Callable[[str], object]:
+    """Return the parser of one value of an option of this type. It raises ArgumentTypeError."""
     checks, types, choices, parts = [], set[Any](), list[Any](), [hint]
     while parts:
         part = parts.pop(0)
@@ -421,8 +357,6 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
     is_optional, is_list = NoneType in types, "tuple" in str(hint)
     types.discard(NoneType)
     number = decimal() if float in types else integer() if types == {int} else None
-    if not checks and number is None and (types or not choices):
-        return None
 
     def read(text: str) -> object:
         if is_optional and text == "None":
@@ -435,24 +369,11 @@ def _reader(hint: Any) -> Callable[[str], object] | None:
                     f"is {quote_value(text)}; separate numbers by spaces: ranges and commas are not supported"
                 )
             return number(text)
-        if text not in choices:
+        if choices and not types and text not in choices:
             raise ArgumentTypeError(f"is {quote_value(text)}; {suggestion(text, choices)}")
         return text
 
     return read
-
-
-def _in_one_line(box: str) -> str:
-    r"""Return tyro's error message with its suggestions, without the frame and the help of the option.
-
-    >>> _in_one_line("╭─ Error ──╮\n│ No --a   │\n│ ──────── │\n│ See help │\n╰──────────╯")
-    'No --a'
-    """
-    has_frame = "╭" in box  # without Unicode, the title is a separate paragraph
-    lines = [line.strip("│ ") for line in box.splitlines() if line[:1] not in ("╭", "╰")]
-    parts = " ".join(line if line.strip("─-") else "\n" * bool(line) for line in lines).split("\n")[0 if has_frame else 1 :]
-    message = "; ".join(part.strip() for number, part in enumerate(parts) if not number or "you meant" in part)
-    return re.sub(r"^Error parsing \w+: ", "", message)  # of a ValueError that the dataclass raises
 
 
 def option_value(arguments: Sequence[str], option: str) -> str | None:

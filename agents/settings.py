@@ -5,9 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
-import tyro
-
-from agents.command_lines import NewFolder, Templates
+from agents.command_lines import NewFolder, Option, Templates
 from agents.command_lines import parse_settings as parse_settings
 from webarena_gym import suite as task_suite
 from webarena_gym.arguments import read_pairs
@@ -53,7 +51,7 @@ class EnvSettings:
     suite: str | None = None
     window: int = EnvOptions.window
     max_steps: int = MAX_STEPS
-    keywords: Annotated[tuple[str, ...], tyro.conf.Suppress, _MAY_CHANGE] = ()
+    keywords: Annotated[tuple[str, ...], Option(name=""), _MAY_CHANGE] = ()
     """further keywords of the env, as NAME=JSON; commands that train have none"""
 
     def env_arguments(self) -> dict[str, Any]:

@@ -116,7 +116,6 @@ def test_the_readme_lists_the_spaces_and_all_actions():
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)
 def test_notebooks_run(notebook, tmp_path, monkeypatch):
-    pytest.importorskip("tyro")
     pytest.importorskip("torch")
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
@@ -146,7 +145,6 @@ def test_commands_are_there(document, capsys):
             assert known, f"no command {words[1]!r}: {command}"
             assert options(words) <= known, command
         elif words[:2] == ["python", "-m"] and words[2].split(".")[0] in ("agents", "benchmarks"):
-            pytest.importorskip("tyro")
             pytest.importorskip("torch")
             known = options_of_a_module(words[2], selectors(words), capsys)
             assert options(words) <= known, command

@@ -22,6 +22,7 @@ from agents.rollouts.policies import RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
 from agents.train_rl import make_settings
 from tests import tiny
+from webarena_gym import console
 from webarena_gym import suite as task_suite
 from webarena_gym.evaluation.statistics import score
 
@@ -306,6 +307,5 @@ def test_the_prompt_of_a_language_model_without_stored_settings_describes_the_ac
     (["--model", "runs/a"], "--model is the option of the training commands; expected --policy MODEL"),
 ])  # fmt: skip
 def test_an_option_in_the_wrong_place_is_named(words, message, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["--policy", "random", *words])
+    assert console.status("prog", lambda: command.main(["--policy", "random", *words])) == console.BAD_INPUT
     assert message in capsys.readouterr().err

@@ -172,7 +172,7 @@ REFUSED = [
     (lambda name: dataset_rows(["shelf.tea"], suite=name), TaskError, "has no task 'shelf.tea'"),
     (lambda name: read_source("app", name), ValueError, "omit application="),
     (lambda name: EnvOptions(suite=name, application="app"), ValueError, "omit application="),
-    (lambda name: train_bc.main(["--model", "pointer", "--split", "served", "--out", "runs"]), SystemExit, "2"),
+    (lambda name: train_bc.main(["--model", "pointer", "--split", "served", "--out", "runs"]), ValueError, "there is no suite"),
     (lambda name: EpisodeStore(suite=read_suite(name)).create(NewEpisode(split="test")), ArenaError, "no split 'test'"),
     (lambda name: EpisodeStore(suite=read_suite(name)).create(NewEpisode(world_seed=7, split="easy")), ArenaError, "no worlds"),
     (lambda name: EpisodeStore().create(NewEpisode(split="served")), ArenaError, "no split 'served'"),

@@ -391,10 +391,8 @@ def help_of(main, capsys, *arguments):
     with pytest.raises(SystemExit):
         main([*map(str, arguments), "--help"])
     text = capsys.readouterr().out
-    titles_and_boxes = re.split(r"^\W*\b([a-z ]+) options\b.*$", text, flags=re.MULTILINE)[1:]
-    return text, {
-        title: " ".join(box.replace("│", " ").split()) for title, box in zip(*[iter(titles_and_boxes)] * 2, strict=True)
-    }
+    titles_and_groups = re.split(r"^([a-z ]+) options:$", text, flags=re.MULTILINE)[1:]
+    return text, {title: " ".join(group.split()) for title, group in zip(*[iter(titles_and_groups)] * 2, strict=True)}
 
 
 def names_of(settings):
@@ -428,22 +426,22 @@ def test_every_option_is_explained_some_may_change_and_the_help_shows_those_of_t
 
 def test_the_help_separates_the_options_of_language_models_and_has_the_defaults_of_each_kind_of_model(capsys, clone):
     pointer = "agents/checkpoints/cloned-1"
-    _, boxes = help_of(train_rl.main, capsys)
+    _, groups = help_of(train_rl.main, capsys)
     special = {"--" + name.replace("_", "-") for name in hidden_from_pointing_networks() & names_of(METHODS["grpo"])}
     special -= {"--lora-rank"}  # in the first group
     parts = ("prompt", "computation")
-    assert set().union(*(re.findall(r"--[a-z-]+", boxes[f"language model {part}"]) for part in parts)) >= special
-    others = " ".join(box for title, box in boxes.items() if not title.startswith("language model"))
+    assert set().union(*(re.findall(r"--[a-z-]+", groups[f"language model {part}"]) for part in parts)) >= special
+    others = " ".join(box for title, box in groups.items() if not title.startswith("language model"))
     assert not [name for name in special if re.search(rf"{name} (N|X|TEXT|URL|JSON|{{|, --no-)", others)]
-    assert "truncated (default: as stored with the model, or 15)" in boxes["start"]
-    assert "need at least 2 (default: 16; 8 for a pointer network)" in boxes["start"]
-    assert "learning rate (default: 1e-06, or 0.0003 with --lora-rank; 0.0005 for a pointer network)" in boxes["start"]
+    assert "truncated (default: as stored with the model, or 15)" in groups["start"]
+    assert "need at least 2 (default: 16; 8 for a pointer network)" in groups["start"]
+    assert "learning rate (default: 1e-06, or 0.0003 with --lora-rank; 0.0005 for a pointer network)" in groups["start"]
     settings = {"language model": make_settings(model=str(clone), out="o"), "pointer": make_settings(model=pointer, out="o")}
     for source, made in ((clone, settings["language model"]), (pointer, settings["pointer"])):
-        _, boxes = help_of(train_rl.main, capsys, "--model", source)
-        assert f"truncated (default: {made.max_steps})" in boxes["start"]
-        assert f"need at least 2 (default: {made.group_size})" in boxes["start"]
-        assert f"learning rate (default: {made.learning_rate})" in boxes["start"]
+        _, groups = help_of(train_rl.main, capsys, "--model", source)
+        assert f"truncated (default: {made.max_steps})" in groups["start"]
+        assert f"need at least 2 (default: {made.group_size})" in groups["start"]
+        assert f"learning rate (default: {made.learning_rate})" in groups["start"]
     assert settings["pointer"].max_steps == 30
 
 
@@ -451,18 +449,18 @@ def test_the_help_of_cloning_has_the_defaults_of_each_kind_of_model(capsys, tmp_
     model, tokenizer = tiny.tiny_model()
     tokenizer.pad_token = tokenizer.eos_token
     save_agent(tmp_path, model, tokenizer, {})
-    text, boxes = help_of(clone_command, capsys)
+    text, groups = help_of(clone_command, capsys)
     assert "agents.train_bc --model MODEL --out FOLDER [-h]" in text
-    assert "(default: 2e-05, or 0.0005 with --lora-rank; 0.002 for a small model)" in boxes["start"]
-    assert "--vocabulary" in boxes["small model"]
-    _, boxes = help_of(clone_command, capsys, "--model", tmp_path)
-    assert "(default: 2e-05, or 0.0005 with --lora-rank)" in boxes["start"]
-    assert "small model" not in boxes
-    _, boxes = help_of(clone_command, capsys, "--model", "small")
-    assert "(default: 0.002)" in boxes["start"]
+    assert "(default: 2e-05, or 0.0005 with --lora-rank; 0.002 for a small model)" in groups["start"]
+    assert "--vocabulary" in groups["small model"]
+    _, groups = help_of(clone_command, capsys, "--model", tmp_path)
+    assert "(default: 2e-05, or 0.0005 with --lora-rank)" in groups["start"]
+    assert "small model" not in groups
+    _, groups = help_of(clone_command, capsys, "--model", "small")
+    assert "(default: 0.002)" in groups["start"]
     with pytest.raises(SystemExit):
         clone_command(["--out", str(tmp_path / "run")])
-    assert "the following options are required: --model" in capsys.readouterr().err
+    assert "the following arguments are required: --model" in capsys.readouterr().err
 
 
 def test_the_page_of_settings_and_the_help_have_the_same_texts(capsys):
@@ -472,7 +470,7 @@ def test_the_page_of_settings_and_the_help_have_the_same_texts(capsys):
         "cloning_options": "".join(help_of(clone_command, capsys, *more)[0] for more in ((), ("--model", "pointer"))),
     }
     for name, output in helps.items():
-        text = " ".join(re.sub(r'[│`"]', " ", output).split())
+        text = " ".join(re.sub(r'[`"]', " ", output).split())
         rows = re.search(rf"<!-- begin {name} -->(.*)<!-- end {name} -->", page, re.DOTALL)[1]
         meanings = re.findall(r"^\| `--[a-z-]+` \|.*?(?<= \| )([a-zA-Z][^|]{15,}) \|", rows, re.MULTILINE)
         assert len(meanings) > 40

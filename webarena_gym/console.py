@@ -16,13 +16,13 @@ import socket
 import sys
 import time
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, wrap
 from traceback import walk_tb
 from typing import Any, NoReturn, Protocol
 
@@ -327,6 +327,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
             for part in text.split("\n\n")
         )
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Wrap the text of an option, without breaks in words such as --max-steps."""
+        return wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help or ""
         if not action.option_strings or "(default" in text or action.nargs == 0:
@@ -353,12 +357,21 @@ class Parser(argparse.ArgumentParser):
         formatter_class: formatter of the help.
         examples: command lines at the end of the help, without the name of the program. By default they are the commands in backquotes in
             the description.
+        refused: ends of the error messages for some options that the command does not have, by option, such as "is for training only".
         options: options of `argparse.ArgumentParser`.
 
     """
 
-    def __init__(self, *, formatter_class: Any = Help, examples: Sequence[str] = (), **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        formatter_class: Any = Help,
+        examples: Sequence[str] = (),
+        refused: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(formatter_class=formatter_class, **{"allow_abbrev": False, **options})
+        self._refused = refused or {}
         commands = [f"{self.prog} {example}".rstrip() for example in examples]
         if not commands:
             described = re.findall(r"`(python -m [^`]+)`", self.description or "")
@@ -399,6 +412,8 @@ class Parser(argparse.ArgumentParser):
 
     def _reject(self, argument: str) -> NoReturn:
         name = argument.partition("=")[0]
+        if name in self._refused:
+            self.error(f"{name} {self._refused[name]}")
         known = [option for option in self._option_string_actions if option.startswith("--")]
         hint = suggestion(name, known, list_all=False) if name.startswith("-") else ""
         self.error(f"unknown argument {quote_value(argument)}; {hint or f'see {self.prog} --help'}")
@@ -407,7 +422,11 @@ class Parser(argparse.ArgumentParser):
         names, separator, text = message.removeprefix("argument ").partition(": ")
         if message.startswith("argument ") and separator:
             name = next((option for option in names.split("/") if option.startswith("--")), names)
-            message = text if text.startswith(name) else f"{name} {text}" if text.startswith("is ") else f"{name}: {text}"
+            text = text.replace("expected one argument", "has no value; expected one")
+            text = re.sub(r"^ignored explicit argument (.*)", r"is \1; expected no value", text)
+            message = (
+                text if text.startswith(name) else f"{name} {text}" if text.startswith(("is ", "has ")) else f"{name}: {text}"
+            )
         elif "required" in message:
             message = f"{message}; see {self.prog} --help"
         print_error(self.prog, message)

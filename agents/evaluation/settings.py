@@ -7,9 +7,16 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tyro
-
-from agents.command_lines import ChatTemplateKwargs, NewFile, NewFolder, PresentFile, PresentFolder, Processes, Templates
+from agents.command_lines import (
+    ChatTemplateKwargs,
+    NewFile,
+    NewFolder,
+    Option,
+    PresentFile,
+    PresentFolder,
+    Processes,
+    Templates,
+)
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import Trajectory, write_trajectories
 from agents.models.checkpoints import UNTRAINED_RECORD, ModelKind, is_small, model_kind, usage_record
@@ -46,7 +53,7 @@ class EvaluationSettings(EnvSettings):
     policy: str
     """expert, random, a run, a folder of a model (also a vision-language model) or of an ensemble (several models that vote, made by
     agents.ensemble), OWNER/NAME on the Hugging Face Hub, or chat:MODEL on the OpenAI-compatible server $OPENAI_BASE_URL"""
-    keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
+    keywords: Annotated[tuple[str, ...], Option(name="env", is_repeated=True)] = ()
     """a keyword of the env without an option here, as NAME=VALUE, such as browser=chromium, with a value in JSON or a plain word; may be repeated"""
     split: str = "test"
     """set of tasks to evaluate on: train, validation, test, pool, hard, pictures or tools; or a split of --suite"""
