@@ -102,3 +102,14 @@ def test_tasks_that_the_rules_cannot_judge_are_rejected_or_left_out():
         assert TaskSelection(EnvOptions(tasks=[verifier, good], on_unreadable="skip")).tasks == (good,)
     with expect_error(EvaluationError, "task a", "'verifier'", "suite="):
         TaskSelection(EnvOptions(tasks=[good])).select({"task": verifier}, numpy.random.default_rng(0))
+
+
+def test_tasks_without_a_world_are_rejected_at_construction_or_left_out():
+    settled = TaskSelection(EnvOptions(tasks=IDS)).tasks[0]
+    stray = Task("a", ("shopping",), "__SHOPPING__", "Go.", {"eval_types": ["url_match"], "reference_url": "__SHOPPING__/cart"})
+    with expect_error(TaskError, "task a", "world_seed=", "--world-seed"):
+        TaskSelection(EnvOptions(tasks=[settled, stray]))
+    for options in ({"world_seed": 1}, {"sites": {"shopping": "http://shop.example"}, "browser": "chromium"}):
+        assert TaskSelection(EnvOptions(tasks=[stray], **options)).tasks == (stray,)
+    with pytest.warns(UserWarning, match="task a"):
+        assert TaskSelection(EnvOptions(tasks=[settled, stray], on_unreadable="skip")).tasks == (settled,)

@@ -26,6 +26,7 @@ from webarena_gym.evaluation.results import (
     suite_digest,
 )
 from webarena_gym.evaluation.runner import run_trials
+from webarena_gym.tools.cli import main
 
 
 def test_plans_say_what_is_played_and_give_each_part_of_a_trial_a_seed_of_its_own():
@@ -223,3 +224,44 @@ def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(evaluate,
     assert read_result(tmp_path / "run" / RESULT)["judged"] == 2
     monkeypatch.undo()
     assert evaluate("--agent", agent + "leave")[1]["judged"] == 6
+
+
+FOREIGN = {
+    "task_id": "mine", "sites": ["shopping"], "start_url": "__SHOPPING__", "intent": "Open my wish list.",
+    "eval": {"eval_types": ["url_match"], "reference_url": "__SHOPPING__/wishlist/"},
+}  # fmt: skip
+
+
+def test_tasks_of_a_file_are_played_in_the_world_of_the_option(evaluate, tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps([FOREIGN]))
+    (tmp_path / "opener.py").write_text(
+        "def agent(observation, info):\n"
+        "    return 'exit()' if info['step'] else 'do(action=\"Click\", element=\"My Wish List\")'\n"
+    )
+    agent = f"{tmp_path / 'opener.py'}:agent"
+    status, _, said = evaluate("--agent", agent, "--tasks", path)
+    assert (status, "the task mine names no world" in said, "--world-seed" in said) == (2, True, True)
+    status, result, said = evaluate("--agent", agent, "--tasks", path, "--world-seed", 1000)
+    assert (status, result["judged"], result["success"]["success"]) == (0, 1, 1.0), said
+    assert result["env"]["world_seed"] == 1000
+
+
+def test_a_world_of_the_task_itself_wins_over_the_option(evaluate, tmp_path):
+    (tmp_path / "tasks.json").write_text(json.dumps([task.to_json() for task in TASKS]))
+    status, result, said = evaluate("--agent", "expert", "--tasks", tmp_path / "tasks.json", "--world-seed", 3)
+    assert (status, result["success"]["success"]) == (0, 1.0), said
+
+
+def test_options_without_an_effect_on_the_tasks_of_a_file_are_bad_input(evaluate, tmp_path):
+    (tmp_path / "tasks.json").write_text(json.dumps([FOREIGN]))
+    for option in (("--split", "test"), ("--fresh-worlds", 2)):
+        status, _, said = evaluate("--agent", "expert", "--tasks", tmp_path / "tasks.json", *option)
+        assert (status, f"{option[0]}" in said, "has no effect with --tasks" in said) == (2, True, True)
+
+
+def test_the_default_folder_of_a_task_file_has_its_name(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.json").write_text(json.dumps([TASKS[0].to_json()]))
+    assert main(["evaluate", "--agent", "expert", "--tasks", "mine.json"]) == 0
+    assert (tmp_path / "runs/evaluate/expert-mine/result.json").exists()

@@ -14,7 +14,7 @@ from webarena_gym.applications.suite import Suite
 from webarena_gym.arguments import suggestion
 from webarena_gym.backends.application import ApplicationBackend, SuiteBackend
 from webarena_gym.backends.base import Backend
-from webarena_gym.backends.embedded import EmbeddedBackend
+from webarena_gym.backends.embedded import NO_WORLD, EmbeddedBackend, names_no_world
 from webarena_gym.backends.live_sites import LiveSitesBackend
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -133,7 +133,8 @@ class TaskSelection:
             tasks = task_suite.select(
                 options.tasks, options.variation, options.on_unreadable, options.scale, self._application, self._suite
             )
-        return self._select_judgeable(tasks, options.on_unreadable)
+        tasks = self._select_judgeable(tasks, options.on_unreadable)
+        return tasks if options.tasks is None else self._select_placed(tasks)
 
     def select(self, options: Mapping[str, Any], rng: numpy.random.Generator) -> Task:
         """Return the task of the options of `reset`, or a random one of the split. Raises TaskError and EvaluationError."""
@@ -157,6 +158,21 @@ class TaskSelection:
         if not any(task is judgeable for judgeable in known):
             self._select_judgeable([task], "raise")
         return task
+
+    def _select_placed(self, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+        """Return all tasks but those of embedded sites that name no world, if the env has none either. Raises TaskError for them."""
+        options = self._options
+        if self._application or self._suite or options.sites is not None or options.world_seed is not None:
+            return tasks
+        stray = {task.task_id for task in tasks if names_no_world(task)}
+        leave_out(
+            [NO_WORLD.format(task_id) for task_id in sorted(stray)],
+            len(tasks),
+            "name no world",
+            TaskError,
+            options.on_unreadable,
+        )
+        return tuple(task for task in tasks if task.task_id not in stray)
 
     def _select_judgeable(self, tasks: Sequence[Task], on_unreadable: OnUnreadable) -> tuple[Task, ...]:
         """Return the tasks that the rules can judge.

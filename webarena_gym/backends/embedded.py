@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+from webarena_gym.arguments import suggestion
 from webarena_gym.backends.base import Backend, execute_solution, replay_solution, start_page_errors, start_urls
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -37,6 +38,17 @@ class EmbeddedSnapshot(NamedTuple):
     scale: Scale = "standard"
     planted: tuple[PlantedRow, ...] = ()
     site_errors: tuple[str, ...] = ()
+
+
+NO_WORLD = (
+    "the task {} names no world: set world_seed= (the option --world-seed of commands), or sites= for tasks of real servers"
+)
+"""Error of a task without a world seed, in an env without one; the field is its id."""
+
+
+def names_no_world(task: Task) -> bool:
+    """Return True for a task of the embedded sites without a world seed."""
+    return task.world_seed is None and SITES.keys() >= set(task.sites)
 
 
 class WorldSpec(NamedTuple):
@@ -79,10 +91,12 @@ class EmbeddedBackend(Backend):
     def enter(self, task: Task) -> str:
         seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
         if seed is None:
-            raise TaskError(f"the task {task.task_id} names no world: set world_seed=, or sites= for tasks of real servers")
+            raise TaskError(NO_WORLD.format(task.task_id))
         unknown = [site for site in task.sites if site not in SITES]
         if unknown:
-            raise TaskError(f"task {task.task_id}: {unknown[0]!r} is not an embedded site; set its URL in sites=")
+            raise TaskError(
+                f"task {task.task_id}: {unknown[0]!r} is not an embedded site (real servers need sites=); {suggestion(unknown[0], SITES)}"
+            )
         with start_page_errors(task):
             self.start_episode(seed, task.start_url, task.sites if task.require_login else (), task.setup, scale)
         if self.browser.has_failed:

@@ -97,7 +97,7 @@ def add_commands(commands: Commands) -> None:
     )
     splits = ", ".join(task_suite.SPLITS)
     add(
-        "--split", default="test", metavar="SPLIT",
+        "--split", metavar="SPLIT",
         help=f"set of tasks to play: {splits}; or a split of --suite (default: test). Use validation while you develop",
     )  # fmt: skip
     add(
@@ -121,7 +121,8 @@ def add_commands(commands: Commands) -> None:
     )
     add(
         "--world-seed", type=world_seed, metavar="SEED",
-        help="generate tasks of the split's templates in this world, instead of loading those of the split",
+        help="generate tasks of the split's templates in this world, instead of loading those of the split. With --tasks: world of the tasks "
+        "whose file names none",
     )  # fmt: skip
     add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
@@ -140,7 +141,7 @@ def add_commands(commands: Commands) -> None:
         "--out",
         type=writable_path("folder"),
         metavar="FOLDER",
-        help="folder for episodes.jsonl and result.json (default: runs/evaluate/AGENT-SPLIT, or AGENT-APPLICATION). The default is the same "
+        help="folder for episodes.jsonl and result.json (default: runs/evaluate/AGENT-SPLIT, AGENT-APPLICATION, or AGENT-FILE with --tasks). The default is the same "
         "for all other settings, so pass --out to keep several runs",
     )
     add("--fresh", action="store_true", help="discard the episodes in the folder and play all again")

@@ -218,10 +218,11 @@ def evaluate(options: argparse.Namespace) -> int:
     """
     plan = _plan(options)
     try:
-        WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
+        WebArenaLite(tasks=plan.tasks, **plan.env).close()
     except (TypeError, ValueError) as error:
         raise TaskError(f"{error}; cannot create an env with {dict(plan.env)}") from error
-    source = plan.suite.get("application") or "-".join(filter(None, (options.suite, options.split)))
+    split = "-".join(filter(None, (options.suite, options.split)))
+    source = plan.suite.get("application") or (options.tasks.stem if options.tasks else split)
     folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)
     agent, make_worker, stop = _agent(options, plan, ResetMonitor(jobs))
@@ -285,16 +286,29 @@ class _RetryPrinter(logging.Handler):
 
 def _plan(options: argparse.Namespace) -> EvaluationPlan:
     """Return the plan of a run. Raises TaskError for options that select no task, and ValueError for other invalid options."""
+    _check_source(options)
     tasks, source = _tasks(options)
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
         options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else EVALUATION_STEPS
     optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application", "suite")}
     env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
+    if options.tasks and options.world_seed is not None:
+        env["world_seed"] = options.world_seed
     env |= read_pairs(options.env, "--env")
     return EvaluationPlan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
     )
+
+
+def _check_source(options: argparse.Namespace) -> None:
+    """Set the default of `--split`. Raises TaskError for options that the source of the tasks does not use."""
+    source = next((name for name in ("tasks", "application") if getattr(options, name)), None)
+    if source and options.split:
+        raise TaskError(f"--split {options.split} has no effect with --{source}; omit one of them")
+    if options.tasks and options.fresh_worlds:
+        raise TaskError("--fresh-worlds has no effect with --tasks: the tasks of a file are not drawn again; omit one of them")
+    options.split = options.split or "test"
 
 
 def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
@@ -321,6 +335,8 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
             tasks += task_suite.draw(absent, world_seed=world, count=1, **settings)
     missing = sorted(names - {task.template for task in tasks})
     if missing or not tasks:
+        if options.tasks:
+            raise TaskError(f"no task of {options.tasks} is of the templates {', '.join(missing)}")
         raise TaskError(
             f"no task of the {options.split} split is of the templates {', '.join(missing)}; "
             "pass --world-seed to draw from templates that are not in the split"
