@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+from copy import copy, deepcopy
 from dataclasses import replace
 from math import ceil, inf, isnan, nan
 
@@ -247,12 +248,11 @@ def test_a_snapshot_continues_as_the_episode_did_any_number_of_times(before, aft
     snapshot = pickle.loads(pickle.dumps(env.unwrapped.snapshot()))
     here = env.unwrapped.observation.text
     expected = wander(env, after)
-    for copy in (fork, env, fork):
-        text, info = copy.unwrapped.restore(snapshot)
+    for other in (fork, env, fork):
+        text, info = other.unwrapped.restore(snapshot)
         assert info["page"].endswith(here)
         assert text.endswith(info["page"])
-        copy.get_wrapper_attr("reset")  # restoring needs no reset of wrappers: act on the env itself
-        assert expected == wander(copy.unwrapped, after)
+        assert expected == wander(other, after)  # a restored episode needs no reset
     env.close()
     fork.close()
 
@@ -298,8 +298,15 @@ def episode():
     return env.reset(seed=5)[0], wander(env, [3, 14, 15, 92, 65, 35])
 
 
+def test_a_copy_of_an_env_is_refused_with_its_replacement(env):
+    for duplicate in (pickle.dumps, copy, deepcopy):
+        with expect_error(TypeError, "snapshot()"):
+            duplicate(env)
+
+
 def test_a_step_outside_an_episode_is_refused(env):
     bare = env.unwrapped
+    assert env is bare
     with expect_error(gymnasium.error.ResetNeeded, "reset()"):
         bare.step("exit()")
     with pytest.raises(gymnasium.error.ResetNeeded):

@@ -28,6 +28,11 @@ def test_a_snapshot_holds_copies_of_its_parts():
     assert pickle.loads(pickle.dumps(snapshot)) == snapshot == Snapshot(*snapshot)
 
 
+def test_the_representation_of_a_snapshot_is_short():
+    assert len(repr(Snapshot.of(Episode(TASK, "x" * 5_000), (), {}))) < 300
+    assert "None" in repr(Snapshot(None, b""))
+
+
 def test_four_parts_of_an_earlier_version_are_read_if_their_seal_is_theirs():
     assert Snapshot(*PARTS, old_seal(PARTS)).unseal() == PARTS
     others = (PARTS[0], ("backend", 2), PARTS[2])

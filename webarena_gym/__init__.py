@@ -63,12 +63,14 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-# Gymnasium's passive checker is off by default: after a first `reset` that raised, it fails in each `step`.
+# Gymnasium's passive checker is off by default: after a first `reset` that raised, it fails in each `step`. Its `OrderEnforcing` is off
+# where the env itself requires a `reset` or a `restore`, since that wrapper rejects a `step` after a `restore` without a `reset`.
 gymnasium.register(
     id="WebArenaLite-v0",
     entry_point="webarena_gym.env:WebArenaLite",
     vector_entry_point="webarena_gym.vector:WebArenaLiteVector",
     disable_env_checker=True,
+    order_enforce=False,
 )
 gymnasium.register(id="WebArenaLiteCandidates-v0", entry_point="webarena_gym.candidates:make", disable_env_checker=True)
 gymnasium.register(id="MiniWoBText-v0", entry_point="webarena_gym.miniwob:MiniWobText", disable_env_checker=True)

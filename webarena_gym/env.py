@@ -368,6 +368,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
     # Forking.
 
+    def __getstate__(self) -> object:
+        raise TypeError("an env cannot be copied or pickled; restore its snapshot() in another env with the same keywords")
+
     def snapshot(self) -> Snapshot:
         """Return the complete state of the episode: databases, cookies, open pages, history, states of tools, and random number generator.
 

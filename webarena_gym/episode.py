@@ -121,6 +121,10 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
         except Exception as error:
             raise SnapshotError(f"the snapshot was saved by another version: {type(error).__name__}: {error}") from error
 
+    def __repr__(self) -> str:
+        content = f"{len(self.content):,} bytes" if isinstance(self.content, bytes) else repr(self.content)
+        return f"{type(self).__name__}(content=<{content}>, seal={self.seal!r})"
+
     @property
     def episode(self) -> Episode:
         return self.unseal()[0]
