@@ -16,12 +16,13 @@ from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium import hand
 from webarena_gym.browsers.chromium.context import Context
+from webarena_gym.browsers.chromium.counterparts import counterpart
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.frames import NodeLocation, build_tree
 from webarena_gym.browsers.chromium.hand import ACTION_MS
 from webarena_gym.browsers.chromium.sessions import Session
 from webarena_gym.browsers.chromium.signals import dialog_page
-from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
+from webarena_gym.browsers.chromium.tab import BLANK_URL, StaleElementError, Tab
 from webarena_gym.browsers.chromium.window import check_points, gesture
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.http import typed_url
@@ -241,8 +242,7 @@ class ChromiumBrowser:
             self._check_visible(part)
         if not self._tab.is_scripted:
             raise ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
-        source, destination = location_of(element, self._view), location_of(target, self._view)
-        self._act(lambda tab: hand.drag(tab, source, destination))
+        self._act_at([element, target], hand.drag)
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_visible(element)
@@ -479,14 +479,13 @@ class ChromiumBrowser:
         argument: object = None,
     ) -> None:
         """Perform `operation` of hand.js on an element if possible, otherwise call `action` with its Playwright handle."""
-        frame, index = location_of(element, self._view)
 
-        async def act(tab: Tab) -> None:
-            if not (operation and await hand.act_by_script(tab, frame, index, operation, argument)):
+        async def act(tab: Tab, location: NodeLocation) -> None:
+            if not (operation and await hand.act_by_script(tab, *location, operation, argument)):
                 async with tab.drawing():
-                    await action(await hand.element_handle(frame, index))
+                    await action(await hand.element_handle(*location))
 
-        self._act(act)
+        self._act_at([element], act)
 
     def _act_with_mouse(
         self,
@@ -498,20 +497,40 @@ class ChromiumBrowser:
         names_window: bool = False,
     ) -> None:
         """Perform `operation` of hand.js on an element if possible, otherwise call `action(handle, position)` for its click point."""
-        frame, index = location_of(element, self._view)
 
-        async def act(tab: Tab) -> None:
-            if not (operation and await hand.act_by_script(tab, frame, index, operation)):
-                async with tab.drawing(), hand.watch_validation(tab, frame) if watches_validation else nullcontext():
-                    if operation == "click" and (point := await hand.click_at_once(tab, frame, index)):
+        async def act(tab: Tab, location: NodeLocation) -> None:
+            if not (operation and await hand.act_by_script(tab, *location, operation)):
+                async with tab.drawing(), hand.watch_validation(tab, location[0]) if watches_validation else nullcontext():
+                    if operation == "click" and (point := await hand.click_at_once(tab, *location)):
                         tab.mouse = point if self._for_pictures else tab.mouse
                         return
-                    handle, at = await hand.click_point(frame, index)
+                    handle, at = await hand.click_point(*location)
                     if self._for_pictures:
                         await hand.record_mouse(tab, handle, at)
                     await action(handle, at)
 
-        self._act(act, names_window=names_window)
+        self._act_at([element], act, names_window=names_window)
+
+    def _act_at(
+        self, elements: Sequence[HtmlElement], action: Callable[..., Awaitable[object]], *, names_window: bool = False
+    ) -> None:
+        """Call `action(tab, *locations)` for elements of the view; see `_act`.
+
+        If scripts have replaced one of them since the view was read, repeat the action once with the controls that have replaced them.
+        Raises ActionError if these are ambiguous.
+        """
+        view = self._view
+        locations = [location_of(element, view) for element in elements]
+        try:
+            self._act(lambda tab: action(tab, *locations), names_window=names_window)
+        except StaleElementError:
+            self._run(self._context.until_dialog(self._tab.settle()))
+            current = self._current_view()
+            found = [None if view is None else counterpart(element, view.page, current.page) for element in elements]
+            locations = [current.locations[element] for element in found if element is not None]
+            if len(locations) < len(elements):
+                raise
+            self._act(lambda tab: action(tab, *locations), names_window=names_window)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.frames import NodeLocation
-from webarena_gym.browsers.chromium.tab import InvalidField, Tab
+from webarena_gym.browsers.chromium.tab import InvalidField, StaleElementError, Tab
 from webarena_gym.errors import ActionError
 
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 ACTION_MS = 5_000.0  # limit for Playwright to reach an element
 _FOLDER = Path(__file__).parent
 _HAND, _VALIDATION = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "validation.js"))
-_ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
+_ELEMENT = """(index) => {
+  const element = window[Symbol.for("webarena_gym")]?.[index];
+  return element?.isConnected ? element : null;
+}"""
 _END_CARET = """async () => {
   const field = document.activeElement;
   if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
@@ -64,10 +67,10 @@ async def press(tab: Tab, key: str, text: str, *, has_scripts: bool) -> None:
 
 
 async def element_handle(frame: "Frame", index: int) -> "ElementHandle":
-    """Return the Playwright handle of an element."""
+    """Return the Playwright handle of an element. Raises StaleElementError if it is no longer in the document."""
     handle = (await frame.evaluate_handle(_ELEMENT, index)).as_element()
     if handle is None:
-        raise ActionError("the element is no longer on the page")
+        raise StaleElementError
     return handle
 
 

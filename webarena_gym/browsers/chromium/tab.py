@@ -79,6 +79,13 @@ _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
+class StaleElementError(ActionError):
+    """An element is no longer in the document, because scripts have replaced or removed it since the page was read."""
+
+    def __init__(self) -> None:
+        super().__init__("the element is no longer on the page: scripts have replaced or removed it")
+
+
 class InvalidField(NamedTuple):
     """A field because of which Chromium did not send a form: its location, its validity flag ("" for another) and Chromium's message."""
 
@@ -293,7 +300,7 @@ class Tab:
             await drawing
 
     async def act(self, action: Callable[[], Awaitable[object]]) -> None:
-        """Await an action and wait until the page has settled. Raises ActionError if the action is impossible."""
+        """Await an action and wait until the page has settled. Raises ActionError if the action is impossible, or StaleElementError."""
         self.check()
         if self.is_scripted and not self._is_ready:
             with suppress(PlaywrightError):  # the page may navigate
@@ -305,6 +312,8 @@ class Tab:
             browser = self.page.context.browser
             if self.signals.crash_event.is_set() or browser is None or not browser.is_connected():
                 raise
+            if "not attached to the DOM" in error.message:
+                raise StaleElementError from error
             if not _GONE.search(error.message):
                 raise ActionError(_reason(error)) from error
         await self.settle()
