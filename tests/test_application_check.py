@@ -111,6 +111,22 @@ def test_the_traceback_of_a_page_that_fails_is_printed(tmp_path, capsys):
     assert "LookupError: no table note" in capsys.readouterr().out
 
 
+def test_pages_to_which_several_links_are_redirected_are_counted_once(tmp_path, capsys):
+    describe(tmp_path, "")
+    old = """    if path == "/account":"""
+    new = """    if path in ("/old", "/older"):
+        return "302 Found", [("Location", "/more")], ""
+    if path == "/missing":
+        return "404 Not Found", [], MENU
+"""
+    links = "<a href='/old'>1</a><a href='/older'>2</a><a href='/missing'>3</a>"
+    site = SITE.replace(old, new + old).replace("<a href='/'>Home</a>", "<a href='/'>Home</a>" + links)
+    (tmp_path / "one.py").write_text(site)
+    assert main(["app", "check", str(tmp_path), "--browser", "inprocess", "--resets", "2"]) == 0
+    report = capsys.readouterr().out
+    assert "pages visited: 3 (status 200: 2, status 404: 1)" in report
+
+
 def test_the_progress_of_a_slow_application_is_shown(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("webarena_gym.progress._LINE_INTERVAL_S", 0.0)
     folder = describe(tmp_path, "")

@@ -403,8 +403,11 @@ def _start_problem(env: WebArenaLite, task: Task) -> str:
 
 
 def _walk(browser: Browser, application: Application) -> Iterator[tuple[Page, float]]:
-    """Yield the first pages of an application that links lead to, breadth first, each with the seconds that it took."""
-    known: set[str] = set()
+    """Yield the first pages of an application that links lead to, breadth first, each with the seconds that it took.
+
+    Several links may be redirected to one page, which is yielded once.
+    """
+    known, visited = set[str](), set[str]()
     due = [browser.page().url, f"{application.url}{application.ready}"]  # a service may have no page at "/"
     while due and len(known) < _MOST_PAGES:
         url = due.pop(0)
@@ -414,6 +417,9 @@ def _walk(browser: Browser, application: Application) -> Iterator[tuple[Page, fl
         start = time.perf_counter()
         browser.goto(url)
         page = browser.page()
+        if page.url in visited:
+            continue
+        visited.add(page.url)
         yield page, time.perf_counter() - start
         links = (resolve_url(page.url, link).partition("#")[0] for link in page.root.xpath("//a/@href"))
         due += [link for link in links if link.startswith(application.url)]
