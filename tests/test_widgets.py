@@ -401,6 +401,35 @@ def test_a_clickable_row_with_controls_in_it_is_clicked_at_its_text(visit, what,
     assert "Used" in seen(browser)
 
 
+POINTED = {
+    "a star": ("<p class=row><b>Ann</b><span>Widget</span><i class=star>Star</i></p>", ["Widget", "Star"]),
+    "a symbol": ("<p class=row><span>Widget</span><i class=star title=Star><svg width=9 height=9></svg></i></p>", ["Widget", "Star"]),
+    "a box in a box": ("<div class=row><p>Widget</p><p class=star><span>Star</span><i class=star>More</i></p></div>", ["Widget", "Star", "More"]),
+    "cells": ("<table><tr class=row><td>Widget<td class=star>Star<td><button>Keep</button></table>", ["Widget", "Star", "Keep"]),
+    "the whole box": ("<p class=row><i class=star>Widget</i></p>", ["Widget"]),
+    "a style of all elements": ("<style>.row * {cursor: pointer}</style><div class=row><p>Widget</p><p>in <i>parts</i></p></div>", ["Widget in parts"]),
+    "an important style": ("<style>.row {cursor: pointer !important}</style><p class=row><b>Widget</b> <i class=star>Star</i></p>", ["Widget Star"]),
+    "a cursor of its own in a control": ("<button class=row><b>Widget</b><i class=star>Star</i></button>", ["WidgetStar"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("markup", "labels"), POINTED.values(), ids=POINTED)
+@pytest.mark.sampled(5)
+def test_an_element_with_a_pointer_cursor_of_its_own_in_a_clickable_box_is_a_control(visit, markup, labels, strict):
+    script = """let changes = 0; new MutationObserver(() => changes++).observe(document.body, {subtree: true, attributes: true});
+        document.body.addEventListener('click', ({target}) => out.textContent =
+        `${target.closest('.star') ? 'Starred' : target.closest('.row') ? 'Opened' : ''} ${changes} ${document.getAnimations().length}`)"""
+    browser = visit(
+        f"<style>.row, .star {{cursor: pointer}}</style>{markup}<p id=out></p><script>{script}</script>", strict=strict
+    )
+    assert list(observe(browser.page(), elements="label").nodes) == labels
+    for label, result in (("Star", "Starred 0 0"), ("Widget", "Opened 0 0")):
+        if label in labels:
+            press(browser, label)
+            assert result in seen(browser) or labels == ["Widget"]
+
+
 def test_a_listener_does_not_take_a_control_apart_nor_a_page_together(visit):
     words = "word " * 60
     browser = visit(

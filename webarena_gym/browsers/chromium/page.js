@@ -230,16 +230,25 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     const listensTo = (event) => listeners[event] || element[`on${event}`];
     return MOUSE_EVENTS.some(listensTo) || (element.tabIndex >= 0 && KEY_EVENTS.some(listensTo));
   };
+  // Elements inside a clickable box with a pointer cursor of their own, such as the star of a row.
+  const pointed = new Set();
   // True for the outermost element with the pointer cursor, since the style is inherited.
-  const isClickable = (element) => isPointed(element) && !isPointed(element.parentElement);
+  const isClickable = (element) => (isPointed(element) && !isPointed(element.parentElement)) || pointed.has(element);
+  const findPointed = (box) => {
+    const probe = box.firstElementChild && box.animate({cursor: ["default", "default"]}, {duration: 1, fill: "both"});  // what inherits it changes
+    const inner = !probe || isPointed(box) ? [] : [...box.querySelectorAll("*")].filter((part) => isPointed(part) && !isPointed(part.parentElement));
+    probe?.cancel();
+    return inner;
+  };
 
   // A box that can be clicked or reveals content on hover, such as a row of a list, and contains controls has the mouse at one of its parts
-  // without controls: that with the longest text which is not cut in a label, otherwise that with the shortest text.
+  // without controls: that with the longest text which is not cut in a label, otherwise that with the shortest text. Without such a part,
+  // elements with a pointer cursor of their own are no controls, as where a style sheet sets the cursor of all elements in the box.
   const LONGEST_LABEL = 80;  // MAX_LABEL in reading.py
   const boxParts = new Set();
   const findBoxPart = (box) => {
     const isOwnControl = (element) =>
-      (isControl(element) || element.localName === "a" || hears(element)) && element.checkVisibility({visibilityProperty: true});
+      (isControl(element) || element.localName === "a" || pointed.has(element) || hears(element)) && element.checkVisibility({visibilityProperty: true});
     const parts = [];
     const visit = (element) => {
       let isPart = true;  // without controls
@@ -251,7 +260,10 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       if (length) parts.push([element, length <= LONGEST_LABEL ? length : -length]);
       return isPart;
     };
+    const inner = isClickable(box) ? findPointed(box) : [];
+    for (const part of inner) pointed.add(part);
     if (!visit(box) && parts.length) boxParts.add(parts.reduce((best, part) => (part[1] > best[1] ? part : best))[0]);
+    else for (const part of inner) pointed.delete(part);
   };
 
   const listens = (element) => {
