@@ -86,6 +86,12 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert main(["app", "new", str(folder / "fresh")]) == 2
     assert main(["app", "new", str(folder / "other"), "--name", "shop", "--wsgi", "shop.web:make_app()"]) == 0
     assert tomllib.loads((folder / "other" / "webarena-app.toml").read_text())["wsgi"] == "shop.web:make_app()"
+    command = 'php -S 127.0.0.1:{port} -t "www"'
+    assert main(["app", "new", str(folder / "program"), "--name", "shop", "--command", command]) == 0
+    program = tomllib.loads((folder / "program" / "webarena-app.toml").read_text())
+    assert program == {"name": "shop", "command": command, "state": "state", "tasks": "tasks.json"}
+    assert main(["app", "new", str(folder / "wrong"), "--command", "php -S 127.0.0.1"]) == 2
+    assert "expected {port} in place of the port" in capsys.readouterr().err
     with expect_error(ApplicationError, folder / "fresh"):
         read_application(folder / "fresh")
 

@@ -1,6 +1,7 @@
 """What only a real browser has: scripts, dialogs, frames, layout, crashes; and how Chromium is started, shared and ended."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -451,6 +452,21 @@ def test_local_storage_is_replaced_in_a_context_that_is_used_again(opened, monke
     assert len(contexts) == 1
     browser.start([HOME], {}, storage={"http://other.test": {"a": "1"}})
     assert len(contexts) == 2
+
+
+def test_requests_of_earlier_episodes_are_freed(opened, monkeypatch):
+    monkeypatch.setattr(f"{CONTEXT}.MAX_REQUESTS", 6)
+    browser = opened(make_browser())
+
+    def kept(resets):
+        for _ in range(resets):
+            browser.start([HOME + "late"], {})  # with scripts
+            browser.start([HOME], {})
+        gc.collect()
+        return sum(type(item).__name__ == "Request" and "playwright" in type(item).__module__ for item in gc.get_objects())
+
+    assert kept(3) > 0
+    assert kept(9) <= 2 * 6
 
 
 REPLACED = """<ul id=list></ul><p id=out></p><script>

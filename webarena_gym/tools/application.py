@@ -1,6 +1,7 @@
 """`webarena-gym app`: describe your web application, check that it can be an environment, and record tasks on it."""
 
 import argparse
+import json
 import re
 import shlex
 from contextlib import closing
@@ -33,17 +34,15 @@ _WSGI = re.compile(r"[\w.]+:\w+(\(\))?")
 _TOML = """\
 # A web application as an environment. All keys: docs/applications.md.
 {name_line}# the site's name in tasks; __{upper}__ is replaced by its address, http://{name}.test
-{wsgi_line}# "module:name". Or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
-python = ".venv/bin/python"            # an interpreter in which it can be imported
-state = "state"                        # the folder that an episode may change; each episode gets a copy
+{start_lines}state = "state"                        # the folder that an episode may change; each episode gets a copy
 tasks = "tasks.json"
 # templates = "templates.toml"         # queries that draw more tasks
 
-[databases]                            # SQLite files in the state folder, for checks of the kind "state" and of side effects
-{name} = "db.sqlite3"
+{databases_line}# SQLite files in the state folder, for checks of the kind "state" and of side effects
+{comment}{name} = "db.sqlite3"
 
-[environment]
-DATABASE = "{{state}}/db.sqlite3"
+{comment}[environment]
+{comment}DATABASE = "{{state}}/db.sqlite3"
 
 # [account]                            # the current user of tasks, and the login form
 # user = "ann"
@@ -53,6 +52,14 @@ DATABASE = "{{state}}/db.sqlite3"
 # user = '[name="username"]'
 # password = '[name="password"]'
 # proof = "/account"                   # a page that requires a login
+"""
+_WSGI_LINES = """\
+{line}# "module:name". Or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
+python = ".venv/bin/python"            # an interpreter in which it can be imported
+"""
+_COMMAND_LINES = """\
+# The command stays in the foreground. {{port}} is the port at which it must listen, {{state}} the folder with the episode's copy of the state.
+{line}
 """
 _CHECK_DESCRIPTION = (
     "Check that episodes on an application are reproducible and its tasks are sound. The command starts the application, compares its "
@@ -103,7 +110,11 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         help="write a webarena-app.toml to fill in",
         description="Write a webarena-app.toml, which describes your application, and a tasks.json without tasks. Then edit the first, and "
         "add tasks with `app record`.",
-        examples=["my-app --name notes", "my-app --name notes --wsgi app:app"],
+        examples=[
+            "my-app --name notes",
+            "my-app --name notes --wsgi app:app",
+            "my-app --name shop --command 'php -S 127.0.0.1:{port} -t www'",
+        ],
     )
     new.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the application")
     new.add_argument(
@@ -111,11 +122,18 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
         default="app",
         help="name of the site in tasks and addresses, such as notes for http://notes.test (default: app)",
     )
-    new.add_argument(
+    start = new.add_mutually_exclusive_group()
+    start.add_argument(
         "--wsgi",
         default="",
         metavar="MODULE:NAME",
         help="the WSGI application, such as app:app for app in app.py (default: NAME:app)",
+    )
+    start.add_argument(
+        "--command",
+        default="",
+        metavar="COMMAND",
+        help="the command that starts a web server, with {port} in place of its port, for an application in any language",
     )
     new.set_defaults(run=_new)
     for name, summary, run in (
@@ -208,8 +226,20 @@ def _new(options: argparse.Namespace) -> int:
     wsgi = options.wsgi or f"{options.name}:app"
     if not _WSGI.fullmatch(wsgi):
         raise ApplicationError(f'--wsgi is {wsgi!r}; expected "module:name", such as app:app')
-    lines = {"name_line": f'name = "{options.name}"', "wsgi_line": f'wsgi = "{wsgi}"'}
-    values = {"name": options.name, "upper": options.name.upper(), **{key: f"{line} ".ljust(39) for key, line in lines.items()}}
+    command = options.command
+    if command and not any(place in command for place in ("{port}", "{socket}")):
+        raise ApplicationError(f"--command is {command!r}; expected {{port}} in place of the port at which the server listens")
+    comment = "# " * bool(command)  # such an application may have no database
+    values = {
+        "name": options.name,
+        "upper": options.name.upper(),
+        "name_line": f'name = "{options.name}" '.ljust(39),
+        "start_lines": _COMMAND_LINES.format(line=f"command = {json.dumps(command, ensure_ascii=False)}")
+        if command
+        else _WSGI_LINES.format(line=f'wsgi = "{wsgi}" '.ljust(39)),
+        "comment": comment,
+        "databases_line": f"{comment}[databases] ".ljust(39),
+    }
     for name, content in ((FILE, _TOML), ("tasks.json", "[]\n")):
         path = options.folder / name
         if path.exists():
@@ -218,7 +248,8 @@ def _new(options: argparse.Namespace) -> int:
         path.write_text(content.format(**values), encoding="utf-8")
         print(f"wrote {path}")
     folder = shlex.quote(str(options.folder))
-    print(f"next: edit {FILE}, write the application's database into {folder}/state, then webarena-gym app check {folder}")
+    data = "data" if command else "database"
+    print(f"next: edit {FILE}, write the application's {data} into {folder}/state, then webarena-gym app check {folder}")
     return 0
 
 

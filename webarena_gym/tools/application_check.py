@@ -312,12 +312,18 @@ def _is_draft(field: HtmlElement) -> bool:
 
 
 def _memory_difference(env: WebArenaLite) -> str:
-    """Return how the first page differs after the episode was restored, "" for no difference: memory is not restored."""
+    """Return how the first page differs after the episode was restored, "" for no difference: memory is not restored.
+
+    A page that cannot be restored is a problem that `_snapshot_problem` reports.
+    """
     texts, browser = [], env.backend.browser
     for _ in range(2):
         browser.goto(browser.page().url)
         texts.append(observe(browser.page(), elements="label").text)
-        env.restore(env.snapshot())
+        try:
+            env.restore(env.snapshot())
+        except SnapshotError:
+            return ""
     return first_difference(*texts)
 
 
@@ -335,7 +341,11 @@ def compare_resets(env: WebArenaLite, count: int) -> tuple[list[float], list[str
         errors += env.backend.site_errors
     progress.clear()
     differences = (first_difference(texts[0], text) for text in texts)
-    scripts = "; for durations that scripts measure, virtual_time = true" if env.options.browser == "chromium" else ""
+    scripts = (
+        "; for durations that scripts measure, virtual_time = true; for pages that scripts are still building, shown="
+        if env.options.browser == "chromium"
+        else ""
+    )
     return seconds, [
         *(f"it fails: {error}" for error in errors[:1]),
         *(f"two resets show different pages, {pair}: {remedy}{scripts}" for pair in filter(None, differences)),

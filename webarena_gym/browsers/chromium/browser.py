@@ -526,15 +526,15 @@ class ChromiumBrowser:
         except StaleElementError:
             self._run(self._context.until_dialog(self._tab.settle()))
             current = self._current_view()
-            found = [None if view is None else counterpart(element, view.page, current.page) for element in elements]
-            locations = [current.locations[element] for element in found if element is not None]
+            replacements = [None if view is None else counterpart(element, view.page, current.page) for element in elements]
+            locations = [current.locations[element] for element in replacements if element is not None]
             if len(locations) < len(elements):
                 raise
             self._act(lambda tab: action(tab, *locations), names_window=names_window)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Raise ActionError if an action within the context did not send a form because Chromium found a field invalid."""
+        """Raise ActionError if an action within the context did not send a form because Chromium replacements a field invalid."""
         view, tab = self._view, self._tab
         tab.invalid_field = None
         yield

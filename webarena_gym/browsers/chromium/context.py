@@ -41,6 +41,7 @@ _OPEN_SHADOWS = """{
 NAVIGATION_S = 3.0  # limit for the start of a navigation that an action has requested
 POPUP_S = 10.0  # limit for the windows that an action has requested
 OPENING_S = 20.0  # limit for opening a page
+MAX_REQUESTS = 500  # after that many, a reset replaces the context, since Playwright and the renderer free memory only with it
 
 
 class Context:
@@ -241,6 +242,7 @@ class Context:
             permissions=["geolocation"] if geolocation else [],
             ignore_https_errors=False,
         )
+        self._responses.count = 0
         self._network_process = await self._driver.network_process()
         self._context.on("page", self._on_page)
         start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
@@ -266,6 +268,8 @@ class Context:
         the storage of its sites, which can be cleared if they are known: those of the network.
         """
         if self._context is None or self._serve is None or self._record_traffic or not self.tabs:
+            return False
+        if self._responses.count >= MAX_REQUESTS:
             return False
         can_clear_scripts = self._can_clear_scripts(storage)
         try:

@@ -27,12 +27,14 @@ class Responses:
         documents: the last response to each requested document, by address.
         replays: recorded responses that replace the next ones, by address.
         ran_scripts: True if scripts may have run, which can store more state than cookies.
+        count: number of responses in all sessions.
 
     """
 
     def __init__(self, serve: RequestHandler | None, on_empty: Callable[[], None], *, load_images: bool = True) -> None:
         self._serve, self._on_empty, self._load_images = serve, on_empty, load_images
         self._empty_urls: Counter[str] = Counter()  # addresses of documents without content since the start of the last action
+        self.count = 0
         self.clear()
 
     def clear(self) -> None:
@@ -49,6 +51,7 @@ class Responses:
     def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         """Return the response to a request. Documents are recorded, so that a restored session can show them again."""
         assert self._serve is not None
+        self.count += 1
         replay = self.replays.pop(url, None) if is_document(headers) else None
         response = replay or as_shown(self._serve(method, url, headers, body), headers)
         self.ran_scripts = self.ran_scripts or has_script(response.body)
