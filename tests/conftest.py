@@ -30,14 +30,14 @@ collect_ignore = ["bookshop_urls.py", "spy_agent.py"]  # one needs the settings 
 
 # Files that take long, the longest first: they are begun first, so that no worker is left alone with one in the end.
 _LONG = (
-    "benchmarks", "pointer_training", "cluster", "looks", "widgets", "browsers", "large_worlds", "documents", "postgresql",
-    "vector_modes", "chromium", "suites", "tasks", "vector", "train", "methods_benchmark", "fuzz_command", "players",
+    "benchmarks", "pointer_cloning", "cluster", "looks", "widgets", "base", "large_worlds", "documents", "postgresql",
+    "vector_modes", "verifiers", "suite", "pool", "train_rl", "methods_benchmark", "fuzz_command", "players",
     "side_effects", "applications", "third_party", "application_interfaces", "command_lines", "application_archive",
-    "learners", "application_errors", "application_check", "application_guide", "audit", "virtual_time", "places",
+    "learners", "application_errors", "application_check", "application_guide", "replays", "virtual_time", "url_match",
     "demonstrations", "linear_time", "report", "real_pages", "methods", "chromium_closed", "miniwob", "spying", "actions",
-    "pictures", "pretrained", "sb3", "arena_mcp", "own_application", "eval_bounds", "arena", "broken_applications", "flips",
-    "evaluate", "world", "fuzz", "pointer", "demo", "chromium_env", "remember", "rooms", "hard", "page_fuzz", "judge",
-    "hostile_application", "layers", "changes", "nasty_texts", "markup", "gymnasium", "standard_tree", "oracles",
+    "pictures", "pretrained", "sb3", "mcp_tools", "instances", "evaluators", "episodes", "broken_applications", "flips",
+    "evaluate", "world", "fuzz", "pointer", "demo", "chromium_env", "remember", "rooms", "hard", "grammar", "judge",
+    "host", "layers", "changes", "nasty_texts", "markup", "gymnasium", "standard_tree", "oracles",
     "arena_commands",
 )  # fmt: skip
 

@@ -22,10 +22,10 @@ from agents.rollouts.policies import Request, ScriptedPolicy
 from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
 from tests import tiny
-from tests.test_pointer import make_policy, sample_tasks
-from tests.test_pointer import play as play_pointing
-from tests.test_pointer_training import TEMPLATES, unsure  # noqa: F401 - a fixture
+from tests.pointing import make_policy, sample_tasks
+from tests.pointing import play as play_pointing
 from tests.test_search import TASKS, Maze, try_all
+from tests.training.test_pointer_cloning import TEMPLATES, unsure  # noqa: F401 - a fixture
 from webarena_gym import suite as task_suite
 
 

@@ -10,80 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.errors import expect_error
-from tests.notes_app import make_state
+from tests.archives import ONE_BROWSER, TASK, TOML, archive, cache, folder, packed, rewrite
 from webarena_gym import WebArenaLite
-from webarena_gym.applications.application import read_application
-from webarena_gym.applications.archive import FILE, MANIFEST, SUFFIX, cached_folder, install, verified_folder
-from webarena_gym.applications.processes import close_all
-from webarena_gym.errors import ApplicationError
+from webarena_gym.applications.archive import FILE, MANIFEST, SUFFIX
 from webarena_gym.tasks import Expert
 from webarena_gym.tools.cli import main
 
-TOML = """
-name = "notes"
-wsgi = "notes_app:application"
-state = "state"
-tasks = "tasks.json"
-incidental = ["session"]
-databases = { notes = "notes.db" }
-environment = { NOTES_DB = "{state}/notes.db", NOTES_SOUND = "1" }
-account = { user = "ann", password = "secret" }
-login = { path = "/login", user = "[name=user]", password = "[name=password]", proof = "/" }
-"""
-TASK = {
-    "task_id": "add", "sites": ["notes"], "start_url": "__NOTES__/", "intent": "Add a note with the title Soap.", "require_login": True,
-    "eval": {"eval_types": ["state"], "state": [{"site": "notes", "query": "SELECT count(*) FROM note WHERE title = 'Soap'", "expected": [[1]]}]},
-    "solution": [
-        {"action": 'do(action="Type", argument="Soap", element="Title")'}, {"action": 'do(action="Click", element="Add")'}, {"action": 'exit(message="")'},
-    ],
-}  # fmt: skip
-ONE_BROWSER = "--browser", "inprocess", "--resets", "2"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path / "cache"))
-    yield tmp_path / "cache"
-    close_all()
-
-
-@pytest.fixture(scope="module")
-def packed(tmp_path_factory):
-    """Return a folder with an application that uses no file outside of its folder, and its archive, packed once for all tests."""
-    place = tmp_path_factory.mktemp("packed")
-    folder = place / "notes"
-    make_state(folder / "state")
-    (folder / "state" / "empty").mkdir()
-    shutil.copy(Path(__file__).with_name("notes_app.py"), folder)
-    (folder / FILE).write_text(TOML)
-    (folder / "tasks.json").write_text(json.dumps([TASK]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WEBARENA_GYM_CACHE", str(place / "cache"))
-        assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(place / f"notes{SUFFIX}"), *ONE_BROWSER]) == 0
-    return place
-
-
-@pytest.fixture
-def folder(packed, tmp_path):
-    return shutil.copytree(packed / "notes", tmp_path / "notes")
-
-
-@pytest.fixture
-def archive(packed, tmp_path):
-    return Path(shutil.copy(packed / f"notes{SUFFIX}", tmp_path))
-
-
-def rewrite(archive, change=lambda manifest: None, extra=()):
-    """Write an archive again with a changed manifest or more files."""
-    with zipfile.ZipFile(archive) as opened:
-        contents = {name: opened.read(name) for name in opened.namelist()}
-    manifest = json.loads(contents[MANIFEST])
-    change(manifest)
-    contents |= {MANIFEST: json.dumps(manifest).encode(), **dict(extra)}
-    with zipfile.ZipFile(archive, "w") as opened:
-        for name, data in contents.items():
-            opened.writestr(name, data)
+__all__ = ["archive", "cache", "folder", "packed"]  # fixtures
 
 
 def test_runs_archives_and_excluded_files_are_not_packed(folder, archive, tmp_path):
@@ -145,39 +78,6 @@ def test_paths_that_exclude_omits_are_printed(folder, tmp_path, capsys):
         assert capsys.readouterr().out.endswith("\nexclude omits 2 paths: old.webarena.zip, runs\n")
 
 
-def change(path):
-    path.write_text(path.read_text() + "\n# changed")
-
-
-@pytest.mark.parametrize(("name", "damage"), [
-    ("notes_app.py", change), ("notes_app.py", Path.unlink), ("tasks.json", change), (FILE, change), ("state/empty", Path.rmdir),
-    ("state/notes.db", lambda path: path.write_bytes(b"")), ("sqlite3.py", Path.touch), ("more", Path.mkdir), ("link", lambda path: path.symlink_to("/")),
-    ("notes_app.py", lambda path: (path.unlink(), path.mkdir())),
-])  # fmt: skip
-@pytest.mark.sampled(2)
-def test_a_changed_folder_in_the_cache_is_unpacked_again(archive, cache, name, damage):
-    folder = cached_folder(archive, cache)
-    contents = {path.relative_to(folder): path.is_dir() or path.read_bytes() for path in folder.rglob("*")}
-    damage(folder / name)
-    assert verified_folder(archive, cache)[0] == folder
-    assert {path.relative_to(folder): path.is_dir() or path.read_bytes() for path in folder.rglob("*")} == contents
-
-
-def test_an_equal_folder_in_the_cache_is_kept_with_its_virtual_environment(archive, cache, capsys):
-    folder = cached_folder(archive, cache)
-    (folder / "env").mkdir()
-    (folder / "env" / "pyvenv.cfg").write_text("home = /usr")
-    (folder / "__pycache__").mkdir(exist_ok=True)
-    (folder / "__pycache__" / "notes_app.cpython-312.pyc").write_text("changed")
-    assert verified_folder(archive, cache)[0] == folder
-    assert not (folder / "__pycache__").exists(), "bytecode may differ from its source"
-    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0
-    assert (folder / "env" / "pyvenv.cfg").is_file()
-    (folder / "notes_app.py").write_text("raise SystemExit")
-    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0, "the files of the archive are checked"
-    assert "equal to its report: 1 task solved in inprocess" in capsys.readouterr().out
-
-
 def test_what_is_packed_is_played_elsewhere(folder, archive, cache, capsys):
     times = {path.name: path.stat().st_mtime_ns for path in (folder / "state").rglob("*")}
     shutil.rmtree(folder)
@@ -234,34 +134,6 @@ def test_a_module_that_is_imported_from_an_excluded_folder_is_refused(folder, tm
     assert "runs would be omitted, but settings.py, which imports runs.models, needs" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("change", "extra", "message"), [
-    (lambda manifest: manifest.update(format=2), {}, "has the format 2; expected 1"),
-    (lambda manifest: manifest.pop("licence"), {}, f"no valid {MANIFEST}"),
-    (lambda manifest: manifest.update(files=[]), {}, f"no valid {MANIFEST}"),
-    (lambda manifest: manifest["files"].pop("tasks.json"), {}, "its files and its manifest differ in tasks.json"),
-    (lambda manifest: None, {"tasks.json": b"[]"}, "the file 'tasks.json' has another digest"),
-    (lambda manifest: None, {"more.py": b""}, "its files and its manifest differ in more.py"),
-    (lambda manifest: manifest["files"].update({"../more.py": ["", 0, False]}), {"../more.py": b""}, "expected paths below its folder"),
-    (lambda manifest: manifest["files"].update({"/more.py": ["", 0, False]}), {"/more.py": b""}, "expected paths below its folder"),
-])  # fmt: skip
-def test_a_damaged_or_foreign_archive_is_refused_and_nothing_is_played(archive, tmp_path, change, extra, message):
-    rewrite(archive, change, extra)
-    with pytest.raises(ApplicationError) as raised:
-        read_application(archive)
-    assert message in str(raised.value)
-    assert not (tmp_path / "more.py").exists()
-    assert list((tmp_path / "cache" / "applications").iterdir()) == []
-
-
-@pytest.mark.parametrize("content", [None, b"", b"no archive"])
-def test_a_file_that_is_no_archive_is_refused(tmp_path, content):
-    path = tmp_path / f"a{SUFFIX}"
-    if content is not None:
-        path.write_bytes(content)
-    with expect_error(ApplicationError, path):
-        read_application(path)
-
-
 def test_files_outside_of_the_folder_are_refused(folder, tmp_path, capsys):
     arguments = ["app", "pack", str(folder), "--licence", "MIT", "-o", str(tmp_path / f"a{SUFFIX}"), *ONE_BROWSER]
     (tmp_path / "other.txt").write_text("other")
@@ -303,44 +175,6 @@ def test_a_report_that_differs_elsewhere_is_a_problem(archive, capsys):
     rewrite(archive, lambda manifest: manifest["check"]["inprocess"].update(pages=77))
     assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 1
     assert "expected 77" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("python", ["../other/bin/python", "/nowhere/env/bin/python", "bin/python"])
-def test_an_archive_installs_nothing_outside_of_its_folder(folder, tmp_path, python):
-    (folder / FILE).write_text(f'{TOML}python = "{python}"\n')
-    with expect_error(ApplicationError, "python", repr(python)):
-        install(folder)
-    assert {path.name for path in tmp_path.iterdir()} <= {"notes", "cache"}
-
-
-@pytest.mark.slow
-def test_the_packages_of_an_archive_are_installed(folder, tmp_path, capsys):
-    (folder / FILE).write_text(TOML + 'python = ".venv/bin/python"\n')
-    (folder / "requirements.txt").write_text("# none\n")
-    install(folder, print)
-    assert capsys.readouterr().out == "installing into .venv: no packages\n"
-    archive = tmp_path / f"a{SUFFIX}"
-    assert main(["app", "pack", str(folder), "--licence", "MIT", "-o", str(archive), *ONE_BROWSER]) == 0
-    with zipfile.ZipFile(archive) as opened:
-        assert not [name for name in opened.namelist() if ".venv" in name]
-    for options, missing in (["--install"], "is not trusted"), ([], "is not trusted"), (["--trust"], "is not installed"):
-        assert main(["app", "verify", str(archive), *ONE_BROWSER, *options]) == 2
-        message = capsys.readouterr().err
-        assert missing in message
-        assert f"`webarena-gym app verify {archive} --trust --install` once" in message
-        with expect_error(ApplicationError, missing, "--trust --install"):
-            read_application(archive)
-    assert main(["app", "verify", str(archive), *ONE_BROWSER, "--trust", "--install"]) == 0
-    with closing(WebArenaLite(application=str(archive))) as env:
-        env.reset()
-    assert main(["app", "verify", str(archive), *ONE_BROWSER]) == 0, "a decision holds, and so does an installation"
-    assert main(["app", "unpack", str(archive), str(tmp_path / "bare")]) == 0
-    with expect_error(ApplicationError, ".venv/bin/python"):
-        WebArenaLite(application=str(tmp_path / "bare")).reset()
-    assert main(["app", "unpack", str(archive), str(tmp_path / "bare")]) == 2, "the folder is not empty"
-    assert main(["app", "unpack", str(archive), str(tmp_path / "whole"), "--install"]) == 0
-    with closing(WebArenaLite(application=str(tmp_path / "whole"))) as env:
-        env.reset()
 
 
 def test_a_matrix_has_a_row_for_each_application(folder, archive, tmp_path, capsys):

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -11,80 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests import needs
+from tests.descriptions import CHECK, TASK, describe, toml
 from tests.errors import expect_error
 from tests.processes import children
 from webarena_gym import WebArenaLite
-from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.diagnosis import advice, clock_advice, log_tail
-from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.application import read_application
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.tools.application_check import exploration_task
 from webarena_gym.tools.cli import main
 
-NOTES = """
-import os, sqlite3
-from urllib.parse import parse_qs
-
-def connect():
-    return sqlite3.connect(os.environ["DATABASE"])
-
-def app(environ, start_response):
-    if environ["PATH_INFO"] == "/gone":
-        start_response("404 Not Found", [("Content-Type", "text/html")])
-    else:
-        start_response("200 OK", [("Content-Type", "text/html")])
-    with connect() as db:
-        if environ["REQUEST_METHOD"] == "POST":
-            form = parse_qs(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode())
-            db.execute("INSERT INTO note VALUES (?)", form["title"])
-    return [b"<a href=/>Home</a><form method=post action=/><input name=title aria-label=Title><button>Add</button></form>"]
-
-def make_app():
-    return app
-
-async def asgi(scope, receive, send):
-    pass
-"""
-TOML = {
-    "name": "notes", "wsgi": "notes:app", "state": "state", "tasks": "tasks.json", "databases": {"notes": "db.sqlite3"},
-    "environment": {"DATABASE": "{state}/db.sqlite3"},
-}  # fmt: skip
-CHECK = {"site": "notes", "query": "SELECT count(*) FROM note WHERE title = ?", "parameters": ["Milk"], "expected": [[1]]}
-ACTIONS = ['do(action="Type", argument="Milk", element="Title")', 'do(action="Click", element="Add")', 'exit(message="")']
-TASK = {
-    "task_id": "milk", "sites": ["notes"], "start_url": "__NOTES__/", "require_login": False, "intent": "Add a note Milk.",
-    "eval": {"eval_types": ["state"], "state": [CHECK]}, "solution": [{"action": action} for action in ACTIONS],
-}  # fmt: skip
-
-
-def toml(value):
-    """Return a value as TOML."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {toml(item)}' for key, item in value.items())} }}"
-    return json.dumps(value)
-
-
-@pytest.fixture
-def describe(tmp_path):
-    """Return a function that writes an application with other keys, None for a missing one, and returns its folder."""
-
-    def write(keys=None, tasks=(TASK,), **files):
-        (tmp_path / "state").mkdir()
-        with closing(sqlite3.connect(tmp_path / "state" / "db.sqlite3")) as db, db:
-            db.execute("CREATE TABLE note (title TEXT)")
-        record = {key: value for key, value in {**TOML, **(keys or {})}.items() if value is not None}
-        (tmp_path / "webarena-app.toml").write_text(
-            "".join(f"{key} = {toml(value)}\n" for key, value in record.items()).replace("FOLDER", str(tmp_path))
-        )
-        (tmp_path / "tasks.json").write_text(json.dumps(list(tasks)))
-        for name, text in {"notes": NOTES, **files}.items():
-            (tmp_path / f"{name}.py").write_text(text)
-        return tmp_path
-
-    write.folder = tmp_path
-    yield write
-    close_all()
-
+__all__ = ["describe"]  # a fixture
 
 COMMAND = {"name": "desk", "wsgi": None, "databases": None, "environment": None, "state": None, "tasks": None}
 FORM = {"account": {"user": "ann", "password": "secret"}}
@@ -152,15 +87,6 @@ def test_a_key_of_the_top_level_inside_a_table_is_rejected(describe, table, line
 
 def test_a_database_may_have_the_name_of_a_key(describe):
     assert read_application(describe({"databases": {"shown": "db.sqlite3"}})).databases == {"shown": "db.sqlite3"}
-
-
-@pytest.mark.parametrize("engine", ["podman", "docker"])
-def test_the_advice_for_a_missing_image_names_the_engine(monkeypatch, tmp_path, engine):
-    (tmp_path / engine).touch(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    application = Application(name="notes", image="notes:1", in_memory=True)
-    log = "Error response from daemon: No such image: notes:1"
-    assert f"`{engine} images` lists them, and `{engine} pull notes:1` downloads it" in advice(application, log)
 
 
 def test_a_folder_without_a_description_names_the_command_that_writes_one(tmp_path):
@@ -425,22 +351,6 @@ def test_a_template_without_a_known_key_names_the_nearest_one(describe, capsys):
     )
 
 
-@pytest.mark.parametrize(("log", "keys", "word"), [
-    ("Error: Cannot find module 'express'", {}, "'express' installed"),
-    ("sh: 1: API_TOKEN: unbound variable", {}, "API_TOKEN"),
-    ("Error: getaddrinfo EAI_AGAIN db", {}, "network = true"),
-    ("Error: getaddrinfo EAI_AGAIN db", {"network": True}, ""),
-    ("Error: listen EADDRINUSE: address already in use :::3000", {}, "{port}"),
-    ("MemoryError", {"limits": {"memory": "8M"}}, "memory = '8M'; expected a larger one"),
-    ("MemoryError", {}, ""),
-    ("Listening on port 3000", {}, ""),
-])  # fmt: skip
-def test_advice_follows_from_the_log_and_the_settings(describe, log, keys, word):
-    text = advice(read_application(describe(keys)), log)
-    assert word in text
-    assert bool(text) == bool(word)
-
-
 def test_an_application_that_is_not_ready_in_time_is_ended(describe):
     keys, code = served("print(PORT); time.sleep(600)")
     application = read_application(describe({**keys, "start_s": 1}, desk=code))
@@ -453,31 +363,3 @@ def test_an_application_that_is_not_ready_in_time_is_ended(describe):
             with expect_error(ApplicationError, "desk", "1 s"):
                 env.reset()
         assert not running()
-
-
-@pytest.mark.parametrize("line", [
-    '127.0.0.1 - - [01/Mar/2026 10:00:00] "GET /static/{0}.js?v=1 HTTP/1.1" 200 -',
-    '127.0.0.1 - - [01/Mar/2026 10:00:00] "\x1b[36mGET /static/{0}.js HTTP/1.1\x1b[0m" 304 -',
-    'INFO:     127.0.0.1:4242 - "POST /items/{0} HTTP/1.1" 201 Created',
-    '::1 - - [01/Mar/2026:10:00:00 +0000] "GET /{0} HTTP/2.0" 302 612 "-" "Agent"',
-    "2026-03-01 10:00:00 DEBUG worker {0} has nothing to do, and waits for the next minute",
-], ids=lambda line: line.split()[0])  # fmt: skip
-def test_the_cause_of_an_error_is_shown_before_later_lines_of_the_log(tmp_path, line):
-    log, application = tmp_path / "log", Application(name="notes", command="x {port}")
-    others = "".join(f"{line.format(number)}\n" for number in range(200))
-    cause = 'Traceback (most recent call last):\n  File "shop.py", line 7, in page\n    versions[-1]\nIndexError: list index\n'
-    failed = '127.0.0.1 - - [01/Mar/2026 10:00:00] "GET /page HTTP/1.1" 500 -\n'
-    log.write_text(others + cause.replace("IndexError", "KeyError") + others + cause + failed + others)
-    text = log_tail(log, application)
-    assert cause in text
-    assert (failed in f"{text}\n") or "[...]" in text
-    assert len(text) <= 1510
-    log.write_text(others)
-    assert log_tail(log, application).endswith(line.format(199).replace("\x1b[36m", "").replace("\x1b[0m", ""))
-
-
-def test_an_application_with_a_clock_is_not_advised_to_set_one():
-    assert "set clock=" in clock_advice(Application(name="notes", command="x {port}"))
-    advice_with_clock = clock_advice(Application(name="notes", command="x {port}", clock="2026-01-02 09:00:00"))
-    assert "set clock=" not in advice_with_clock
-    assert "processor times" in advice_with_clock

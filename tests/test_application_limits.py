@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import ONE_BROWSER, TOML, archive, cache, folder, packed, rewrite
 from tests.errors import expect_error
-from tests.test_application_archive import FILE, ONE_BROWSER, TOML, archive, cache, folder, packed, rewrite
-from tests.test_suites import errands, play
+from tests.suites import errands, play
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import Application, read_application
+from webarena_gym.applications.archive import FILE
 from webarena_gym.applications.groups import create_group, remove_group
 from webarena_gym.applications.processes import close_all, launcher_of
 from webarena_gym.applications.suite import add_suite, read_suite

@@ -33,7 +33,7 @@ from agents.training.settings import BCSettings, PointerBCSettings
 from benchmarks import compare, playing
 from tests import tiny
 from tests.errors import expect_error
-from tests.test_pointer_training import clone_settings, rl_settings, success, unsure  # noqa: F401 - a fixture
+from tests.training.test_pointer_cloning import clone_settings, rl_settings, success, unsure  # noqa: F401 - a fixture
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.replies import answer_part

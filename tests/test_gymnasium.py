@@ -13,7 +13,7 @@ from gymnasium.wrappers import NormalizeReward, RecordEpisodeStatistics, TimeLim
 
 from tests.errors import expect_error
 from tests.odd_envs import make_odd
-from tests.test_vector import TASKS
+from tests.vector.test_pool import TASKS
 from webarena_gym import suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite

@@ -2,23 +2,18 @@
 
 import re
 from dataclasses import replace
-from functools import partial
 from itertools import product
 
 import pytest
 
 from tests.errors import expect_error
 from tests.prose_reader import expansions, read_opinions, read_outcomes, says
+from tests.sites.prose.drawn import HALVES, NOUNS, drawn_issues, drawn_threads
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose import grammar, issues, reviews, things, threads
+from webarena_gym.sites.prose import grammar, reviews, things
 from webarena_gym.sites.prose.grammar import apply_register
-from webarena_gym.sites.prose.things import WORKS
 
 FILES = ("aspects", "reviews", "threads", "issues")
-HALVES = pytest.mark.parametrize("is_held_out", [False, True], ids=["training", "held-out"])
-USERS = [f"user_{number}" for number in range(60)]
-NOUNS = [noun for noun, kind in things.kinds().items() if kind.group not in set(WORKS.values())]
-FORUMS = sorted({*grammar.sections("cases"), *grammar.sections("debates"), "Velim"} - {"general", "town"})
 
 
 def drawn_reviews(count, is_held_out, register=None):
@@ -31,24 +26,6 @@ def drawn_reviews(count, is_held_out, register=None):
         yield facts, reviews.compose_review(facts, dice, is_held_out=is_held_out)
 
 
-def drawn_threads(count, is_held_out):
-    dice = Dice(f"threads/{is_held_out}")
-    for number in range(count):
-        known = {"works": ["The Bako Letters"], "places": ["Velim", "Okra"], "is_held_out": is_held_out}
-        thread = threads.draw_discussion(dice, FORUMS[number % len(FORUMS)], USERS, 9, **known)
-        post = threads.compose_post(thread.post, dice, is_held_out=is_held_out)
-        yield thread, post, [threads.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
-
-
-def drawn_issues(count, is_held_out):
-    dice = Dice(f"issues/{is_held_out}")
-    for number in range(count):
-        defect = issues.draw_defect(dice, is_held_out=is_held_out)
-        bug = issues.Bug(defect=defect, version="2.4.1", platform=dice.pick(issues.PLATFORMS), since="2.3" if number % 2 else "",
-                        register="formal")  # fmt: skip
-        yield bug, issues.compose_issue(bug, dice, is_held_out=is_held_out)
-
-
 def test_both_halves_have_enough_to_say_and_no_phrasing_belongs_to_both():
     for section, lines in (item for name in FILES for item in grammar.sections(name).items()):
         assert len(lines) >= 4, section
@@ -59,16 +36,6 @@ def test_both_halves_have_enough_to_say_and_no_phrasing_belongs_to_both():
         ]
         assert all(halves), section
         assert not (halves[0] & halves[1]) - {"{clause}"}, section
-
-
-@HALVES
-def test_every_thing_can_be_praised_and_blamed_for_each_of_its_aspects(is_held_out):
-    known = grammar.pool("aspects", is_held_out)
-    for noun, kind in things.kinds().items():
-        for family, side in product(kind.families, ("good", "bad")):
-            slots = {**grammar.NUMBERS[kind.number], "pet": "the cat"}
-            assert any(phrasing.suits(slots) for phrasing in known[f"{family} {side}"]), (noun, family, side)
-            assert family in things.names()
 
 
 PRAISE = r"\b(wonderful|excellent|lovely|superb|brilliant|a joy|pleasant|outstanding)\b"
@@ -89,35 +56,6 @@ def test_no_clause_is_said_for_and_against_a_thing_has_a_writer_or_names_a_mater
             assert line[:1] != line[:1].upper() or not line[:1].isalpha(), line
             assert not re.search(PRAISE if section.endswith("bad") else BLAME, line), (section, line)
             assert not set(re.findall(r"[a-z]+", line)) & MATERIALS, line
-
-
-@HALVES
-@pytest.mark.parametrize(("material", "never"), [("Glass", r"rust|\bbend|\bbent|warp|dent\b|flimsy"), ("Walnut", r"rust|tire shop"),
-                                                 ("Tritan", "rust")])  # fmt: skip
-def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out):
-    for noun in NOUNS:
-        thing = things.Thing(noun, attributes=(("Material", material),))
-        for family, side in product(thing.families.values(), ("good", "bad")):
-            known = {**thing.slots, "pet": "the cat"}
-            suiting = [line for line in grammar.pool("aspects", is_held_out)[f"{family} {side}"] if line.suits(known)]
-            assert suiting, (noun, family, side)
-            if family.startswith(("durable", "size", "sturdy", "smell", "taste", "cleaning")):
-                assert [line.text for line in suiting if re.search(never, line.text)] == []
-
-
-def test_things_that_nobody_put_into_a_group_have_what_suits_anything():
-    for noun, pronoun in (("Zither", "it"), ("Reading Glasses", "they")):
-        thing = things.Thing(noun)
-        assert thing.slots["it"] == pronoun
-        for number in range(30):
-            facts = reviews.draw_review(Dice(f"{noun}/{number}"), thing, number % 5 + 1)
-            assert reviews.compose_review(facts, Dice(str(number)), is_held_out=number % 2 == 0).body
-    assert dict(things.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
-    with expect_error(ValueError, ["speed"]):
-        things.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
-    shelf = things.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
-    assert {"setup", "instruction"} & set(shelf.families) == set()
-    assert {"setup", "instruction"} <= set(things.Thing("Bookshelf").families)
 
 
 SAYS = {
@@ -244,77 +182,3 @@ def test_opinions_that_make_no_sense_are_refused_and_a_verdict_is_the_writers_ow
     facts = reviews.ReviewFacts(thing=things.Thing("Water Bottle"), rating=2, opinions=(heard, denied, turned))
     assert [facts.verdict(aspect) for aspect in ("taste", "leak", "size", "color")] == [None, False, False, None]
     assert facts.complaints == ("leak", "size")
-
-
-@HALVES
-def test_threads_hold_together(is_held_out):
-    kinds = set()
-    for thread, _, _ in drawn_threads(150, is_held_out):
-        answered = [said.author for said in thread.comments if isinstance(said.facts, threads.Answer)]
-        assert len(set(answered)) == len(answered)
-        sides = {thread.author: thread.post.side.text} if isinstance(thread.post, threads.Opening) else {}
-        for place, said in enumerate(thread.comments):
-            assert said.parent is None or said.parent < place
-            kinds.add((type(said.facts).__name__, getattr(said.facts, "kind", "")))
-            if isinstance(said.facts, threads.Thanks):
-                answer = thread.comments[said.parent]
-                assert (answer.author, answer.facts.remedy) == (said.facts.user, said.facts.remedy)
-                assert said.author == thread.author
-                assert said.facts.remedy not in thread.post.tried
-            if isinstance(said.facts, threads.Position):
-                if said.facts.kind == "changed":
-                    assert sides[said.author] == said.facts.side.opposite
-                    assert sides[said.facts.user] == said.facts.side.text
-                if said.facts.kind in ("agree", "disagree"):
-                    assert (sides[said.facts.user] == said.facts.side.text) is (said.facts.kind == "agree")
-                sides[said.author] = said.facts.side.text
-        thanked = [said for said in thread.comments if isinstance(said.facts, threads.Thanks) and said.facts.has_helped]
-        assert len(thanked) <= 1
-    assert len(kinds) == 12  # all kinds of comments occur
-
-
-@HALVES
-def test_threads_say_their_facts_and_titles_are_as_short_as_asked_for(is_held_out):
-    for thread, post, comments in drawn_threads(80, is_held_out):
-        compose = partial(threads.compose_post, thread.post, is_held_out=is_held_out)
-        titles = [compose(Dice("short"), longest_title=longest).title for longest in (60, 200)]
-        assert len(titles[0]) <= max(60, len(titles[1]))
-        assert thread.post.place in post.body
-        if isinstance(thread.post, threads.Question):
-            assert thread.post.problem.name.lower() in post.title.lower().replace("n't", " not") or "'" in post.title
-        for said, text in zip(thread.comments, comments, strict=True):
-            if getattr(said.facts, "user", ""):
-                assert f"@{said.facts.user}" in text
-            if getattr(said.facts, "heard_from", ""):
-                assert said.facts.heard_from in text.lower()
-
-
-@HALVES
-def test_issues_say_symptom_trigger_and_where(is_held_out):
-    for bug, (_, body) in drawn_issues(80, is_held_out):
-        for text in (bug.defect.symptom, bug.defect.trigger, bug.version, bug.platform, bug.since):
-            assert text.lower() in body.lower(), body
-
-
-@HALVES
-@pytest.mark.parametrize("kind", [issues.Inquiry, issues.Gap])
-def test_questions_and_gaps_of_the_manual_say_what_happens(kind, is_held_out):
-    dice = Dice(f"{kind.__name__}/{is_held_out}")
-    for _ in range(40):
-        where = {"version": "2.4.1", "platform": dice.pick(issues.PLATFORMS)} if kind is issues.Inquiry else {}
-        facts = kind(defect=issues.draw_defect(dice, is_held_out=is_held_out), register="formal", **where)
-        _, body = issues.compose_issue(facts, dice, is_held_out=is_held_out)
-        for text in (facts.defect.symptom, *where.values()):
-            assert text.lower() in body.lower(), body
-
-
-@HALVES
-def test_merge_requests_say_what_they_do_and_close(is_held_out):
-    dice = Dice(f"requests/{is_held_out}")
-    for number in range(60):
-        defect, wish = issues.draw_defect(dice, is_held_out=is_held_out), issues.draw_wish(dice, is_held_out=is_held_out)
-        about, issue = (wish, "12") if number % 3 == 0 else (defect, "12" if number % 3 == 1 else "")
-        facts = issues.Request(about=about, issue=issue, has_tests=number % 2 == 0, register="formal")
-        _, body = issues.compose_request(facts, dice, is_held_out=is_held_out)
-        assert (wish.wish if about is wish else defect.fix).lower() in body.lower(), body
-        assert (re.search(r"[Cc]loses:? #12", body) is not None) == bool(issue), body

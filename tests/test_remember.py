@@ -1,25 +1,20 @@
 """Memory of steps: what is stored and looked up, how it is read, and that what is remembered makes an agent better."""
 
-import copy
 import json
-import pickle
 import random
 import time
 
-import numpy
 import pytest
 import torch
 
 from agents import remember as command
 from agents import train_rl
 from agents.data.trajectories import Step, Trajectory, write_trajectories
-from agents.data.workflows import WorkflowStep, mask_names, names_of, words_in
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
 from agents.models.ensembles import EnsembleWeights
 from agents.models.pointer.decoding import trajectory_choices
-from agents.models.pointer.memory import Situation, StepMemory, load_memory, stored_step
 from agents.models.pointer.network import MEMORY_FILE, PointerEnsemble, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import Reader, SharedReader
 from agents.training.metrics import read_metrics
@@ -27,8 +22,9 @@ from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import RememberSettings
 from tests import tiny
 from tests.errors import expect_error
-from tests.test_pointer import make_policy, play, sample_tasks
-from tests.test_pointer_training import (  # noqa: F401 - fixtures
+from tests.models.pointer.memories import drawn_memory
+from tests.pointing import make_policy, play, sample_tasks
+from tests.training.test_pointer_cloning import (  # noqa: F401 - fixtures
     TEMPLATES,
     assert_equal_parameters,
     clone_settings,
@@ -39,20 +35,7 @@ from tests.test_pointer_training import (  # noqa: F401 - fixtures
 )
 from webarena_gym import suite as task_suite
 
-WORDS = ("Star", "the", "project", "open", "latest", "order", "of", "Kim", "Wooden", "Lamp", "12")
 REMEMBERED = ("shopping.newsletter_switch", "shopping.cart_show", "shopping.account_place", "shopping.category_place")
-DEEDS = [WorkflowStep(kind, label) for kind in ("Click", "Type") for label in ("Star", "Orders", "<name>", "Save")]
-
-
-def drawn_situation(rng):
-    goal = " ".join(rng.choice(WORDS) for _ in range(rng.randint(2, 6)))
-    site, path = rng.choice(("shop", "code")), rng.choice(("", "orders", "orders/7", "a/b"))
-    page = f"URL: http://{site}.test/{path}\nTitle: {rng.choice(WORDS)}\n<h1>{rng.choice(WORDS)}</h1>"
-    return Situation(goal, page, rng.choice([WorkflowStep(""), *DEEDS]))
-
-
-def drawn_memory(rng, count=60, nearest=5):
-    return StepMemory([stored_step(drawn_situation(rng), rng.choice(DEEDS)) for _ in range(count)], nearest)
 
 
 def expert_episodes(file, templates):
@@ -75,58 +58,6 @@ def remembering(unsure, experts, tmp_path_factory):  # noqa: F811 - the fixture
     out = tmp_path_factory.mktemp("remembering") / "network"
     command.remember(RememberSettings(model=unsure, out=out, episodes=(experts,)))
     return out
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_nearest_steps_of_the_site_are_found(seed):
-    rng = random.Random(seed)
-    memory, situation = drawn_memory(rng), drawn_situation(rng)
-    found = memory.look_up(situation, memory.candidate_ids(DEEDS))
-    here = stored_step(situation, WorkflowStep(""))
-
-    def nearness(step):
-        one, other = words_in(step.goal), words_in(here.goal)
-        numbers = (len(one & other) / max(len(one | other), 1), step.goal == here.goal, step.path == here.path)
-        return (*numbers, step.title == here.title, step.previous == here.previous)
-
-    own = [step for step in memory.steps if step.site == here.site]
-    weighed = sorted((float(numpy.dot(nearness(step), (4, 1, 2, 1, 1))) for step in own), reverse=True)
-    count = min(len(own), memory.nearest)
-    assert (found.step_ids[:count] >= 0).all()
-    assert (found.step_ids[count:] == -1).all()
-    assert numpy.allclose(found.similarities[:count] @ (4, 1, 2, 1, 1), weighed[:count], atol=1e-5)
-    of_own = [(nearness(step), memory.candidate_ids([step.action])[0]) for step in own]
-    for row, of_deed in zip(found.similarities[:count], found.step_ids[:count], strict=True):
-        assert any(numpy.allclose(near, row, atol=1e-5) and (does == of_deed).all() for near, does in of_own)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
-    rng = random.Random(seed)
-    memory, situation = drawn_memory(rng), drawn_situation(rng)
-    memory.save(tmp_path / "memory.json")
-    for other in (load_memory(tmp_path / "memory.json"), pickle.loads(pickle.dumps(memory)), copy.deepcopy(memory)):
-        assert other.steps == memory.steps
-        found, again = (each.look_up(situation, each.candidate_ids(DEEDS)) for each in (memory, other))
-        assert all((one == same).all() for one, same in zip(found, again, strict=True))  # equal ids, too
-    goal = memory.steps[0].source
-    assert memory.without(goal).steps == tuple(step for step in memory.steps if step.source != goal)
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", "not JSON", '{"nearest": 8, "steps": [[1]]}', '{"nearest": "x", "steps": []}'])
-def test_what_is_no_memory_is_refused(tmp_path, text):
-    (tmp_path / "memory.json").write_text(text, encoding="utf-8")
-    with expect_error(ValueError, tmp_path / "memory.json"):
-        load_memory(tmp_path / "memory.json")
-
-
-def test_stored_steps_hold_no_names_of_their_task():
-    goal = 'Add "Wooden Lamp" to the order of Kim.'
-    page = "URL: http://shop.test/wooden-lamp/7\n<h1>Wooden Lamp</h1>"
-    step = stored_step(Situation(goal, page, WorkflowStep("")), WorkflowStep("Click", "<name>"))
-    shown = " ".join([step.goal, step.path, step.title]).lower()
-    assert not names_of(goal) & words_in(shown)
-    assert step.goal == mask_names(goal, names_of(goal))
 
 
 def test_a_new_read_changes_no_reply():

@@ -13,7 +13,7 @@ from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from tests import tiny
 from tests.errors import expect_error
-from tests.test_methods import method_of
+from tests.methods.episodes import method_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 
 DIALECT = DIALECTS["webrl"]

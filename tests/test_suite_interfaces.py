@@ -14,7 +14,7 @@ from agents.integrations import verl
 from tests.chat_server import serving_chat
 from tests.errands import ERRANDS, SOLVED
 from tests.errors import expect_error
-from tests.test_suites import errands
+from tests.suites import errands
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.suite import add_suite, read_suite
 from webarena_gym.arena.app import run_server

@@ -44,7 +44,7 @@ from agents.training.settings import BCSettings
 from benchmarks.tool_use import ARMS, ELEMENT, ENV_ID, LABEL, lookup_episodes
 from tests import tiny
 from tests.errors import expect_error
-from tests.test_methods import method_of
+from tests.methods.episodes import method_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.suite import load

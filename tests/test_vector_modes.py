@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tests import needs
 from tests.errors import expect_error
-from tests.test_vector import DONE, LIST, SAMPLE, plain, replies
+from tests.vector.test_pool import DONE, LIST, SAMPLE, plain, replies
 from webarena_gym import candidates
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.pictures import MAX_BOXES

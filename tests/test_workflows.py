@@ -17,7 +17,7 @@ from agents.settings import EnvSettings
 from tests import tiny
 from tests.chat_server import goal_of, serving_chat
 from tests.errors import expect_error
-from tests.test_pointer import make_policy
+from tests.pointing import make_policy
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 

@@ -14,7 +14,7 @@ from agents.train_rl import make_settings, train
 from agents.training.metrics import read_metrics
 from tests import tiny
 from tests.errors import expect_error
-from tests.test_train import assert_same_weights, success, unsure_clone
+from tests.tiny_runs import assert_same_weights, success, unsure_clone
 
 
 def test_the_shared_parameters_move_by_a_part_of_the_mean_change():

@@ -1,7 +1,7 @@
 """Templates of the shipped suite and their numbers of tasks, in the public benchmark's proportions.
 
 WebArena-Lite has 165 test tasks, one for each template, and 647 training tasks whose templates overlap with the test's in 143
-cases. This suite has as many by site, by kind of check (tests/test_tasks.py) and in the overlap. The slots, and the worlds they
+cases. This suite has as many by site, by kind of check (tests/test_suite.py) and in the overlap. The slots, and the worlds they
 are drawn from, always differ between the two splits.
 """
 

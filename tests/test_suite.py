@@ -1,130 +1,24 @@
-"""Tasks as data, their templates, and the shipped suite."""
+"""The bundled suite: its files, splits, versions, draws and solutions."""
 
 import hashlib
 import json
-import sqlite3
 from collections import Counter
 from dataclasses import replace
-from functools import reduce
-from importlib import import_module
-from itertools import product
-from random import Random
-from types import SimpleNamespace
 
 import pytest
 
 from tests.errors import expect_error
-from tests.pages import page
 from webarena_gym import suite
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import NothingToDraw, TaskError
-from webarena_gym.evaluation.agents import random_action
+from webarena_gym.errors import TaskError
 from webarena_gym.evaluators import is_right_answer
-from webarena_gym.observation import observe
-from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.suite import draw
 from webarena_gym.suite.parts import EXCLUDED_TEMPLATES
-from webarena_gym.tasks import parse_task, read_tasks
-from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, click, state
-from webarena_gym.templates import reader
-from webarena_gym.templates.reader import Row
+from webarena_gym.tasks import parse_task
 from webarena_gym.tools.audit import audit, replay
 from webarena_gym.tools.audit.answers import EXAMPLE
 from webarena_gym.tools.cli import _export
-
-OFFICIAL = {
-    "sites": ["shopping"], "task_id": 3, "require_login": True, "storage_state": None, "start_url": "__SHOPPING__",
-    "geolocation": None, "intent_template": "Find {{it}}", "instantiation_dict": {"it": "x"}, "intent": "Find x",
-    "require_reset": False, "intent_template_id": 73, "old_task_id": 20,
-    "eval": {
-        "eval_types": ["string_match"], "reference_answers": {"must_include": ["x"]}, "reference_url": "",
-        "program_html": [], "string_note": "", "reference_answer_raw_annotation": "x",
-    },
-}  # fmt: skip
-
-
-def without(key):
-    return {name: value for name, value in OFFICIAL.items() if name != key}
-
-
-def test_a_task_of_webarena_s_schema_is_read():
-    task = parse_task(OFFICIAL)
-    assert (task.task_id, task.sites, task.intent, task.eval_types) == ("3", ("shopping",), "Find x", ("string_match",))
-    assert task.is_achievable
-    unachievable = {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": "N/A"}}
-    assert not parse_task(OFFICIAL | {"eval": unachievable}).is_achievable
-
-
-@pytest.mark.parametrize(("record", "said"), [
-    ([], "a task is a JSON object, got list"),
-    (without("intent"), "task 3: the key 'intent' is missing"),
-    (without("eval"), "the key 'eval' is missing"),
-    (OFFICIAL | {"effort": 3}, "unknown key 'effort'"),
-    (OFFICIAL | {"difficulty": 3}, "difficulty is 3; expected a list of some of names, reading"),
-    (OFFICIAL | {"difficulty": ["fog"]}, "difficulty is ['fog']"),
-    (OFFICIAL | {"evidence": [3]}, "evidence has 3; expected texts"),
-    (OFFICIAL | {"injection": {"eval_types": ["guess"]}}, "injection: unknown eval type 'guess'"),
-    (OFFICIAL | {"sites": ["Amazon!"]}, "sites is ['Amazon!']"),
-    (OFFICIAL | {"sites": "shopping"}, "expected a list"),
-    (OFFICIAL | {"intent": 5}, "intent is 5; expected text"),
-    (OFFICIAL | {"eval": {}}, "expected an object with a list eval_types"),
-    (OFFICIAL | {"eval": {"eval_types": ["guess"]}}, "unknown eval type 'guess'"),
-    (OFFICIAL | {"eval": {"eval_types": ["url_match"]}}, "eval has no reference_url"),
-    (OFFICIAL | {"eval": OFFICIAL["eval"] | {"bonus": 1}}, "unknown key 'bonus' in eval"),
-    (OFFICIAL | {"solution": [{"action": "fly()"}]}, "of the solution cannot be read"),
-    (
-        OFFICIAL | {"eval": {"eval_types": ["url_match"], "reference_url": 5}},
-        "eval: reference_url is 5; expected text or null",
-    ),
-    (OFFICIAL | {"eval": {"eval_types": ["state"], "state": "x"}}, "eval: state is 'x'; expected a list"),
-    (OFFICIAL | {"world_seed": "abc"}, "world_seed is 'abc'; expected a whole number"),
-    (OFFICIAL | {"world_seed": 10**9}, "world_seed is 1000000000; expected a whole number from"),
-    (OFFICIAL | {"world_seed": True}, "world_seed is True; expected a whole number or null"),
-    (OFFICIAL | {"scale": "huge"}, "scale is 'huge'; expected one of standard, large"),
-    (OFFICIAL | {"wrong_answers": 5}, "wrong_answers is 5; expected a list"),
-    (OFFICIAL | {"wrong_answers": [5]}, "wrong_answers has 5; expected texts"),
-    (OFFICIAL | {"start_url": ""}, "start_url is ''"),
-    (OFFICIAL | {"start_url": "__SHOPPING__ |AND| "}, "start_url"),
-    (OFFICIAL | {"require_login": "no"}, "require_login is 'no'; expected true or false"),
-    (OFFICIAL | {"instantiation_dict": []}, "expected an object"),
-    (OFFICIAL | {"solution": {"action": "x"}}, "solution is {'action': 'x'}; expected a list"),
-    (OFFICIAL | {"solution": [{"action": 5}]}, "expected an object with the texts"),
-    (OFFICIAL | {"intent": reduce(lambda value, _: [value], range(100), "x")}, "deep"),
-    (OFFICIAL | {"setup": {}}, "setup is {}; expected a list"),
-    (OFFICIAL | {"setup": [3]}, "setup has 3"),
-    (OFFICIAL | {"setup": [{"site": "shopping"}]}, "expected objects with site, table, values and key"),
-    (OFFICIAL | {"setup": [{"site": "moon", "table": "review", "values": {"a": 1}, "key": {}}]}, "one of the sites"),
-    (OFFICIAL | {"setup": [{"site": "shopping", "table": "review", "values": {}, "key": {}}]}, "expected values"),
-    (OFFICIAL | {"setup": [{"site": "shopping", "table": "review", "values": {"a": [1]}, "key": {}}]}, "has the value [1]"),
-])  # fmt: skip
-def test_a_malformed_task_is_refused_with_its_place(record, said):
-    with pytest.raises(TaskError) as caught:
-        parse_task(record, "file.json")
-    assert said in str(caught.value)
-    assert "file.json" in str(caught.value)
-
-
-@pytest.mark.parametrize(("content", "said"), [
-    ("{", "is no JSON"), ("[1", "is no JSON"), ("", "is no JSON"), ("\ud800", "task"), ("[" * 100_000, "too deep"),
-    ('{"tasks": ' * 50_000, "too deep"), ("[" + "9" * 10_000 + "]", "task"), ("null", "expected a list with at least one task"),
-    ("{}", "expected a list with at least one task"), ('{"tasks": {}}', "expected a list with at least one task"), ("[]", "expected a list with at least one task"),
-    (json.dumps([OFFICIAL, OFFICIAL]), "occurs twice"),
-])  # fmt: skip
-def test_a_malformed_file_is_refused(tmp_path, content, said):
-    path = tmp_path / "tasks.json"
-    path.write_text(content, encoding="utf-8", errors="surrogatepass")
-    with pytest.raises(TaskError) as caught:
-        read_tasks(path)
-    assert said in str(caught.value)
-
-
-def test_blocks_merge():
-    block = all_of(answer(exact_match="x"), at_url("u"), state("SELECT 1", expected=[[1]]), state("SELECT 2", expected=[[2]]))
-    assert block["eval_types"] == ["string_match", "url_match", "state"]
-    assert len(block["state"]) == 2
-    with expect_error(ValueError, "reference_url"):
-        all_of(at_url("u"), at_url("v"))
 
 
 # Of train and test that is held by the test of a template more, of hard in test_hard.py.
@@ -374,150 +268,6 @@ def test_a_picture_may_be_posted_again_by_its_address_in_either_field(opened, va
         assert replay(env, replace(task, solution=(*task.solution[:place], in_url, *task.solution[place + 1 :]))) == ""
         gone = replace(in_url, action=replace(in_url.action, argument="http://forum.test/submission_images/99999.svg"))
         assert replay(env, replace(task, solution=(*task.solution[:place], gone, *task.solution[place + 1 :])))
-
-
-def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing():
-    ours, usual, sizes = Dice("1"), Random("1"), Random(1)
-    for _ in range(2_000):
-        items, count = list(range(sizes.randrange(4))), sizes.randrange(4)
-        for drawn in (
-            lambda dice, items=items: dice.choice(items),
-            lambda dice, items=items, count=count: dice.sample(items, count),
-            lambda dice, items=items: dice.randrange(len(items)),
-            lambda dice, items=items, count=count: dice.randint(count, len(items)),
-            lambda dice, items=items, count=count: dice.randrange(count, len(items), 2),
-        ):
-            try:
-                expected = drawn(usual)
-            except (IndexError, ValueError):
-                with pytest.raises(NothingToDraw):
-                    drawn(ours)
-            else:
-                assert drawn(ours) == expected
-    assert ours.random() == usual.random()
-
-
-@pytest.fixture
-def shelf():
-    """A sampler of a world with three books."""
-    connection = sqlite3.connect(":memory:")
-    connection.row_factory = sqlite3.Row
-    connection.executescript(
-        "CREATE TABLE book (title, cents, pages); INSERT INTO book VALUES ('A', 1200, 90), ('B', 350, 40), ('C', 99, 7)"
-    )
-    yield Sampler({"shelf": SimpleNamespace(connection=connection)}, Dice("seed"), "shelf")
-    connection.close()
-
-
-def test_a_row_is_filled_with_the_columns_of_its_query(shelf):
-    entry = {
-        "intent": "What does {book} ({it}, {pages}) cost?",
-        "query": "SELECT title AS book, cents, pages FROM $SHELF ORDER BY title",
-        "other": "SELECT * FROM book WHERE title <> :book ORDER BY title",
-        "also": {"twice": {"sql": "2 * :cents"}, "kind": {"KINDS_OF": ["{pages}"]}},
-        "answer": "{cents:money}",
-        "way": ["search Search | {book}", "click {book} -- It has {pages:,} pages.", "leaf {kind}"],
-        "seen": "{book} costs {cents:money}, not {other[cents]} cents.",
-        "wrong": ["{twice:money}", "{cents+1:money}"],
-        "slots": {"it": "{book:lower}"},
-    }
-    names = {"SHELF": "book", "KINDS_OF": lambda world, pages: len(world.rows("SELECT 1 FROM book")) * pages}
-    drawn = Row("price", entry, {**names, "leaf": lambda row, text: click(f"{row['book']} {text}")})(shelf)
-    prices, pages = {"A": "$12.00", "B": "$3.50", "C": "$0.99"}, {"A": 90, "B": 40, "C": 7}
-    book = drawn.slots["book"]
-    assert drawn.slots == {"it": book.lower(), "book": book, "pages": pages[book]}
-    assert drawn.eval["reference_answers"] == {"fuzzy_match": prices[book]}
-    assert [step.action.element for step in drawn.solution] == ["Search", book, f"{book} {3 * pages[book]}", None]
-    assert drawn.solution[1].thought == f"It has {pages[book]} pages."
-    assert drawn.solution[3].thought.startswith(f"{book} costs {prices[book]}, not ")
-    cents = {"A": 1200, "B": 350, "C": 99}[book]
-    assert drawn.wrong_answers == [money(2 * cents), money(cents + 1)]
-
-
-def test_a_pair_is_two_rows_of_one_query(shelf):
-    entry = {"intent": "Compare.", "query": "SELECT * FROM book ORDER BY title", "pair": True, "way": []}
-    drawn = Row("pair", {**entry, "url": "/{title}/{other[title]}"}, {})(shelf)
-    first, second = drawn.eval["reference_url"].strip("/").split("/")
-    assert {first, second} < {"A", "B", "C"}
-    assert first != second
-    with expect_error(NothingToDraw, "a thick book"):
-        Row("pair", {**entry, "url": "/", "also": {"thick": {"sql": "0"}}, "needs": {"thick": "a thick book"}}, {})(shelf)
-
-
-def test_draws_share_rows_of_queries_without_parameters_and_no_draw_sees_what_another_does_to_them(shelf):
-    executed, results = [], {}
-    shelf.connection("shelf").set_trace_callback(executed.append)
-    query = "SELECT title FROM book ORDER BY title"
-    for _ in range(3):
-        world = Sampler(shelf._databases, Dice("seed"), "shelf", results=results)
-        rows = world.rows(query)
-        assert [row["title"] for row in rows] == ["A", "B", "C"]
-        rows.reverse()
-        assert world.rows("SELECT title FROM book WHERE title = ?", "B")[0][0] == "B"
-        assert world.at("shelf").rows(query)[0][0] == "A"
-    assert [executed.count(text) for text in dict.fromkeys(executed)] == [1, 3]
-    world.planted.append("a row")
-    shelf.connection("shelf").execute("DELETE FROM book WHERE title = 'A'")
-    assert [row[0] for row in world.rows(query)] == ["B", "C"]
-
-
-def test_values_are_drawn_evenly_where_most_rows_share_one(shelf):
-    query = "SELECT column1 AS found FROM (VALUES (1), (1), (1), (1), (1), (1), (1), (1), (1), (2)) ORDER BY 1"
-    row = Row("count", {"intent": "Count.", "query": query, "evenly": "found", "url": "/{found}", "way": []}, {})
-    drawn = Counter(row(shelf).eval["reference_url"] for _ in range(60))
-    assert drawn.keys() == {"/1", "/2"}
-    assert 15 < drawn["/2"] < 45
-
-
-@pytest.mark.parametrize(("text", "values"), [
-    ('fly = "Fly to {place}."', ("`way`", "function fly")),
-    ("fly = 3", ("fly", "AttributeError: 'int'")),
-    ("[fly]\nintent = 'Fly'\n[fly]", ("templates.toml", "line 3")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''\nhow = 1", ("fly", "how")),
-    ("[fly]\nintent = 'Fly.'\nway = []", ("fly", "0 of draw, answer, url, check, says, lacks")),
-    ("[fly]\nintent = 'Fly.'\nway = ['soar high']\nanswer = ''", ("fly", "'soar high'", "click, hover, type")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '$NOWHERE'", ("fly", "$NOWHERE")),
-    ("[fly]\nintent = 'Fly.'\nway = []\ncheck = {soars = []}", ("fly", "soars")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a:wings}'", ("fly", "format wings")),
-    ("[fly]\nintent = 'Fly.'\nway = ['type Name']\nanswer = ''", ("fly", "'type Name'", 2)),
-    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a'", ("'{a'", "'}'")),
-    ("[fly]\nintent = 'Fly.'\nway = 'back'\nanswer = ''", ("fly", "way", "'back'", "list")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", ("fly", "`answer`", "`type`")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\nachievable = 'walk'", ("fly", "'walk'")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nachievable = 'fly'", ("fly", "`achievable`", "`says`", "`lacks`")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nurl = '/'\nevenly = 'wings'", ("fly", "evenly = 'wings'")),
-    ("[fly]\nintent = 'Fly.'\nway = []\nsays = ['No']\n[fly.achievable]\nway = []", ("fly.achievable", "0 of draw, answer, url")),
-    ("[fly]\nintent = 'Fly.'\ntype = 'day'\nway = []\nanswer = ''", ("fly", "ValueError", "type", "'day'")),
-])  # fmt: skip
-def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, values, tmp_path, monkeypatch):
-    package = import_module("webarena_gym.templates.map")
-    monkeypatch.setattr(reader, "_FOLDER", tmp_path)
-    (tmp_path / "map").mkdir()
-    (tmp_path / "map" / "templates.toml").write_text(text)
-    with expect_error(TaskError, *values):
-        reader.read_templates(package)
-
-
-@pytest.mark.parametrize(("change", "values"), [
-    ({"answer": "{titel}"}, ("it.toml: price", "'{titel}'", "title, cents")),
-    ({"needs": {"titel": "a title"}}, ("price", "'{titel}'")),
-    ({"query": "SELECT * FROM book"}, ("'SELECT * FROM book'", "3 rows", "ORDER BY")),
-    ({"query": "SELECT titel FROM book"}, ("price", "titel")),
-    ({"query": "SELECT title AS other FROM book ORDER BY 1", "other": "SELECT 1"}, ("price", "column `other`")),
-    ({"way": ["leaf {title}"]}, ("price", "leaf", "`world`", "`row`")),
-])  # fmt: skip
-def test_a_mistake_in_an_entry_that_its_draw_shows_is_told_by_its_name(shelf, change, values):
-    entry = {"intent": "What?", "query": "SELECT * FROM book ORDER BY title", "way": [], "answer": "{cents:money}"} | change
-    with expect_error(TaskError, *values):
-        Row("it.toml: price", entry, {"leaf": lambda row: [click(row["title"])]})(shelf)
-
-
-def test_random_actions_need_no_words_and_no_elements():
-    nodes_of_page = observe(page("<textarea></textarea><select></select><input><a href=/>a</a>")).nodes
-    for goal, nodes in product(("", " \n", "two words"), ({}, nodes_of_page)):
-        rng = Random(1)
-        for _ in range(200):
-            random_action(nodes, "", goal, rng)
 
 
 def test_each_shipped_task_that_has_an_answer_states_its_type():

@@ -1,26 +1,16 @@
-"""Each eval kind is one module, which nothing else lists: its checks pass for what they want, fail for what they do not, and raise.
-
-`evaluators/test_official.py` has what the public evaluators say of the same kinds.
-"""
-
 import importlib
 import inspect
 import re
-import sqlite3
-import time
-from contextlib import nullcontext, suppress
 from dataclasses import replace
-from itertools import count as counting
 from pathlib import Path
 
 import pytest
 
 from tests.errors import expect_error
-from tests.pages import page
+from tests.evaluators.kinds.blocks import outcome, passes, rows, string
 from webarena_gym.errors import EvaluationError, TaskError
-from webarena_gym.evaluators import RULES, Outcome, View, check, evaluate, kinds, no_scripts
+from webarena_gym.evaluators import RULES, check, evaluate, kinds
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
-from webarena_gym.evaluators.kinds import state as state_kind
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.evaluators.kinds.verified import verified_check
@@ -98,7 +88,7 @@ def test_an_unknown_kind_is_told_beside_those_that_the_rules_know(rules, name):
 
 
 def test_a_file_is_all_that_a_new_kind_needs_as_the_guide_says(add_kind):
-    guide = (Path(__file__).parent.parent / "docs" / "guides" / "add-an-eval-kind.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[1] / "docs" / "guides" / "add-an-eval-kind.md").read_text(encoding="utf-8")
     has_title = add_kind("title_match", re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]).has_title
     task = parse_task(TASK | {"eval": all_of(answer(fuzzy_match="2"), has_title("Cart"))})
     assert count([task]).checks == {"answer and place": 1}
@@ -181,78 +171,8 @@ def test_conditions_of_a_file_that_exclude_each_other_are_rejected(check_of_file
         check({"eval_types": ["file"], "file": [{"path": "a", **check_of_file}]})
 
 
-FINAL = page(
-    '<body><h1>Red Bag</h1><p class="qty">12 left, 130 sold</p><input id="q" value="typed"><textarea id="t">note</textarea>'
-    '<select id="s"><option>a<option selected>b</select><input type="checkbox" id="c" checked></body>',
-    url="http://shop.test/bag.html?color=red&size=2",
-)
-OTHER = page("<body><ul><li>Hat</li></ul></body>", url="http://shop.test/wishlist/")
-
-
-def outcome(answer=""):
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    db.execute("CREATE TABLE cart (name TEXT, quantity INTEGER)")
-    db.execute("INSERT INTO cart VALUES ('Hat', 2)")
-    return Outcome(
-        answer,
-        View(FINAL, no_scripts),
-        lambda url: nullcontext(View({"http://shop.test/wishlist/": OTHER}[url], no_scripts)),
-        {"shopping": db}.__getitem__,
-        {"__SHOPPING__": "http://shop.test"},
-    )
-
-
-def passes(block, answer=""):
-    return all(verdict.passed for verdict in evaluate(block, "intent", outcome(answer)))
-
-
-def string(**references):
-    return {"eval_types": ["string_match"], "reference_answers": references}
-
-
 def html(locator, contents, url="last"):
     return {"eval_types": ["program_html"], "program_html": [{"url": url, "locator": locator, "required_contents": contents}]}
-
-
-def rows(query, expected, parameters=(), **more):
-    part = {"site": "shopping", "query": query, "parameters": list(parameters), "expected": expected} | more
-    return {"eval_types": ["state"], "state": [part]}
-
-
-@pytest.mark.parametrize(("references", "right", "wrong"), [
-    ({"exact_match": "Caf\u00e9"}, ["Cafe\u0301", "caf\u00e9\u200b", "Ca\u00adf\u00e9"], ["Cafe"]), ({"must_include": "Cafe\u0301"}, ["the caf\u00e9"], ["the cafe"]),
-    ({"fuzzy_match": "Cafe\u0301 Noir"}, ["Caf\u00e9 Noir", "Answer: Caf\u00e9 Noir"], ["Cafe Noir"]),
-    ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]), ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
-    ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]), ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
-    ({"must_include": "cat"}, [], ["concatenate"]), ({"must_include": ["0"]}, [], ["$0.00"]),
-    ({"must_include": ["170"]}, [], ["000000170"]), ({"must_include": ["$3"]}, ["it is $3."], []),
-    ({"must_include": "5"}, ["3, 5", "3.\n5."], ["1.5", "-5"]), ({"must_include": "$5"}, [], ["-$5"]),
-    ({"must_include": "234"}, [], ["$1,234"]), ({"must_include": "50"}, [], ["it is $3.50"]),
-    ({"must_include": "red"}, ["-red, 1.red"], []), ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
-    ({"must_exclude": ["b"]}, ["a"], ["b", ""]), ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
-    ({"fuzzy_match": ["red", "blue"]}, ["red, blue", "blue; red", '["red", "blue"]', "red and blue", "red\nblue"], ["red", "red; blue; green"]),
-    ({"fuzzy_match": ["red |OR| crimson", "blue"]}, ["blue, crimson"], ["red, crimson", "red |OR| crimson; blue"]),
-    ({"fuzzy_match": ["driving: 2min", "walking: 16min"]}, ["Walking: 16 min\nDriving: 2 min"], ["2min, 16min", "driving: 16min; walking: 2min"]),
-    ({"fuzzy_match": "N/A"}, ["N/A"], [""]),
-])  # fmt: skip
-def test_string_match(references, right, wrong):
-    assert [passes(string(**references), answer) for answer in (*right, *wrong)] == [True] * len(right) + [False] * len(wrong)
-
-
-def test_a_judge_decides_fuzzy_matches_but_not_n_a_and_the_score_is_a_product():
-    asked = []
-
-    def judge(*question):
-        asked.append(question)
-        return True
-
-    said = [evaluate(string(fuzzy_match=wanted), "Which?", outcome("azure"), judge)[0].passed for wanted in (["blue"], "N/A")]
-    assert said == [True, False]
-    assert asked == [("Which?", "blue", "azure")]
-    both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
-    assert passes(both, "x")
-    verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}
-    assert verdicts == {"string_match/exact_match": False, "url_match": True}
 
 
 def test_url_match():
@@ -302,31 +222,3 @@ def test_program_html_and_state():
 def test_a_broken_check_raises_and_never_scores(block, said):
     with pytest.raises(EvaluationError, match=said):
         evaluate(block, "", outcome("x"))
-
-
-def test_a_query_may_only_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ended = outcome()
-    writes = "DELETE FROM cart; DROP TABLE cart; ATTACH DATABASE 'o.db' AS o; VACUUM INTO 'o.db'; PRAGMA user_version = 3"
-    for query in writes.split("; "):
-        with expect_error(EvaluationError, repr(query)):
-            evaluate(rows(query, []), "", ended)
-    assert list(tmp_path.iterdir()) == []
-    ended.database("shopping").execute("DELETE FROM cart")  # the episode itself may write again
-
-
-LONG_VALUES = """SELECT instr(zeroblob(9000000), CAST(zeroblob(4000000) AS BLOB)||x'01');
-SELECT printf('%*d', 900000000, 1) || 'x';
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-SELECT sum(length(replace(printf('%.*c', 190000, 'a'), printf('%.*c', 90000 + i % 3, 'a') || 'b', 'c'))) FROM n;
-SELECT group_concat(a.name || printf('%.*c', 9000, 'x')) FROM pragma_function_list a, pragma_function_list b"""
-
-
-@pytest.mark.parametrize("query", LONG_VALUES.split(";\n"))
-def test_a_query_of_long_values_ends_with_an_error_or_soon(opened, query):
-    database = opened(sqlite3.connect(":memory:", check_same_thread=False))
-    begun = time.process_time()
-    with suppress(sqlite3.Error), state_kind._restrict(database, counting(100_000, 100_000), time.monotonic() + 0.5):
-        database.execute(query).fetchone()
-    assert time.process_time() - begun < 10
-    assert database.execute("SELECT length(zeroblob(500000))").fetchone() == (500000,)

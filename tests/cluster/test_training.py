@@ -132,7 +132,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_weights(tmp_pat
     values |= {"max_new_tokens": 12, "save_every": 1, "dynamic_sampling": 2}
     done = subprocess.run(
         [sys.executable, "-c", HOST, json.dumps(values)], capture_output=True, text=True, timeout=900,
-        cwd=Path(__file__).parents[1], check=False,
+        cwd=Path(__file__).parents[2], check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     assert int(done.stdout) >= 1

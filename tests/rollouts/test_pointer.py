@@ -1,5 +1,3 @@
-"""The pointer policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
-
 import dataclasses
 import math
 import random
@@ -8,37 +6,24 @@ from contextlib import closing
 from html import escape
 
 import gymnasium
-import numpy
 import pytest
 from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.models.checkpoints import is_pointer, save_agent
-from agents.models.pointer import reader as reader_module
 from agents.models.pointer.computing import decompose
-from agents.models.pointer.decoding import Session, expert_decisions, trajectory_choices
+from agents.models.pointer.decoding import Session, expert_decisions
 from agents.models.pointer.goals import parse_goal
-from agents.models.pointer.network import UNKNOWN_WORDS, PointerNetwork, Scores, Vocabulary, load_pointer
+from agents.models.pointer.network import load_pointer
 from agents.models.pointer.pages import page_pieces, parse_page
-from agents.models.pointer.reader import CONSTANTS, Cache, Reader
-from agents.rollouts.collector import Collector, EpisodeSpec
-from agents.rollouts.envs import create_envs
+from agents.models.pointer.reader import CONSTANTS, Reader
 from agents.rollouts.pointer import PointerPolicy
-from tests.errors import expect_error
 from tests.growth import grows_too_fast
 from tests.pages import page
-from webarena_gym import suite as task_suite
+from tests.pointing import SETTINGS, make_policy, play, sample_tasks
 from webarena_gym.actions import DIALECTS
 from webarena_gym.observation import observe
 from webarena_gym.tasks import Expert
-
-SETTINGS = {"elements": "id", "window": 20_000, "max_steps": 30}
-UNSEEN = {"reddit.repost_image", "gitlab.website_title", "several.promote_project"}  # what they ask for is not shown whole
-
-
-def sample_tasks(count, seed=0):
-    tasks = [task for task in task_suite.load("validation") if task.template not in UNSEEN]
-    return random.Random(seed).sample(tasks, count)
 
 
 def play_expert(tasks):
@@ -53,21 +38,6 @@ def play_expert(tasks):
                 yield env, info, action
                 _, _, terminated, truncated, info = env.step(env.dialect.format(action))
                 over = terminated or truncated
-
-
-def make_policy(temperature=1.0, seed=0, **options):
-    import torch  # noqa: PLC0415
-
-    torch.manual_seed(seed)
-    words = [*UNKNOWN_WORDS, "order", "search", "the", "#goal", "#page", "#done", "#search"]
-    dialect = DIALECTS["webrl"].naming_by("id")
-    return PointerPolicy(PointerNetwork(len(words)), Vocabulary(words), dialect, temperature=temperature, **options)
-
-
-def play(policy, tasks, seed=0):
-    settings = SETTINGS | {"max_steps": 5}
-    with closing(create_envs(tasks, 4, **settings)) as envs:
-        return Collector(envs, policy, seed=seed).collect([EpisodeSpec(task, 0, number) for number, task in enumerate(tasks)])
 
 
 def test_a_page_read_back_has_the_controls_of_the_env_and_what_the_expert_does_can_be_said_and_comes_out_the_same():
@@ -145,51 +115,6 @@ def test_goals_of_odd_digits_are_read(goal):
     )
 
 
-def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
-    tasks = sample_tasks(3)
-    policy = make_policy()
-    trajectories = play(policy, tasks)
-    reader = Reader()
-    recalled = [
-        (step, own) for item in trajectories for step, own in zip(item.steps, trajectory_choices(reader, item), strict=True)
-    ]
-    assert recalled
-    for step, choices in recalled:
-        for choice, logprob in zip(choices, step.logprobs, strict=True):
-            (values,) = policy.network([choice.question], reader.texts, policy.vocabulary).logprobs()
-            assert values.exp().sum().item() == pytest.approx(1, abs=1e-4)
-            assert values[choice.candidate_index].item() == pytest.approx(logprob, abs=1e-4)
-    assert [item.steps for item in play(make_policy(), tasks)] == [item.steps for item in trajectories]
-    assert [item.steps for item in play(make_policy(), tasks, seed=1)] != [item.steps for item in trajectories]
-
-
-def test_scores_and_gradients_do_not_depend_on_what_else_was_read():
-    policy, fresh, used = make_policy(), Reader(), Reader()
-    *others, chosen = play(policy, sample_tasks(4))
-    for other in others:
-        trajectory_choices(used, other)
-    found = []
-    for reader in (fresh, used):
-        asked = [
-            choice.question for step in trajectory_choices(reader, chosen) for choice in step if choice.question.stage == 0
-        ]
-        scores = policy.network(asked, reader.texts, policy.vocabulary).values
-        policy.network.zero_grad()
-        scores.square().sum().backward()
-        gradients = [parameter.grad for parameter in policy.network.parameters() if parameter.grad is not None]
-        found.append([scores.detach(), *(gradient.clone() for gradient in gradients)])
-    assert all(one.equal(other) for one, other in zip(*found, strict=True))
-
-
-def test_only_what_a_pointing_policy_replied_is_recalled():
-    trajectory = next(item for item in play(make_policy(), sample_tasks(3)) if item.steps)
-    first, *rest = trajectory.steps
-    for places in ((), (*first.response_ids, 0), (10**6, *first.response_ids[1:])):
-        steps = (dataclasses.replace(first, response_ids=places), *rest)
-        with expect_error(ValueError, "step 0"):
-            trajectory_choices(Reader(), dataclasses.replace(trajectory, steps=steps))
-
-
 def test_equal_states_have_equal_prompt_ids():
     task = sample_tasks(1)[0]
     trajectories = play(make_policy(), [task] * 6)
@@ -211,58 +136,6 @@ def test_a_saved_policy_does_the_same_and_texts_that_it_builds_are_bounded(tmp_p
     found, expected = ([step for item in play(each, sample_tasks(4)) for step in item.steps] for each in (again, policy))
     assert found == expected
     assert all(len(step.reply) < 40_000 for step in found)
-
-
-def asked(reader, trajectory):
-    """The questions of an episode, with texts in place of the reader's numbers, as bytes."""
-    found = []
-    for choices in trajectory_choices(reader, trajectory):
-        for question, _ in choices:
-            texts = [reader.texts.strings[number] for number in (*question.context.slots, *question.rows.slots.ravel())]
-            numbers = question.context.numbers.tobytes(), question.rows.numbers.tobytes()
-            found.append((question.stage, texts, numbers, tuple(question.candidates)))
-    return found
-
-
-def test_questions_do_not_depend_on_what_was_read_before_or_is_kept():
-    trajectories = play(make_policy(), sample_tasks(6))
-    used = Reader()
-    for trajectory in trajectories:
-        first, second = (trajectory_choices(used, trajectory) for _ in range(2))
-        for ones, others in zip(first, second, strict=True):  # equal episodes ask the same questions once
-            assert all(one.question is other.question for one, other in zip(ones, others, strict=True))
-    for trajectory in trajectories:
-        fresh = asked(Reader(), trajectory)
-        assert fresh == asked(used, trajectory)
-        assert fresh == asked(Reader(cache_mb=0.001), trajectory)
-
-
-def test_what_a_reader_keeps_is_bounded(monkeypatch):
-    trajectories = play(make_policy(), sample_tasks(8))
-    small = Reader(cache_mb=1)
-    unbounded = Reader()
-    monkeypatch.setattr(reader_module, "_MAX_MATCHES", 2_000)
-    for trajectory in trajectories:
-        trajectory_choices(small, trajectory)
-        trajectory_choices(unbounded, trajectory)
-    assert unbounded.cached_bytes > 2e6
-    assert small.cached_bytes <= 1e6
-    assert small.match_count <= 2_000 + 10_000  # those of one page are kept in any case
-    monkeypatch.setattr(reader_module, "_MAX_TEXTS", len(small.texts.strings))
-    assert small.successor() is not small
-    monkeypatch.setattr(reader_module, "_MAX_TEXTS", len(small.texts.strings) + 1)
-    assert small.successor() is small
-
-
-@given(sizes=strategies.lists(strategies.integers(0, 3_000), max_size=30), most=strategies.integers(0, 6_000))
-def test_a_cache_gives_what_was_made_and_keeps_no_more_than_its_size(sizes, most):
-    cache = Cache(most / 1e6)
-    for key, size in enumerate(sizes):
-        made = numpy.full(size, key)
-        found = cache(key, lambda made=made: made)
-        assert found is made
-        assert not len(cache) or cache(key, lambda: None) is made
-        assert cache.size <= most
 
 
 @pytest.mark.parametrize("unit", ["<p>a</p>", "<>", "<b", "a: b, c (d)\n", "$5.20, 14 min; "])
@@ -287,21 +160,6 @@ def test_a_large_field_is_offered_up_to_each_of_its_tags_and_from_it(unit, count
     offered = {piece.text for piece in page_pieces(said)}
     for match in re.finditer("<.*?>", value):
         assert {value[: match.end()], value[match.start() :]} <= offered
-
-
-@given(
-    lengths=strategies.lists(strategies.integers(1, 9), min_size=1, max_size=5),
-    temperature=strategies.sampled_from([0.5, 1.0, 2.0]),
-    seed=strategies.integers(0, 99),
-)
-def test_log_probabilities_by_place_are_those_of_each_question(lengths, temperature, seed):
-    import torch  # noqa: PLC0415
-
-    scores = Scores(10 * torch.randn(sum(lengths), generator=torch.Generator().manual_seed(seed)), tuple(lengths))
-    asked_S = torch.tensor([number for number, length in enumerate(lengths) for _ in range(length)])
-    places = torch.cat([torch.arange(length) for length in lengths])
-    expected = torch.cat(scores.logprobs(temperature))
-    assert torch.allclose(scores.candidate_logprobs(asked_S, places, temperature), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])

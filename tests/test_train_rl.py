@@ -1,4 +1,5 @@
-import itertools
+"""The command of reinforcement: resuming, options and help, and runs of M-GRPO on tiny envs."""
+
 import json
 import re
 from dataclasses import fields, replace
@@ -8,18 +9,12 @@ from random import Random
 
 import pyarrow.parquet as pq
 import pytest
-import torch
 
 from agents import grpo as trainer
 from agents import train_rl
-from agents.data.prompts import PromptEncoder
-from agents.data.trajectories import Sample, Step, Trajectory
+from agents.data.trajectories import Step, Trajectory
 from agents.models.checkpoints import agent_record, checkpoints, load_model, save_agent
-from agents.models.parameters import create_optimizer
-from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.curriculum import Group
-from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import fixed_options
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
@@ -28,161 +23,16 @@ from agents.training import runs
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import (
     METHODS,
-    PRETRAINED,
     STREAM_OPTIONS,
-    BCSettings,
     ReplaySettings,
     hidden_from_pointing_networks,
 )
 from tests import tiny
 from tests.errors import expect_error
+from tests.tiny_runs import assert_same_weights, bc, clone, grpo, help_of, tiny_envs
 from webarena_gym.errors import EvaluationError
 
-
-@pytest.fixture(autouse=True)
-def tiny_envs(monkeypatch):
-    """Let the trainers play the tiny env."""
-    monkeypatch.setattr(trainer, "create_envs", tiny.create_envs)
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    """A half-trained model, for tests that do not look at how good it becomes."""
-    settings = bc(tmp_path_factory.mktemp("clone"), updates=70, width=64, heads=4, practice=60)
-    return train_bc.train(settings, tiny.demonstrations(300))
-
-
-def bc(out, **changes):
-    values = {
-        "model": "small",
-        "updates": 4,
-        "width": 32,
-        "layers": 2,
-        "heads": 2,
-        "practice": 5,
-        "vocabulary": 400,
-        "tokens_per_update": 400,
-    }
-    values["curriculum"] = 0.0  # the tiny pages are small enough
-    return BCSettings(out=out, **{**values, **changes})
-
-
-def grpo(out, model, **changes):
-    values = {"updates": 4, "group_size": 8, "tasks_per_update": 4, "max_new_tokens": 12, "temperature": 1.0}
-    return make_settings("grpo", out=out, model=str(model), **{**values, **changes})
-
-
-def unsure_clone(out):
-    """Clone a teacher who is right three times in five: sampled, the clone is right about as often, and can become better."""
-    settings = bc(out, updates=150, width=64, heads=4, practice=60, learning_rate=3e-3)
-    return train_bc.train(settings, tiny.demonstrations(400, right=0.6))
-
-
-def success(model_path, temperature=1.0):
-    model, tokenizer = load_model(model_path)
-    encoder = PromptEncoder(tokenizer)
-    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=12, temperature=temperature)
-    tasks = tiny.tasks(200, seed=99)
-    collector = Collector(tiny.create_envs(tasks, 32), LanguageModelPolicy(engine, encoder))
-    trajectories = collector.collect([EpisodeSpec(task, 1000 + number, number) for number, task in enumerate(tasks)])
-    return sum(item.reward for item in trajectories) / len(tasks)
-
-
-def weights(path):
-    return list(load_model(path)[0].parameters())
-
-
-def assert_same_weights(first, second):
-    assert all(torch.equal(ours, theirs) for ours, theirs in zip(weights(first), weights(second), strict=True))
-
-
-def test_cloning_learns_the_tiny_task(tmp_path):
-    settings = bc(tmp_path, updates=120, width=64, heads=4, practice=60, learning_rate=3e-3)
-    path = train_bc.train(settings, tiny.demonstrations(400))
-    assert success(path, temperature=0.0) > 0.9
-    records = read_metrics(tmp_path)
-    assert [record["update"] for record in records] == list(range(1, 121))
-    assert records[0]["learning_rate"] < records[4]["learning_rate"] > records[-1]["learning_rate"]
-    assert records[-1]["loss"] < records[0]["loss"] / 3
-
-
-@pytest.mark.parametrize("copy_weight", [0.0, 0.5])
-def test_the_loss_of_cloning_is_that_of_the_replies_and_of_what_is_repeated(tmp_path, copy_weight):
-    """Compare the first update with the losses computed token by token, and the weights with a step along their gradient."""
-    model, _ = tiny.tiny_model()
-    sample = Sample((7, 8, 9, 7, 8, 9, 5), (8, 9))
-    ids = torch.tensor([[*sample.prompt_ids, *sample.response_ids]])
-    logprobs = model(ids).logits.log_softmax(-1)[0, :-1].gather(1, ids[0, 1:, None])[:, 0]
-    reply, repeated = -logprobs[-2:].mean(), -logprobs[[3, 4]].mean()  # "7 8" and "8 9"; the last token is predicted only
-    gradient = torch.autograd.grad(reply + copy_weight * repeated, list(model.parameters()))
-    norm = torch.stack([part.norm() for part in gradient]).norm().item()
-    optimizer = create_optimizer(model, "adamw", 0.0, 0.0)
-    metrics, replies = train_bc.optimize(model, optimizer, [sample], bc(tmp_path, copy_weight=copy_weight))
-    assert metrics["loss"] == pytest.approx(reply.item(), abs=1e-4)
-    assert metrics["copy_loss"] == pytest.approx(repeated.item() if copy_weight else 0.0, abs=1e-4)
-    assert metrics["grad_norm"] == pytest.approx(norm, rel=1e-3)
-    assert replies == pytest.approx([-2 * reply.item()], abs=1e-3)
-
-
-@pytest.mark.parametrize("changes", [{}, {"focus": 0.2, "thinned": 0.5}, {"copy_weight": 0.0}])
-def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch, changes):
-    data = tiny.demonstrations(15)  # of which each is seen several times
-    whole = train_bc.train(bc(tmp_path / "whole", **changes), data)
-    tiny.killed_after(monkeypatch, 3, train_bc.train, bc(tmp_path / "killed", save_every=2, **changes), data)
-    assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
-    resumed = train_bc.train(bc(tmp_path / "killed", save_every=2, **changes), data)
-    assert_same_weights(whole, resumed)
-    assert [record["update"] for record in read_metrics(tmp_path / "killed")] == [1, 2, 3, 4]
-
-
-def test_cloning_says_which_steps_are_too_long_for_it(tmp_path, capsys):
-    short, other = (step._replace(task_id=f"site.{name}/1/0") for step, name in zip(tiny.demonstrations(2), "ab", strict=True))
-    *before, newest = other.messages
-    long = other._replace(messages=(*before, {**newest, "content": newest["content"] * 30}))
-    train_bc.train(bc(tmp_path, updates=1, max_prompt_tokens=300), [short, long, other])
-    said = capsys.readouterr().err
-    assert "1 of 3 steps are left out" in said
-    assert "more than 300 tokens; of site.b, 50 %" in said
-    with expect_error(ValueError, "max_prompt_tokens", 3):
-        train_bc.train(bc(tmp_path / "none", updates=1, max_prompt_tokens=3), [short])
-
-
-def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_path):
-    steps = tiny.demonstrations(300)
-    steps[7] = steps[7]._replace(reply=steps[7].reply * 40)
-    train_bc.train(bc(tmp_path / "one", updates=1), steps)
-    assert agent_record(tmp_path / "one")["max_new_tokens"] == 64
-    train_bc.train(bc(tmp_path / "all", updates=1), [step._replace(reply=step.reply * 40) for step in steps])
-    assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
-
-
-def test_a_pretrained_model_has_other_defaults_and_a_resumed_run_keeps_its_own(tmp_path, clone, monkeypatch):
-    model, tokenizer = tiny.tiny_model()
-    save_agent(tmp_path / "small", model, tokenizer, {})
-    tokenizer.pad_token = tokenizer.eos_token  # as of another project's tokenizer
-    save_agent(tmp_path / "pretrained", model, tokenizer, {})
-    parsed = []
-    monkeypatch.setattr(train_bc, "train", parsed.append)
-
-    def defaults(*arguments):
-        clone_command(["--out", str(tmp_path / "run"), *map(str, arguments)])
-        return {name: getattr(parsed[-1], name) for name in PRETRAINED}
-
-    small = {name: getattr(BCSettings, name) for name in PRETRAINED}
-    for source in ("small", tmp_path / "small", clone, "agents/checkpoints/language-model-1.7m"):
-        assert defaults("--model", source) == small
-    pretrained = tmp_path / "pretrained"
-    assert defaults("--model", pretrained) == PRETRAINED
-    assert defaults("--model", pretrained, "--lora-rank=16") == {**PRETRAINED, "learning_rate": 5e-4}
-    assert defaults("--model", pretrained, "--lora-rank", 0) == PRETRAINED
-    assert defaults("--model", pretrained, "--curriculum", 0.3, "--learning-rate", 1.0) == {
-        **PRETRAINED, "curriculum": 0.3, "learning_rate": 1.0
-    }  # fmt: skip
-    monkeypatch.undo()
-    train_bc.train(bc(tmp_path / "old", model=str(pretrained), learning_rate=1e-3), tiny.demonstrations(8))
-    monkeypatch.setattr(train_bc, "train", parsed.append)
-    recorded = {"copy_weight": 0.5, "curriculum": 0.0, "max_prompt_tokens": 1400, "learning_rate": 1e-3}
-    assert defaults("--model", pretrained, "--out", tmp_path / "old") == recorded
+__all__ = ["clone", "tiny_envs"]  # fixtures
 
 
 def test_all_weights_of_a_pretrained_model_are_trained_carefully(tmp_path, clone):
@@ -329,17 +179,6 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
         train_bc.train(bc(cloned, updates=3), data)
 
 
-def test_cpu_minutes_limit_behaviour_cloning(tmp_path, monkeypatch):
-    seconds = itertools.count(0, 30)
-    monkeypatch.setattr(runs.time, "process_time", lambda: next(seconds))  # an update takes 30 seconds
-    for cpu_minutes, updates in ((1.0, 2), (1.0, 2), (2.0, 4)):  # complete, not continued, continued
-        path = train_bc.train(bc(tmp_path / "run", cpu_minutes=cpu_minutes), tiny.demonstrations(30))
-        assert path.name == f"update_{updates:07}"
-    assert [record["cpu_minutes"] for record in read_metrics(tmp_path / "run")] == [0.5, 1.0, 1.5, 2.0]
-    with expect_error(ValueError, "cpu_minutes=1.0", "minutes=1.0"):
-        bc(tmp_path / "both", cpu_minutes=1.0, minutes=1.0)
-
-
 def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
     assert_same_weights(train_rl.train(grpo(tmp_path / "rl", clone, updates=0), tiny.tasks(9)), clone)
     assert train_bc.train(bc(tmp_path / "bc", updates=0), tiny.demonstrations(30)).name == "update_0000000"
@@ -385,14 +224,6 @@ def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
 
 def options_of(help_text):
     return set(re.findall(r"--[a-z][a-z0-9-]*", help_text))
-
-
-def help_of(main, capsys, *arguments):
-    with pytest.raises(SystemExit):
-        main([*map(str, arguments), "--help"])
-    text = capsys.readouterr().out
-    titles_and_groups = re.split(r"^([a-z ]+) options:$", text, flags=re.MULTILINE)[1:]
-    return text, {title: " ".join(group.split()) for title, group in zip(*[iter(titles_and_groups)] * 2, strict=True)}
 
 
 def names_of(settings):
@@ -443,24 +274,6 @@ def test_the_help_separates_the_options_of_language_models_and_has_the_defaults_
         assert f"need at least 2 (default: {made.group_size})" in groups["start"]
         assert f"learning rate (default: {made.learning_rate})" in groups["start"]
     assert settings["pointer"].max_steps == 30
-
-
-def test_the_help_of_cloning_has_the_defaults_of_each_kind_of_model(capsys, tmp_path):
-    model, tokenizer = tiny.tiny_model()
-    tokenizer.pad_token = tokenizer.eos_token
-    save_agent(tmp_path, model, tokenizer, {})
-    text, groups = help_of(clone_command, capsys)
-    assert "agents.train_bc --model MODEL --out FOLDER [-h]" in text
-    assert "(default: 2e-05, or 0.0005 with --lora-rank; 0.002 for a small model)" in groups["start"]
-    assert "--vocabulary" in groups["small model"]
-    _, groups = help_of(clone_command, capsys, "--model", tmp_path)
-    assert "(default: 2e-05, or 0.0005 with --lora-rank)" in groups["start"]
-    assert "small model" not in groups
-    _, groups = help_of(clone_command, capsys, "--model", "small")
-    assert "(default: 0.002)" in groups["start"]
-    with pytest.raises(SystemExit):
-        clone_command(["--out", str(tmp_path / "run")])
-    assert "the following arguments are required: --model" in capsys.readouterr().err
 
 
 def test_the_page_of_settings_and_the_help_have_the_same_texts(capsys):
@@ -522,13 +335,6 @@ def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, messa
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
     said = capsys.readouterr().err + str(ended.value)
     assert message in " ".join(said.replace("│", " ").split())
-
-
-def test_cloning_names_the_kind_of_model_of_an_option(tmp_path, capsys):
-    for model, option, kind in (("pointer", "--lora-rank", "language models"), ("small", "--detours", "pointer networks")):
-        with pytest.raises(SystemExit):
-            clone_command(["--model", model, "--out", str(tmp_path), option, "1"])
-        assert f"{option} is for {kind} only; leave it out" in capsys.readouterr().err
 
 
 def test_a_run_that_trained_no_step_warns_at_its_end(tmp_path):

@@ -1,12 +1,7 @@
-"""Suites of other projects: their file, their verifiers in a process of their own, and the tasks played by their ids."""
+"""Suites of other projects: their file, tasks, clocks, states and solutions."""
 
-import http.server
 import json
-import math
 import os
-import shutil
-import socketserver
-import threading
 from pathlib import Path
 
 import gymnasium
@@ -15,11 +10,11 @@ import pytest
 from tests import needs
 from tests.errands import CARD, ERRANDS, SOLVED
 from tests.errors import expect_error
+from tests.suites import errands, play, replaced
 from webarena_gym import WebArenaLite
 from webarena_gym.actions import Kind
 from webarena_gym.applications import suite as suites
 from webarena_gym.applications import variables
-from webarena_gym.applications.processes import close_all
 from webarena_gym.applications.state import json_changes
 from webarena_gym.applications.suite import add_suite, read_solutions, read_suite, suites_folder
 from webarena_gym.backends import application
@@ -31,30 +26,8 @@ from webarena_gym.suite import find, load
 from webarena_gym.tasks import parse_task
 from webarena_gym.tools.cli import main
 
+__all__ = ["errands"]  # fixtures
 SOLUTIONS = sorted(Path(suites.__file__).parent.glob("solutions/*/*.jsonl"))
-
-
-@pytest.fixture
-def errands(tmp_path, monkeypatch):
-    """Return the file of a copy of the suite, with a folder of added suites of the test's own."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    shutil.copytree(ERRANDS, tmp_path / "errands", ignore=shutil.ignore_patterns("__pycache__"))
-    yield tmp_path / "errands" / "suite.toml"
-    close_all()
-
-
-def play(env, task, replies):
-    """Return the last result of an episode."""
-    env.reset(options={"task": task})
-    for reply in replies:
-        result = env.step(reply)
-    return result
-
-
-def replaced(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
 
 
 def test_the_tasks_of_an_added_suite_are_played_by_their_ids(errands, capsys):
@@ -192,90 +165,6 @@ def test_the_changes_of_a_json_state_are_those_of_rows():
     assert {change.table for change in json_changes("s", before, after, declared)} == {"cards", "state"}
 
 
-FAULTS = {
-    "os.abort()": "ended with status -6",
-    "os._exit(0)": "ended with status 0 before it returned",
-    "raise SystemExit(0)": "SystemExit",
-    "raise KeyError('cards')": "KeyError: 'cards'",
-    "while True: pass": "returned nothing within 5 s",
-    "return True": "it returned True; expected (bool, str)",
-    "return 1, 'one'": "it returned (1, 'one')",
-    "return 'x' * (3 << 30), ''": "MemoryError",
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_verifier_that_fails_is_no_reward_of_zero_and_the_next_one_is_asked(errands, fault):
-    replaced(errands.parent / "verify_crash.py", "os.abort()", fault)
-    if fault.startswith("while"):
-        replaced(errands, "verify_s = 60", "verify_s = 5")
-    env = WebArenaLite(suite=errands, split="broken", elements="label")
-    _, reward, _, truncated, info = play(env, "shelf.crash", ["exit()"])
-    assert math.isnan(reward)
-    assert truncated
-    assert FAULTS[fault] in info["failure"]
-    assert play(env, "shelf.jam", SOLVED)[1] == 1.0
-    env.close()
-
-
-@pytest.mark.parametrize("source", ["import os; os._exit(3)", "raise ValueError('no')", "x = 1", "def verify(:"])
-def test_a_verifier_that_cannot_be_loaded_is_no_reward_of_zero(errands, source):
-    (errands.parent / "verify_crash.py").write_text(source)
-    env = WebArenaLite(suite=errands, split="broken", elements="label")
-    for _ in range(2):
-        assert math.isnan(play(env, "shelf.crash", ["exit()"])[1])
-    assert play(env, "shelf.jam", SOLVED)[1] == 1.0
-    env.close()
-
-
-HOSTILE = """
-import os, socket
-from urllib.request import urlopen
-
-def verify(server_url):
-    tried = []
-    for attempt in (lambda: urlopen("ELSEWHERE", timeout=5), lambda: open("WRITTEN", "w"), lambda: os.kill(VICTIM, 0)):
-        try:
-            attempt()
-            tried.append("done")
-        except OSError as error:
-            tried.append("refused")
-    return True, f"{tried} {urlopen(server_url + '/state').status}"
-"""
-
-
-def test_a_verifier_reaches_only_the_application(errands):
-    env = WebArenaLite(suite=errands, split="broken", elements="label")
-    with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        values = {
-            "ELSEWHERE": f"http://127.0.0.1:{server.server_address[1]}",
-            "WRITTEN": str(errands.parent / "written"),
-            "VICTIM": str(threading.main_thread().native_id),
-        }
-        source = HOSTILE
-        for name, value in values.items():
-            source = source.replace(name, value)
-        (errands.parent / "verify_crash.py").write_text(source)
-        info = play(env, "shelf.crash", ["exit()"])[4]
-        server.shutdown()
-    if not env.backend._verifiers.is_isolated:
-        pytest.skip("this system does not isolate processes")
-    assert info["verdicts"][0]["reason"] == "['refused', 'refused', 'refused'] 200"
-    env.close()
-
-
-def test_an_application_does_not_serve_its_verifier(errands):
-    env = WebArenaLite(suite=errands, split="easy", dialect="webarena")
-    env.reset(options={"task": "shelf.jam"})
-    served = env.step("goto [http://shelf.test/verify_jam.py]")[0]
-    if not env.backend._verifiers.is_isolated:
-        pytest.skip("this system does not isolate processes")
-    assert "marmalade" not in served
-    assert "THINGS" in env.step("goto [http://shelf.test/shelf.py]")[0]
-    env.close()
-
-
 @pytest.mark.parametrize(
     ("old", "new", "values"),
     [
@@ -308,14 +197,6 @@ def test_what_a_suite_does_not_have_is_named(errands):
         WebArenaLite(suite="errands", split="easy", world_seed=3)
     with expect_error(EvaluationError, "task shelf.jam", "'verifier'", "suite="):
         WebArenaLite(tasks=env.tasks)
-
-
-@pytest.mark.parametrize("file", ["/etc/passwd", "../outside.py", "shelf/none.py"])
-def test_a_verifier_is_a_file_of_the_suite(errands, file):
-    (errands.parent.parent / "outside.py").write_text("def verify(url): return True, ''")
-    replaced(errands, 'file = "verify_crash.py"', f'file = "{file}"')
-    with pytest.raises((EvaluationError, TaskError), match=r"relative path|not a file in the folder"):
-        play(WebArenaLite(suite=errands, split="broken"), "shelf.crash", ["exit()"])
 
 
 @needs.chromium

@@ -138,8 +138,6 @@ if __name__ == "__main__":
         sys.exit()
     make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 """
-
-
 STARTS = {
     "once": {"wsgi": "hostile:application"},
     "each time": {"wsgi": "hostile:application", "loads": "each time"},

@@ -1,0 +1,111 @@
+"""Requests of Chromium: addresses outside of the network, failures of sites and servers, and images."""
+
+import socket
+import threading
+
+import pytest
+from werkzeug.wrappers import Response
+
+from tests import needs
+from tests.browsers.chromium.pages import HOME, press, seen
+from tests.errors import expect_error
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.errors import ActionError, BrowserError
+from webarena_gym.pages.page import Network
+
+pytestmark = needs.chromium
+
+
+def test_nothing_outside_of_the_network_is_reached(browser):
+    browser.goto(HOME + "outside")
+    assert "refused" in seen(browser)
+    for url in ("http://127.0.0.1:1/", "https://app.test/", "http://example.com/", "chrome://version"):
+        browser.goto(url)
+        assert browser.page().title == "This site can't be reached"
+    with expect_error(ActionError, '"data:text/html,x"'):
+        browser.goto("data:text/html,x")
+
+
+def test_an_exception_of_a_site_is_a_page_and_is_noted_once(opened):
+    def breaking(environ, start_response):
+        asked.append(environ["REQUEST_METHOD"])
+        if environ["PATH_INFO"] == "/broken":
+            return {}["missing"]
+        body = "<!doctype html><title>T</title><a href=/broken>Link</a><form method=post action=/broken><button>Send</button></form>"
+        return Response(body, content_type="text/html")(environ, start_response)
+
+    asked = []
+    network = Network({"app.test": breaking})
+    browser = opened(ChromiumBrowser(network))
+    browser.start([HOME], {})
+    for label in ("Link", "Send"):
+        press(browser, label)
+        assert browser.page().title == "500 Internal Server Error"
+        browser.goto(HOME)
+    browser.start([HOME + "broken"], {})
+    assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
+    told = [error.partition(": ")[0] for error in network.errors]
+    assert told == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
+
+
+def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_are_not():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        pages = {
+            "/": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<title>T</title><a href=/half>On</a><img src=/x>",
+            "/half": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n<title>T",
+        }
+
+        def answer():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    path = connection.recv(65536).split()[1].decode()
+                    connection.sendall(pages.get(path, b""))
+                    if path == "/half":
+                        server.shutdown(socket.SHUT_RDWR)
+
+        threading.Thread(target=answer, daemon=True).start()
+        browser = ChromiumBrowser(None, hosts=frozenset([f"127.0.0.1:{port}"]))
+        browser.start([f"http://127.0.0.1:{port}/"], {})
+        with expect_error(BrowserError, f"GET http://127.0.0.1:{port}/half"):
+            press(browser, "On")
+    with expect_error(BrowserError, f"GET http://127.0.0.1:{port}/"):
+        browser.goto(f"http://127.0.0.1:{port}/")
+    browser.close()
+
+
+def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened, monkeypatch):
+    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
+    asked = []
+
+    def polled(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        poll = "<script>setInterval(() => fetch('/poll', {method: 'POST', keepalive: true}), 1)</script>"
+        return Response(f"<!doctype html><title>T</title>{poll}", content_type="text/html")(environ, start_response)
+
+    browser = opened(ChromiumBrowser(Network({"app.test": polled})))
+    browser.start([HOME], {})
+    asked.clear()
+    browser.start([], {})
+    assert asked == []
+
+
+@pytest.mark.parametrize("images", [True, False])
+def test_images_are_asked_for_where_somebody_looks(images, opened):
+    asked = []
+
+    def app(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        body = b"\x89PNG" if environ["PATH_INFO"].endswith(".png") else b"<img src=/a.png alt=A><a href=/next>Next</a>"
+        return Response(body, content_type="text/html")(environ, start_response)
+
+    browser = opened(ChromiumBrowser(Network({"app.test": app}), load_images=images))
+    browser.start([HOME], {})
+    press(browser, "Next")
+    assert "A" in seen(browser)
+    browser.goto("http://app.test/last")
+    assert ("/a.png" in asked) is images

@@ -1,0 +1,210 @@
+"""Pages with scripts: dialogs, windows, downloads, keys, frames and layout."""
+
+import time
+
+import pytest
+from werkzeug.wrappers import Request, Response
+
+from tests import needs
+from tests.browsers.chromium.pages import HOME, PAGES, make_browser, press, seen, site
+from tests.errors import expect_error
+from tests.serving import serving
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.browsers.chromium.driver import PlaywrightError
+from webarena_gym.browsers.chromium.tab import Tab
+from webarena_gym.browsers.chromium.tab import _reason as tab_reason
+from webarena_gym.errors import ActionError
+from webarena_gym.observation import observe
+from webarena_gym.pages.page import Network
+
+pytestmark = needs.chromium
+
+
+def test_dialogs_are_answered_windows_are_tabs_and_downloads_and_choosers_leave_nothing(browser):
+    browser.goto(HOME + "dialogs")
+    press(browser, "Alert")
+    assert browser.page().notices == ("Alert dialog, answered with OK: Hello",)
+    press(browser, "Confirm")
+    assert browser.page().notices == ("Confirm dialog, answered with OK: Sure?",)
+    assert "yes" in seen(browser)
+    assert "Browser: Confirm dialog" in observe(browser.page()).text
+    browser.goto(HOME + "popup")
+    press(browser, "Open")
+    assert [tab.url for tab in browser.page().tabs] == [HOME + "popup", HOME + "other"]
+    assert browser.page().active_tab == 1
+    browser.goto(HOME + "popup")
+    press(browser, "Close")
+    assert [tab.url for tab in browser.page().tabs] == [HOME + "popup"]
+    browser.goto(HOME + "files")
+    press(browser, "Get")
+    assert (browser.page().notices[0], browser.page().url) == ("Downloaded x.txt, 1 bytes: x", HOME + "files")
+    press(browser, "File")
+    assert "file chooser" in browser.page().notices[0]
+
+
+CONTEXT = "webarena_gym.browsers.chromium.context"
+LONG_S = 60.0  # in place of limits that no action of these tests reaches
+
+
+@pytest.fixture(scope="module")
+def slow_url():
+    """Serve a page that takes longer than the other windows of an action."""
+
+    @Request.application
+    def page(request):
+        time.sleep(0.3)
+        return Response("<!doctype html><title>T</title><p>Slow", content_type="text/html")
+
+    with serving(page) as url:
+        yield f"{url}/"
+
+
+WINDOWS = {
+    "beside a link without content": ("<a href=/empty onclick=\"window.open('SLOW')\">Go</a>", ["SLOW"]),
+    "beside a frame without content": ("<iframe id=f></iframe><a href='javascript:f.src = `/empty`; window.open(`SLOW`); 0'>Go</a>", ["SLOW"]),
+    "after a window without content": ("<a href='javascript:window.open(`/empty`); window.open(`SLOW`); 0'>Go</a>", ["SLOW"]),
+    "before a window without content": ("<a href='javascript:window.open(`SLOW`); window.open(`/moved`); 0'>Go</a>", ["SLOW"]),
+    "two windows": ("<a href='javascript:window.open(`/other`); window.open(`SLOW`); 0'>Go</a>", [HOME + "other", "SLOW"]),
+    "closed at once": ("<a href='javascript:window.open(`/other`).close(); 0'>Go</a>", []),
+    "without content, closed at once": ("<a href='javascript:window.open(`/empty`).close(); 0'>Go</a>", []),
+    "a form without content": ("<form action=/moved?x method=post target=_blank><button>Go</button></form>", []),
+    "an address of other characters": ("<a href='/empty?ü#ü' target=_blank>Go</a>", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "windows"), WINDOWS.values(), ids=WINDOWS)
+def test_an_action_opens_all_windows_that_get_content(opened, slow_url, body, windows, monkeypatch):
+    monkeypatch.setattr(f"{CONTEXT}.POPUP_S", LONG_S)
+    monkeypatch.setitem(PAGES, "/windows", body.replace("SLOW", slow_url))
+    browser = opened(make_browser(hosts=frozenset({slow_url.removeprefix("http://").rstrip("/")})))
+    browser.start([HOME + "windows"], {})
+    begun = time.monotonic()
+    press(browser, "Go")
+    assert [tab.url for tab in browser.page().tabs] == [HOME + "windows", *(url.replace("SLOW", slow_url) for url in windows)]
+    assert time.monotonic() - begun < LONG_S
+
+
+LINK = "const link = (name) => Object.assign(document.createElement('a'), {href: 'data:text/plain,text', download: name});"
+DOWNLOADS = {
+    "of a link": ("<a download=a.txt href='data:text/plain,text' id=d>File</a>", "d.click()", ["a.txt"]),
+    "of a link in no document": ("", "link('a.txt').click()", ["a.txt"]),
+    "of an event": ("", "link('a.txt').dispatchEvent(new MouseEvent('click'))", ["a.txt"]),
+    "of a blob": (
+        "",
+        "Object.assign(link('a.txt'), {href: window.URL.createObjectURL(new Blob(['text']))}).click()",
+        ["a.txt"],
+    ),
+    "later": ("", "setTimeout(() => link('a.txt').click(), 400)", ["a.txt"]),
+    "two": ("", "link('a.txt').click(); link('b.txt').click()", ["a.txt", "b.txt"]),
+    "of a frame": ("<iframe id=f></iframe>", "f.src = '/download'", ["x.txt"]),
+    "of an address": ("", "setTimeout(() => { location = '/download' }, 400)", ["x.txt"]),
+    "of a prevented click": ("", "Object.assign(link('a.txt'), {onclick: () => false}).click()", []),
+}
+
+
+@pytest.mark.parametrize("virtual", [False, True], ids=["real time", "virtual time"])
+@pytest.mark.parametrize(("body", "script", "files"), DOWNLOADS.values(), ids=DOWNLOADS)
+@pytest.mark.sampled(3)
+def test_downloads_that_scripts_start_are_waited_for(opened, body, script, files, virtual, monkeypatch):
+    monkeypatch.setattr(f"{CONTEXT}.QUIET_S", LONG_S)
+    monkeypatch.setitem(PAGES, "/downloads", f'{body}<script>{LINK}</script><button onclick="{script}">Go</button>')
+    network = Network({"app.test": site})
+    network.virtual_time = virtual
+    browser = opened(ChromiumBrowser(network))
+    browser.start([HOME + "downloads"], {})
+    begun = time.monotonic()
+    press(browser, "Go")
+    notices = [notice.split(",")[0] for notice in browser.page().notices if notice.startswith("Download")]
+    assert notices == [f"Downloaded {name}" for name in files]
+    assert time.monotonic() - begun < LONG_S
+
+
+def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(browser, monkeypatch):
+    for label, text in (("Timer", "late"), ("Fetch", "fetched"), ("Leave", "Other")):
+        browser.goto(HOME + "late")
+        press(browser, label)
+        assert text in seen(browser)
+    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
+    browser.goto(HOME + "endless")
+    assert int(seen(browser)) > 0
+
+
+def test_scripts_hear_every_key_no_action_is_quicker_than_a_person_and_editable_text_is_replaced(browser):
+    browser.goto(HOME + "checks")
+    press(browser, "Early")
+    assert "true" in seen(browser)
+    browser.type(observe(browser.page(), elements="label").element("Name"), "Ann")
+    assert "unsaved" in seen(browser)
+    for path, label, text in (("keys", "Find", "abc"), ("editable", "old", "new text")):
+        browser.goto(HOME + path)
+        browser.type(observe(browser.page(), elements="label").element(label), text)
+        assert text in seen(browser).splitlines()[-1]
+
+
+def test_frames_and_open_shadow_roots_are_read_and_used(browser):
+    browser.goto(HOME + "frames")
+    assert [word for word in ("Around", "Inside", "Press", "Inline") if word not in seen(browser)] == []
+    press(browser, "Press")
+    assert "Pressed" in seen(browser)
+    browser.type(observe(browser.page(), elements="label").element("Field"), "x")
+    assert 'value="x"' in seen(browser)
+    browser.goto(HOME + "shadow")
+    assert "Shade" in seen(browser)
+    press(browser, "Light")
+    assert "Lit" in seen(browser)
+
+
+def test_layout_decides_what_can_be_used_where_it_is_asked_and_a_screenshot_is_a_picture_of_the_window(browser):
+    strict = make_browser(strict=True)
+    strict.start([HOME + "layout"], {})
+    assert set(observe(strict.page(), elements="label").nodes) == {"Plain"}
+    strict.close()
+    browser.goto(HOME + "layout")
+    assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "thin", "Under"}
+    with expect_error(ActionError, '<div class="lid">'):
+        press(browser, "Under")
+    assert browser.screenshot().startswith(b"\x89PNG")
+    browser.start([], {})
+    browser.new_tab()
+    assert browser.screenshot().startswith(b"\x89PNG")
+    assert browser.page().notices == ()
+
+
+def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_thirds(opened):
+    browser = opened(make_browser(windowed=True))
+    browser.start([HOME + "long"], {})
+    first = set(observe(browser.page(), elements="label").nodes)
+    assert "Link 0" in first
+    assert "Link 99" not in first
+    browser.scroll(down=True)
+    second = set(observe(browser.page(), elements="label").nodes)
+    assert "Link 0" not in second
+    assert 0.15 * len(first) < len(first & second) < 0.5 * len(first)
+    browser.scroll(down=False)
+    assert set(observe(browser.page(), elements="label").nodes) == first
+
+
+def test_a_page_with_scripts_is_read_once_after_an_action(opened, monkeypatch):
+    """While it settles, only the existence of scripts matters: they may change the page afterwards."""
+    reads, read_main_frame = [], Tab._read_main_frame
+
+    async def read(tab, **options):
+        reads.append(await read_main_frame(tab, **options))
+        return reads[-1]
+
+    monkeypatch.setattr(Tab, "_read_main_frame", read)
+    page = "<!doctype html><title>T</title><p id=out></p><button>Add</button><script>onclick = () => out.textContent += 'a'</script>"
+    browser = opened(ChromiumBrowser(Network({"app.test": Response(page, content_type="text/html")})))
+    browser.start([HOME], {})
+    add = observe(browser.page(), elements="label").element("Add")
+    reads.clear()
+    browser.click(add)
+    assert seen(browser).startswith("a\n<button")
+    assert [("xml" in reading, reading["title"]) for reading in reads] == [(False, "T"), (True, "T")]
+
+
+def test_the_reason_of_a_failed_action_is_kept():
+    log = "Timeout 5000ms exceeded.\nCall log:\n  - attempting click action\n  -   2 x waiting for element to be visible\n  -     - element is not visible\n"
+    assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is not visible"
+    log += "    - element is visible, enabled and stable\n    - scrolling into view if needed\n    - element is outside of the viewport\n"
+    assert tab_reason(PlaywrightError(f"ElementHandle.click: {log}")) == "element is outside of the viewport"

@@ -1,0 +1,10 @@
+"""A tiny model."""
+
+import pytest
+
+from tests.tiny import tiny_model
+
+
+@pytest.fixture
+def model():
+    return tiny_model()[0]

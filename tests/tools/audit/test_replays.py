@@ -1,0 +1,19 @@
+"""Findings of the audit."""
+
+import pytest
+
+from webarena_gym.tools.audit.replays import AuditFindings
+
+
+@pytest.mark.parametrize(
+    ("findings", "summary"),
+    [
+        (AuditFindings(), "no faults"),
+        (AuditFindings(excused=["t/1/0"], steps=[3]), "no faults"),
+        (AuditFindings(unsolved=["t/1/0"]), "1 fault"),
+        (AuditFindings(unsolved=["t/1/0"], noop_rewarded=["t/1/1"]), "2 faults"),
+    ],
+)
+def test_the_last_line_counts_faults(findings, summary):
+    assert findings.summary() == summary
+    assert findings.is_clean == (summary == "no faults")
