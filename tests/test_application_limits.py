@@ -102,14 +102,29 @@ def test_an_application_starts_no_more_processes_than_its_limit(tmp_path, start)
     assert not group.exists()
 
 
-@pytest.mark.parametrize(("groups", "message"), [("", "it has none for processes"), ("1:pids:/nowhere", "No such file")])
-def test_without_control_groups_a_limit_of_processes_is_refused(tmp_path, monkeypatch, groups, message):
-    mounts = f"1 2 0:3 / {tmp_path} rw - cgroup cgroup rw,pids"
-    texts = {"/proc/self/cgroup": groups, "/proc/self/mountinfo": mounts}
+def use_groups(monkeypatch, groups, folder):
+    """Let the control groups of this process be `groups`, mounted at a folder."""
+    texts = {"/proc/self/cgroup": groups, "/proc/self/mountinfo": f"1 2 0:3 / {folder} rw - cgroup cgroup rw,pids"}
     read = Path.read_text
     monkeypatch.setattr(
         Path, "read_text", lambda path, **words: texts[str(path)] if str(path) in texts else read(path, **words)
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are those of Linux")
+def test_unused_groups_of_ended_processes_are_removed_also_if_their_id_is_that_of_another(tmp_path, monkeypatch):
+    use_groups(monkeypatch, "1:pids:/", tmp_path)
+    first = create_group(0)
+    *parts, start, _ = first.name.split("-")
+    ended = first.with_name("-".join([*parts, str(int(start) - 1), "0"]))  # its process had the same id before
+    ended.mkdir()
+    second = create_group(1)
+    assert sorted(tmp_path.iterdir()) == sorted([first, second])
+
+
+@pytest.mark.parametrize(("groups", "message"), [("", "it has none for processes"), ("1:pids:/nowhere", "No such file")])
+def test_without_control_groups_a_limit_of_processes_is_refused(tmp_path, monkeypatch, groups, message):
+    use_groups(monkeypatch, groups, tmp_path)
     with pytest.raises(ApplicationError, match=message):
         create_group(0)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from webarena_gym.applications.owners import has_ended, identity
 from webarena_gym.errors import ApplicationError
 
 _PREFIX = "webarena-gym-"
@@ -23,10 +24,10 @@ def create_group(number: int) -> Path:
     """
     errors = []
     for parent in _controlled_groups():
-        group = parent / f"{_PREFIX}{os.getpid()}-{number}"
+        group = parent / f"{_PREFIX}{identity(os.getpid())}-{number}"
         try:
             for unused in parent.glob(f"{_PREFIX}*"):
-                if not Path("/proc", unused.name.split("-")[2]).exists():
+                if has_ended(unused.name.removeprefix(_PREFIX).rpartition("-")[0]):
                     remove_group(unused)
             group.mkdir()
             if (parent / "cgroup.controllers").exists():  # version 2
