@@ -89,6 +89,16 @@ def test_an_episode_starts_by_setting_the_state_without_another_process(board):
 
 
 @needs.chromium
+def test_an_episode_goes_on_after_a_snapshot_as_without_it(board):
+    board.reset(options={"task": "board.card"})
+    for action in CARD[:-1]:
+        board.snapshot()
+        *_, info = board.step(action)
+        assert info["action_error"] == ""
+    assert board.step(CARD[-1])[1] == 1.0
+
+
+@needs.chromium
 def test_the_clock_of_pages_that_keep_their_state_begins_at_a_time_and_passes(errands, monkeypatch):
     monkeypatch.setattr(variables, "_faketime", lambda: pytest.fail("libfaketime is not needed"))
     replaced(errands, 'client_state = "/api/state"', 'client_state = "/api/state"\nclock = "2031-05-06 07:08:09"')

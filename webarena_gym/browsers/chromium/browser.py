@@ -4,7 +4,7 @@ Impossible actions are rejected before Chromium is called, by the same rules as 
 return the same messages for the same page.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -42,20 +42,22 @@ class PageView(NamedTuple):
     """A page and the locations of its elements in Chromium.
 
     A `scripted` page may change at any time, by its scripts, frames or a refresh; `has_scripts` is true for scripts of the page and its
-    frames, which may handle any key.
+    frames, which may handle any key. `source` is the result of `Tab.read`, from which the page was built.
     """
 
     page: Page
     locations: dict[HtmlElement, NodeLocation]
     scripted: bool
     has_scripts: bool = False
+    source: object = None
 
     @classmethod
-    async def of(cls, context: Context) -> "PageView":
-        """Read the current page of a context's active tab."""
+    async def of(cls, context: Context, previous: "PageView | None") -> "PageView":
+        """Read the current page of a context's active tab. If it is as in the previous view, elements of that stay valid."""
         tab = context.tab
         locations: dict[HtmlElement, NodeLocation] = {}
         has_scripts = False
+        cache: dict[Hashable, Any] = {}
         result = None if tab.has_failed or context.dialog_signals else await context.until_dialog(tab.read())
         if dialog_signals := context.dialog_signals:
             url, root, focused, scripted = tab.url, parse(dialog_page(dialog_signals).encode()), None, False
@@ -64,13 +66,16 @@ class PageView(NamedTuple):
             url, root, focused, scripted = tab.url, tab.failure_root(), None, False
         else:
             readings, frames = result
-            root, locations, focused = build_tree(readings, frames)
+            if previous is not None and result == previous.source:
+                root, locations, focused = previous.page.root, previous.locations, previous.page.focused
+                cache = previous.page.cache
+            else:
+                root, locations, focused = build_tree(readings, frames)
             url, scripted = readings[0]["url"], tab.is_scripted
             has_scripts = any(reading["hasScripts"] for reading in readings)
         tabs = tuple(PageTab(open_tab.title, open_tab.url) for open_tab in context.tabs)
-        return cls(
-            Page(url, tab.title, root, tabs, context.active, focused, _notices(root, context)), locations, scripted, has_scripts
-        )
+        page = Page(url, tab.title, root, tabs, context.active, focused, _notices(root, context), cache)
+        return cls(page, locations, scripted, has_scripts, result)
 
 
 def _notices(root: HtmlElement, context: Context) -> tuple[str, ...]:
@@ -567,7 +572,7 @@ class ChromiumBrowser:
     def _current_view(self) -> PageView:
         self._check_started()
         if self._view is None or (self._view.scripted and self._tab.time is None):
-            self._view = self._run(PageView.of(self._context))
+            self._view = self._run(PageView.of(self._context, self._view))
         return self._view
 
     @property
