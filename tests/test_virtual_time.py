@@ -29,7 +29,7 @@ def visit():
     """Show bodies by their paths in a new browser with virtual time, the first at the beginning."""
     opened = []
 
-    def show(*bodies, clock=CLOCK, shown="", address=None, site=None, **options):
+    def show(*bodies, clock=CLOCK, shown="", address=None, site=None, is_silent=False, **options):
         pages = {f"/{place or ''}": body for place, body in enumerate(bodies)}
 
         @Request.application
@@ -39,6 +39,7 @@ def visit():
 
         network = Network({"app.test": site or pages_of}, address=address)
         network.clock, network.ready_selector, network.virtual_time = clock, shown, True
+        network.is_silent = is_silent
         browser = ChromiumBrowser(network, **options)
         opened.append(browser)
         browser.start([HOME], {})
@@ -296,6 +297,19 @@ def test_the_reply_of_a_stream_or_a_worker_is_waited_for_in_real_time(visit, str
                 break
             browser.wait(300)
         assert "Ann" in seen(browser)
+        browser.close()
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_streams_of_a_silent_server_cost_no_real_time(visit, stream):
+    begin, _ = STREAMS[stream]
+    page = f"<!doctype html><title>T</title>{OUT}<button onclick=\"setTimeout(say, 500, 'Later')\">Go</button><script>{begin}</script>"
+    with answering(Telling) as url:
+        port = int(url.rpartition(":")[2])
+        browser = visit(site=Response(page, content_type="text/html"), address=lambda: port, is_silent=True)
+        press(browser, "Go")
+        assert "Later" in seen(browser)
+        assert browser.used_real_time is (stream == "worker")
         browser.close()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import gymnasium
@@ -61,6 +62,22 @@ def test_a_page_that_keeps_its_state_is_judged_by_what_it_pushed(errands):
     assert play(env, "board.card", ["exit()"])[1] == 0.0
     assert play(env, "shelf.jam", SOLVED)[1] == 1.0
     env.close()
+
+
+@needs.chromium
+def test_static_files_of_a_suite_are_requested_once_and_the_state_each_time(errands, monkeypatch):
+    requests, forward = [], application.AppInstance.wsgi
+    monkeypatch.setattr(
+        application.AppInstance,
+        "wsgi",
+        lambda instance, environ, *rest: requests.append(environ["PATH_INFO"]) or forward(instance, environ, *rest),
+    )
+    with closing(WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")) as env:
+        pages = [env.reset(options={"task": "board.card"})[0] for _ in range(3)]
+        responses = [env.network.request("GET", f"http://board.test/{path}") for path in ("", "api/state", "api/state")]
+    assert (len(set(pages)), requests.count("/"), requests.count("/api/state")) == (1, 1, 5), requests
+    assert [response.status for response in responses] == [200] * 3
+    assert responses[0].body == (errands.parent / "board" / "index.html").read_bytes()
 
 
 @pytest.fixture

@@ -36,6 +36,8 @@ from webarena_gym.applications.trust import add_trust, data_folder, expect_trust
 from webarena_gym.arguments import quote_value, reason_of, suggestion
 from webarena_gym.errors import TaskError
 
+SUITE_SUFFIXES = (".toml", ".json")
+"""Suffixes of files of suites, which distinguish their paths from the names of added suites."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _SOLUTIONS = "solutions"  # key of the file for another file, with the solutions of tasks
 SuiteBrowser = Literal["chromium", "inprocess"]
@@ -118,7 +120,7 @@ def read_suite(suite: str | Path | Suite) -> Suite:
     if isinstance(suite, Suite):
         return suite
     path, added = Path(suite), suites_folder() / f"{suite}.json"
-    if path.suffix not in (".toml", ".json"):
+    if path.suffix not in SUITE_SUFFIXES:
         if not added.is_file():
             known = suite_names()
             names = f"added are {', '.join(known)}" if known else "none was added"
@@ -325,6 +327,7 @@ def _application(folder: Path) -> dict[str, Any]:
         "client_state": "/api/state",
         "hidden": hidden,
         "clock": _CLOCK,
+        "virtual_time": True,
         "incidental": list(_INCIDENTAL),
     }
 

@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -75,9 +75,9 @@ class ApplicationBackend(Backend):
             {application.host: self._serve}, {path.name: path.read_bytes() for path in files}, lambda: self._instance().address
         )
         self._network.ready_selector, self._network.virtual_time = application.shown, application.virtual_time
+        self._network.is_silent = bool(application.client_state)
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
-            self._network.clock_passes = bool(application.client_state)
 
     def enter(self, task: Task) -> str:
         self._expect_own_addresses(task)
@@ -199,11 +199,14 @@ class ApplicationBackend(Backend):
             return start_response(status, headers)
 
         try:
-            return instance.wsgi(environ, record_status)
+            return self._forward(instance, environ, record_status)
         except ApplicationError:
             if instance is self._current:
                 raise
             raise HostUnknownError("the request belongs to an episode that has ended") from None
+
+    def _forward(self, instance: AppInstance, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        return instance.wsgi(environ, start_response)
 
     @property
     def site_errors(self) -> Sequence[str]:  # type: ignore[override]  # the base has an attribute
@@ -396,6 +399,27 @@ class SuiteBackend(ApplicationBackend):
                 launcher_of(self.application).end(instance)
             self._use_application(application)
             self._current = self._idle.pop(name, None)
+
+    def _forward(self, instance: AppInstance, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Forward a request, but request static files only once if the server keeps no other state."""
+        if not self.application.client_state or environ["REQUEST_METHOD"] != "GET" or environ["QUERY_STRING"]:
+            return super()._forward(instance, environ, start_response)
+        files, path = launcher_of(self.application).static_files, environ["PATH_INFO"]
+
+        def keep(status: str, headers: list[tuple[str, str]]) -> Any:
+            head.extend((status, headers))
+            return start_response(status, headers)
+
+        head: list[Any] = []
+        if path in files:
+            status, headers, content = files[path]
+            start_response(status, list(headers))
+            return [content]
+        content = b"".join(super()._forward(instance, environ, keep))
+        status, headers = head
+        if status.startswith("200") and any(name.lower() == "last-modified" for name, _ in headers):
+            files[path] = status, tuple(headers), content
+        return [content]
 
     def _verify(self, file: str) -> tuple[bool, str]:
         return self._verifiers.verify(file, self._instance())

@@ -121,7 +121,8 @@ class Network:
     Attributes:
         errors: exceptions of the sites in the current episode, one line each.
         clock: ISO time at which the clock of page scripts is frozen, or begins if the time is virtual; "" for the real time.
-        clock_passes: True if the clock begins at `clock` in each document, and is not frozen.
+        is_silent: True if pages keep all state, and their server has neither dates nor messages. Then the clock begins at `clock` in each
+            document and is not frozen, and virtual time does not wait for event streams and WebSockets.
         virtual_time: True if the time of page scripts passes only while a browser waits for a page, as fast as they run.
         ready_selector: CSS selector of an element built by scripts. Browsers with scripts wait for it in each scripted document.
         traffic: record of the requests to the sites, without their responses; None if they are not recorded.
@@ -129,7 +130,7 @@ class Network:
     """
 
     clock = ""
-    clock_passes = False
+    is_silent = False
     virtual_time = False
     ready_selector = ""
     traffic: Traffic | None = None

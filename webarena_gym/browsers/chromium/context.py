@@ -17,7 +17,7 @@ from webarena_gym.browsers.chromium.gate import InterceptingProxy, network_handl
 from webarena_gym.browsers.chromium.responses import Responses
 from webarena_gym.browsers.chromium.sessions import SavedTab as SavedTab  # snapshots of earlier versions look for these here
 from webarena_gym.browsers.chromium.sessions import Session as Session
-from webarena_gym.browsers.chromium.sessions import restore_tab, save_tab
+from webarena_gym.browsers.chromium.sessions import documents_of, restore_tab, save_tab
 from webarena_gym.browsers.chromium.signals import Signals, dialog_page
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, Tab
 from webarena_gym.browsers.chromium.virtual_time import VirtualTime
@@ -246,10 +246,10 @@ class Context:
         self._network_process = await self._driver.network_process()
         self._context.on("page", self._on_page)
         start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
-        passes = self._network is not None and self._network.clock_passes
-        self._time = VirtualTime(start) if self._has_virtual_time else None
+        is_silent = self._network is not None and self._network.is_silent
+        self._time = VirtualTime(start, is_silent=is_silent) if self._has_virtual_time else None
         scripts = (
-            f"({_TIME})({json.dumps(start)}, {json.dumps(passes)})"
+            f"({_TIME})({json.dumps(start)}, {json.dumps(is_silent)})"
             if self._time is None
             else f"{self._time.init_script} ({_TIME})(null)"
         )
@@ -575,14 +575,15 @@ class Context:
         await self._context.add_cookies(list(session.cookies))
         for saved in session.tabs:
             await self.new_tab()
-            for url, document in zip(saved.urls, saved.documents, strict=True):
+            for urls, document in documents_of(saved):
                 if document is not None:
-                    self._responses.replays[url.partition("#")[0]] = document
-                await self.tab.act(partial(self.navigate, self.tab, url))
+                    self._responses.replays[urls[0].partition("#")[0]] = document
+                open_entries = partial(self.tab.open_entries, urls)
+                await self.tab.act(open_entries if len(urls) > 1 else partial(self.navigate, self.tab, urls[0]))
                 self._responses.replays.clear()
                 if self.tab.has_failed:  # an expected failure, which `_check_processes` must not see on a later page
                     self.tab.signals.failed_navigation_url = ""
-                await self.tab.record_document(self._responses.documents)
+                await self.tab.record_document(self._responses.documents, len(urls))
             distance = saved.position - (await self.tab.history()).position
             if distance:
                 await self.tab.traverse(distance)

@@ -49,9 +49,9 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const TOP_LAYER = "data-top-layer";
   const elements = [];
   const parts = [];
-  const text = (value) => parts.push(value.replaceAll("\f", " ").replace(INVALID_XML, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
+  const text = (value) => parts.push(value.replaceAll("\f", " ").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
   const attribute = (name, value) =>
-    parts.push(" ", name, '="', value.replace(INVALID_XML, "").replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
+    parts.push(" ", name, '="', value.replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
 
   const isInWindow = (element) => {
     const box = element.getBoundingClientRect();
@@ -82,7 +82,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (style().visibility !== "visible")
       return ![...element.querySelectorAll("*")].some((inner) => inner.checkVisibility({visibilityProperty: true}));
     if (!CONTROLS.has(tag) && !element.matches(INTERACTIVE)) return false;
-    const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
+    const boxes = [element, ...element.querySelectorAll("*")].map(rectOf);
     if (boxes.every((box) => box.width === 0 || box.height === 0)) return true;
     const scroller = scrollerOf(element);
     return scroller ? isCollapsed(element) || isOverlaid(scroller) : isAway(element) || isCovered(element);
@@ -98,23 +98,38 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return {above, below: height - above, before, after: width - before};
   };
 
+  // Styles and boxes, each computed once: nothing changes the layout during this call.
+  const cached = (compute, values = new Map()) => (element) => {
+    if (!values.has(element)) values.set(element, compute(element));
+    return values.get(element);
+  };
+  const rectOf = cached((element) => element.getBoundingClientRect());
+  // What decides how a box scrolls and clips: its overflow, its distances, and the directions in which it can scroll.
+  const overflowOf = cached((box) => {
+    const style = getComputedStyle(box), {overflowX, overflowY} = style;
+    if (overflowX === "visible" && overflowY === "visible") return {overflowX, overflowY};
+    // A box with overflow: hidden does not scroll by the wheel, but for an element that has the focus or is clicked.
+    const canScroll = (overflow, distance) => /auto|scroll/.test(overflow) || (overflow === "hidden" && distance !== 0);
+    const scrollsX = canScroll(overflowX, box.scrollLeft), scrollsY = canScroll(overflowY, box.scrollTop);
+    return {overflowX, overflowY, scrollsX, scrollsY, ...(scrollsX || scrollsY ? distancesOf(box, style) : {})};
+  });
+
   // The box that can scroll to the element, which is outside of the box's visible part; null if there is none.
   const scrollerOf = (element) => {
-    const {left, top, right, bottom} = element.getBoundingClientRect();
+    const {left, top, right, bottom} = rectOf(element);
     for (let ancestor = element.parentElement; ancestor && ancestor !== document.scrollingElement; ancestor = ancestor.parentElement) {
-      const style = getComputedStyle(ancestor), box = ancestor.getBoundingClientRect();
-      const {above, below, before, after} = distancesOf(ancestor, style);
-      // A box with overflow: hidden does not scroll by the wheel, but for an element that has the focus or is clicked.
-      const canScroll = (overflow, distance) => /auto|scroll/.test(overflow) || (overflow === "hidden" && distance !== 0);
-      if (canScroll(style.overflowY, ancestor.scrollTop) && (bottom <= box.top ? bottom + above > box.top : top >= box.bottom && top - below < box.bottom)) return ancestor;
-      if (canScroll(style.overflowX, ancestor.scrollLeft) && (right <= box.left ? right + before > box.left : left >= box.right && left - after < box.right)) return ancestor;
+      const {scrollsX, scrollsY, above, below, before, after} = overflowOf(ancestor);
+      if (!scrollsX && !scrollsY) continue;
+      const box = rectOf(ancestor);
+      if (scrollsY && (bottom <= box.top ? bottom + above > box.top : top >= box.bottom && top - below < box.bottom)) return ancestor;
+      if (scrollsX && (right <= box.left ? right + before > box.left : left >= box.right && left - after < box.right)) return ancestor;
     }
     return null;
   };
 
   // True if something else is above the centre of the visible part of a box, such as a dialog above the page with the box.
   const isOverlaid = (box) => {
-    const {left, top, right, bottom} = box.getBoundingClientRect();
+    const {left, top, right, bottom} = rectOf(box);
     const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2, y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
     const hit = box.getRootNode().elementFromPoint?.(x, y);
     return Boolean(hit) && !scrollerOf(box) && !box.contains(hit) && !hit.contains(box) && !hit.shadowRoot;
@@ -122,18 +137,19 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
 
   // True if the element is in a box that is clipped or collapsed to nothing.
   const CLIPPED = /^(inset\((50|100)%|circle\(0)/;
-  const isCollapsed = (element) => {
-    const page = document.documentElement;
-    for (let ancestor = element; ancestor; ancestor = ancestor.parentElement)
-      if (CLIPPED.test(getComputedStyle(ancestor).clipPath)) return true;
-      else if (ancestor !== element && (ancestor.offsetHeight === 0 || ancestor.offsetWidth === 0) && getComputedStyle(ancestor).overflowY !== "visible"
-        && getComputedStyle(ancestor).display !== "contents" && ancestor !== page && ancestor !== document.body) return true;
-    return false;
-  };
+  const isClipped = cached((element) => CLIPPED.test(getComputedStyle(element).clipPath));
+  const isInCollapsed = cached((box) => {
+    if (!box) return false;
+    if (isClipped(box)) return true;
+    if ((box.offsetHeight === 0 || box.offsetWidth === 0) && overflowOf(box).overflowY !== "visible"
+      && getComputedStyle(box).display !== "contents" && box !== document.documentElement && box !== document.body) return true;
+    return isInCollapsed(box.parentElement);
+  });
+  const isCollapsed = (element) => isClipped(element) || isInCollapsed(element.parentElement);
 
   // True if scrolling the page cannot reach the element: it is outside the page, or collapsed.
   const isAway = (element) => {
-    const {left, right, bottom} = element.getBoundingClientRect();
+    const {left, right, bottom} = rectOf(element);
     return right + scrollX <= 0 || bottom + scrollY <= 0 || left + scrollX >= document.documentElement.scrollWidth || isCollapsed(element);
   };
 
@@ -174,10 +190,10 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // True if clicks at the centre of the element, and of its part that its ancestors do not clip, hit something that is neither
   // inside it, nor around it, nor its label.
   const isCovered = (element) => {
-    const whole = element.getBoundingClientRect(), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
+    const whole = rectOf(element), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
     for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
-      if (getComputedStyle(ancestor).overflowX === "visible") continue;
-      const box = ancestor.getBoundingClientRect();
+      if (overflowOf(ancestor).overflowX === "visible") continue;
+      const box = rectOf(ancestor);
       for (const side of ["left", "top"]) part[side] = Math.max(part[side], box[side]);
       for (const side of ["right", "bottom"]) part[side] = Math.min(part[side], box[side]);
     }
@@ -224,7 +240,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     for (let outer = element.closest(INTERACTIVE); outer; outer = outer.parentElement?.closest(INTERACTIVE)) if (isControl(outer)) return true;
     return false;
   };
-  const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
+  const isPointed = cached((element) => element !== null && getComputedStyle(element).cursor === "pointer");
   const hears = (element) => {
     const listeners = listenersOf?.(element) ?? {};
     const listensTo = (event) => listeners[event] || element[`on${event}`];
@@ -269,7 +285,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const listens = (element) => {
     if (boxParts.has(element)) return true;
     if (element === document.body || element === document.documentElement || isInControl(element)) return false;
-    const {width, height} = element.getBoundingClientRect();
+    const {width, height} = rectOf(element);
     if (width === 0 || height === 0) return false;
     const isBox = hovered.has(element) || (scripted && isClickable(element));
     if (isBox) findBoxPart(element);
@@ -355,7 +371,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   Object.defineProperty(window, Symbol.for("webarena_gym"), {value: elements, configurable: true});
   return {
-    xml: parts.join(""),
+    xml: parts.join("").replace(INVALID_XML, ""),
     url: location.href,
     title: document.title,
     early: false,

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webarena_gym.browsers.base import NO_STORAGE, Storage
-from webarena_gym.browsers.chromium.gate import HttpResponse
+from webarena_gym.browsers.chromium.gate import HttpResponse, has_script
 from webarena_gym.browsers.chromium.tab import Tab
 
 if TYPE_CHECKING:
@@ -75,6 +75,29 @@ async def save_tab(tab: Tab) -> SavedTab:
     history = await tab.history()
     changes = await tab.page.evaluate(READ_STATE)
     return SavedTab(tuple(history.urls), tuple(map(tab.documents.get, history.ids)), history.position, changes, tab.mouse)
+
+
+def documents_of(saved: SavedTab) -> list[tuple[list[str], HttpResponse | None]]:
+    """Return the documents of a tab's history: the addresses of the entries of each, and its response if it is known.
+
+    Consecutive entries belong to one document if they differ in their fragments and the document has scripts, which build the page from the
+    fragment. Other entries are opened one by one, as a navigation to a fragment moves the focus and the window.
+    """
+    documents: list[tuple[list[str], HttpResponse | None]] = []
+    for url, response in zip(saved.urls, saved.documents, strict=True):
+        urls, last = documents[-1] if documents else ([], None)
+        base, mark, _ = url.partition("#")
+        if (
+            mark
+            and response is not None
+            and response is last
+            and urls[-1].partition("#")[0] == base
+            and has_script(response.body)
+        ):
+            urls.append(url)
+        else:
+            documents.append(([url], response))
+    return documents
 
 
 async def restore_tab(tab: Tab, saved: SavedTab, payloads: "Callable[[Iterable[str]], list[FilePayload]]") -> None:

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -192,6 +192,14 @@ class Tab:
                 await self.evaluate("async () => null")
             await self.session.send("Page.resetNavigationHistory")
 
+    async def open_entries(self, urls: Sequence[str]) -> None:
+        """Navigate to a document in which scripts find these history entries from the start: addresses that differ only in their fragments."""
+        first, *others = map(json.dumps, urls)
+        source = f"if (window === top && location.href === {first}) for (const url of [{', '.join(others)}]) history.pushState(null, '', url)"
+        script = await self.session.send("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+        await self.open(urls[0])
+        await self.session.send("Page.removeScriptToEvaluateOnNewDocument", script)
+
     async def show_unreachable(self, url: str) -> None:
         """Show the error page for an address without requesting it."""
         await self.open(_REFUSED + quote(url, safe=""))
@@ -226,14 +234,14 @@ class Tab:
         )
         if is_empty and not items:  # no page of the origin is needed
             await self._navigate(BLANK_URL)
-            await self._enable_scripts(origin)
+            await asyncio.gather(self._enable_scripts(origin), self.evaluate(_CLEAR_NAME))
         else:
             async with responding_with(_EMPTY, self.session):
                 await self._navigate(f"{origin}/")
             await self._enable_scripts(origin)
             await self.evaluate(_REPLACE_STORAGE, dict(items))
             await self._navigate(BLANK_URL)
-        await self.evaluate(_CLEAR_NAME)
+            await self.evaluate(_CLEAR_NAME)
         await self.session.send("Page.resetNavigationHistory")
         self.signals.forget()
         self.is_scripted = False
@@ -542,8 +550,8 @@ class Tab:
             self.document = response
         return True
 
-    async def record_document(self, responses: Mapping[str, HttpResponse]) -> None:
-        """Record the response of the current document for its history entry; `responses` are by URL."""
+    async def record_document(self, responses: Mapping[str, HttpResponse], count: int = 1) -> None:
+        """Record the response of the current document for its last `count` history entries; `responses` are by URL."""
         if self.page.is_closed() or not self.signals.history_event.is_set():
             return
         if self.signals.has_new_document:
@@ -552,10 +560,10 @@ class Tab:
         self.signals.history_event.clear()
         history = await self.history()
         if history.position >= 0 and self.document is not None:
-            entry = history.ids[history.position]
-            old = self.documents.get(entry, self.document)
+            entries = history.ids[max(0, history.position + 1 - count) : history.position + 1]
+            old = self.documents.get(entries[-1], self.document)
             self.documents = {key: self.document if value is old else value for key, value in self.documents.items()}
-            self.documents[entry] = self.document
+            self.documents |= dict.fromkeys(entries, self.document)
 
     async def _traverse(self, history: TabHistory, index: int) -> bool:
         """Go to a history entry. Return True if it is in another document."""

@@ -34,11 +34,12 @@ class VirtualTime:
 
     Args:
         start_ms: time of the first document in milliseconds since 1970; None for the real time.
+        is_silent: the server sends no messages that matter, so event streams and WebSockets do not make real time pass.
 
     """
 
-    def __init__(self, start_ms: float | None) -> None:
-        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)});"
+    def __init__(self, start_ms: float | None, *, is_silent: bool = False) -> None:
+        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)}, {json.dumps(is_silent)});"
         self.elapsed_ms = 0.0  # at the end of the last action
         self.is_restoring = False  # new documents are those of a snapshot, whose time is set later
         self._starts: dict[CDPSession, float] = {}  # elapsed time of new documents, by CDP session
