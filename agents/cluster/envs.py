@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -12,6 +13,7 @@ from ray.exceptions import ObjectLostError, RayActorError
 from agents.cluster import StreamSettings
 from agents.rollouts.envs import InProcessEnvs, failed_result
 from agents.settings import ENV_ID
+from webarena_gym.applications.suite import SUITE_SUFFIXES
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
@@ -131,7 +133,15 @@ class _EnvActor:
 
 
 def create_envs(tasks: Sequence[Task], num_envs: int, settings: StreamSettings, **env_arguments: Any) -> RayEnvs:
-    """Return envs for these tasks on the cluster."""
+    """Return envs for these tasks on the cluster.
+
+    An application or a suite must be at the same path on all nodes of envs, or added there under the same name. `settings.env_resource`
+    limits the envs to nodes that have it. A relative path is one of this process, since Ray starts actors in another directory.
+    """
+    if application := env_arguments.get("application"):
+        env_arguments["application"] = str(Path(application).resolve())
+    if Path(suite := env_arguments.get("suite") or "").suffix in SUITE_SUFFIXES:
+        env_arguments["suite"] = str(Path(suite).resolve())
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **env_arguments)
     resources = {settings.env_resource: 1.0} if settings.env_resource else {}
     return RayEnvs(make_env, num_envs, workers=settings.env_workers, resources=resources)
