@@ -11,6 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from tests.errors import expect_error
 from webarena_gym.candidates import PAGE, ROW, make
+from webarena_gym.errors import SnapshotError
 from webarena_gym.suite import load
 
 ID = "WebArenaLiteCandidates-v0"
@@ -83,6 +84,51 @@ def test_the_number_of_candidates_is_an_integer(opened):
     for count in (2, True, 8.0, "8"):
         with expect_error(ValueError, "candidates", repr(count), 3):
             make(count, tasks=TASKS)
+
+
+def flat(env, observation):
+    return gymnasium.spaces.flatten(env.observation_space, observation)
+
+
+def test_a_restored_episode_has_the_arrays_and_the_continuation_of_its_snapshot(env, opened):
+    env.reset(seed=0)
+    env.step(6)
+    before, _, is_over, _, info = env.step(2)
+    assert not is_over
+    snapshot = env.get_wrapper_attr("snapshot")()
+    arrays = []
+    other = opened(gymnasium.make(env.spec))
+    for copy in (env, other, env):
+        observation, again = copy.get_wrapper_attr("restore")(pickle.loads(pickle.dumps(snapshot)))
+        assert numpy.array_equal(flat(copy, observation), flat(env, before))
+        assert numpy.array_equal(again["action_mask"], info["action_mask"])
+        arrays.append([flat(copy, copy.step(action)[0]) for action in (1, 4)])  # 1 goes back
+    assert all(numpy.array_equal(arrays[0], others) for others in arrays[1:])
+
+
+def test_actions_for_a_page_that_is_no_longer_there_are_refused(env):
+    env.reset(seed=0)
+    text_env = env.unwrapped
+    snapshot = text_env.snapshot()
+    for change in (lambda: text_env.restore(snapshot), lambda: text_env.step('do(action="Wait")')):
+        change()
+        with expect_error(gymnasium.error.ResetNeeded, "env.unwrapped"):
+            env.step(2)
+        env.reset()
+    with expect_error(SnapshotError, "with candidates"):
+        env.get_wrapper_attr("restore")(snapshot)
+    assert env.step(2)[-1]["step"] == 1  # the episode goes on
+
+
+def test_vector_envs_restore_candidates(opened):
+    envs = opened(gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=1, make_env=make, tasks=TASKS))
+    envs.reset(seed=0)
+    observations, *_, infos = envs.step([4, 6])
+    arrays, info = envs.restore(1, envs.snapshot(0))
+    for name, array in arrays.items():
+        assert numpy.array_equal(array, observations[name][0])
+    assert numpy.array_equal(info["action_mask"], infos["action_mask"][0])
+    assert envs.step([1, 1])[-1]["step"].tolist() == [2, 2]
 
 
 def test_it_needs_neither_torch_nor_a_library():

@@ -66,7 +66,7 @@ tools: actions addresses answers applications arena arguments backends browsers 
   evaluators logins observation options pages processes progress recording sites suite tasks texts toolbox
 arena: actions applications arguments browsers env episode errors evaluators observation options pages sites suite tasks texts
 servers: addresses evaluators logins
-candidates: actions arguments env observation pages texts
+candidates: actions arguments env episode errors observation pages texts
 integrations: actions applications arena arguments browsers env errors observation options pages suite tasks toolbox
 evaluation: actions applications arena arguments clients console env errors evaluators observation options progress recording
   sites suite tasks vector

@@ -72,5 +72,10 @@ gymnasium.register(
     disable_env_checker=True,
     order_enforce=False,
 )
-gymnasium.register(id="WebArenaLiteCandidates-v0", entry_point="webarena_gym.candidates:make", disable_env_checker=True)
+gymnasium.register(
+    id="WebArenaLiteCandidates-v0",
+    entry_point="webarena_gym.candidates:make",
+    disable_env_checker=True,
+    order_enforce=False,
+)
 gymnasium.register(id="MiniWoBText-v0", entry_point="webarena_gym.miniwob:MiniWobText", disable_env_checker=True)

@@ -23,6 +23,7 @@ from zlib import crc32
 
 import gymnasium
 import numpy
+from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.utils import RecordConstructorArgs
 from lxml.html import HtmlElement
@@ -31,6 +32,8 @@ from numpy.typing import NDArray
 from webarena_gym.actions import Action, Kind
 from webarena_gym.arguments import as_int
 from webarena_gym.env import WebArenaLite
+from webarena_gym.episode import Snapshot
+from webarena_gym.errors import SnapshotError
 from webarena_gym.observation import Observation, field_value, visible_text
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.reading import options, split_number
@@ -213,21 +216,30 @@ def _dice(text: str, goal_words: frozenset[str]) -> float:
     return 2 * len(text_words & goal_words) / max(len(text_words) + len(goal_words), 1)
 
 
+FeaturizerState = tuple[tuple[tuple[str, Action], ...], Floats]
+"""The URLs and actions of an episode, and the row of its last action."""
+
+
 class Featurizer:
     """Computes the feature arrays of the pages of one episode, and records its actions.
 
     Args:
         size: maximum number of candidates of a page.
+        state: the `state` of the featurizer of an episode that is continued; None for a new episode.
 
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, state: FeaturizerState | None = None) -> None:
         self.candidates: list[Candidate] = []
         self._size = size
         self._url = ""
         self._rows: Floats = numpy.zeros((size, ROW), numpy.float32)
-        self._last: Floats = numpy.zeros(ROW, numpy.float32)
-        self._history: list[tuple[str, Action]] = []
+        self._history, self._last = ([], numpy.zeros(ROW, numpy.float32)) if state is None else (list(state[0]), state[1])
+
+    @property
+    def state(self) -> FeaturizerState:
+        """The URLs and actions of the episode, and the row of the last action; all other values follow from the current page."""
+        return tuple(self._history), self._last
 
     def read(self, page: Page, observation: Observation, info: Mapping[str, Any]) -> dict[str, Floats]:
         """Return the arrays of the current page, in the format of `observation_space`; `info` is the info of the env."""
@@ -356,6 +368,7 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         self._size = candidates
         self._flat = flat
         self._featurizer = Featurizer(candidates)
+        self._observed: Observation | None = None  # the page of the candidates
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the env and return the arrays of the first page."""
@@ -364,17 +377,48 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         return self._featurize(info)
 
     def step(self, action: numpy.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Perform the action of the candidate with this index. Raises ValueError for an index outside the action space."""
+        """Perform the action of the candidate with this index.
+
+        Raises:
+            ValueError: for an index outside the action space.
+            ResetNeeded: outside an episode, and if the page was changed through `env.unwrapped` since the last observation.
+
+        """
         if not self.action_space.contains(action):
             raise ValueError(f"the action is {action}; expected an index from 0 to {self._size - 1}")
-        env: Any = self.env.unwrapped
-        reply = env.dialect.format(self._featurizer.take(int(action)))
+        env = self._text_env
+        if self._observed is not env.observation:
+            raise ResetNeeded(
+                "the page is not that of the last observation; call reset(), or the methods of this env instead of those of env.unwrapped"
+            )
+        reply: Any = env.dialect.format(self._featurizer.take(int(action)))
         _, reward, terminated, truncated, info = self.env.step(reply)
         if "failure" in info:
             zeros = {"candidates": numpy.zeros((self._size, ROW), numpy.float32), "page": numpy.zeros(PAGE, numpy.float32)}
             return self._pack(zeros), 0.0, False, True, {**info, "action_mask": numpy.zeros(self._size, numpy.int8)}
         observation, info = self._featurize(info)
         return observation, float(reward), terminated or truncated, False, info
+
+    def snapshot(self) -> Snapshot:
+        """Return the complete state of the episode, as `WebArenaLite.snapshot` does, with its earlier actions."""
+        return Snapshot.of(*self._text_env.snapshot().unseal(), self._featurizer.state)
+
+    def restore(self, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+        """Replace the current episode with that of a snapshot, which may come from another env with candidates, or from another process.
+
+        Returns:
+            The arrays and the info at the time of the snapshot.
+
+        Raises:
+            SnapshotError: for a damaged snapshot, and for one of `env.unwrapped`; the current episode then goes on.
+
+        """
+        wrappers = snapshot.wrappers if isinstance(snapshot, Snapshot) else ()
+        if not wrappers:
+            raise SnapshotError(f"expected a Snapshot of an env with candidates, got {snapshot!r}")
+        _, info = self._text_env.restore(snapshot)
+        self._featurizer = Featurizer(self._size, *wrappers)
+        return self._featurize(info)
 
     def action_masks(self) -> NDArray[numpy.bool_]:
         """Return the action mask of shape (candidates,): True for each index that has a candidate."""
@@ -386,7 +430,8 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
 
     def _featurize(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         env = self._text_env
-        parts = self._featurizer.read(env.page, env.observation, info)
+        self._observed = env.observation
+        parts = self._featurizer.read(env.page, self._observed, info)
         return self._pack(parts), {**info, "action_mask": self.action_masks().astype(numpy.int8)}
 
     def _pack(self, parts: dict[str, Floats]) -> Any:

@@ -78,7 +78,8 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
     trust.
 
     Attributes:
-        content: pickle of the episode, the state of the sites and of the browser, and the state of the random number generator.
+        content: pickle of the episode, the state of the sites and of the browser, the state of the random number generator, and those of
+            wrappers.
         seal: SHA-256 digest of `content`.
 
     """
@@ -98,9 +99,9 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
         return cls.of(*values) if is_intact else super().__new__(cls, b"", b"")  # `unseal` raises SnapshotError for it
 
     @classmethod
-    def of(cls, episode: Episode, backend: object, random_state: Mapping[str, Any]) -> Self:
-        """Return a snapshot that contains an episode, the state of a backend, and the state of a numpy bit generator."""
-        content = pickle.dumps((episode, backend, random_state), pickle.HIGHEST_PROTOCOL)
+    def of(cls, episode: Episode, backend: object, random_state: Mapping[str, Any], *wrappers: object) -> Self:
+        """Return a snapshot that contains an episode, the states of a backend and of a numpy bit generator, and those of wrappers."""
+        content = pickle.dumps((episode, backend, random_state, *wrappers), pickle.HIGHEST_PROTOCOL)
         return cls(content, hashlib.sha256(content).digest())
 
     def unseal(self) -> tuple[Episode, Any, Mapping[str, Any]]:
@@ -115,7 +116,7 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
                 "the snapshot is damaged, or was saved by another version: its content does not match its digest"
             )
         try:
-            episode, backend, random_state = pickle.loads(self.content)  # noqa: S301 - as trusted as the pickle that it came in
+            episode, backend, random_state, *_ = pickle.loads(self.content)  # noqa: S301 - as trusted as the pickle that it came in
             # `replace` reads every field, and fails if an earlier version lacked one
             return replace(episode), backend, random_state
         except Exception as error:
@@ -137,3 +138,9 @@ class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
     @property
     def random_state(self) -> Mapping[str, Any]:
         return self.unseal()[2]
+
+    @property
+    def wrappers(self) -> tuple[Any, ...]:
+        """The states of wrappers with a state of their own, such as `candidates.CandidateActions`; empty in a snapshot of the env itself."""
+        self.unseal()  # raises SnapshotError
+        return tuple(pickle.loads(self.content)[3:])  # noqa: S301 - as in `unseal`
