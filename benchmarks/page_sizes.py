@@ -113,7 +113,7 @@ def summary(sizes: list[tuple[int, int]]) -> dict[str, float]:
 
 
 def _p95(values: list[int]) -> int:
-    return round(quantiles(values, n=20)[-1]) if len(values) > 1 else values[0]
+    return round(quantiles(values, n=20, method="inclusive")[-1]) if len(values) > 1 else values[0]
 
 
 if __name__ == "__main__":
