@@ -430,6 +430,22 @@ def test_an_element_with_a_pointer_cursor_of_its_own_in_a_clickable_box_is_a_con
             assert result in seen(browser) or labels == ["Widget"]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_elements_that_listen_behind_a_dialog_are_text(visit, strict):
+    browser = visit(
+        """<style>.row, .tab {cursor: pointer} .shade {position: fixed; inset: 0; background: gray} .far {margin-top: 3000px}</style>
+        <div class=row><b>Row</b><i class=tab>Star</i><button>Keep</button></div><div id=own>Own</div><p class='row far'>Far</p>
+        <div class=shade><div class=row>Choice</div><button>Close</button></div><p id=out></p>
+        <script>own.onclick = () => 1; document.querySelector('.shade button').onclick = ({target}) => target.parentElement.remove()</script>""",
+        strict=strict,
+    )
+    behind = ["Row", "Star", "Keep", "Own", "Far"]
+    assert list(observe(browser.page(), elements="label").nodes) == [*([] if strict else behind), "Choice", "Close"]
+    assert all(text in seen(browser) for text in ("Row", "Own", "Far"))
+    press(browser, "Close")
+    assert list(observe(browser.page(), elements="label").nodes) == behind
+
+
 def test_a_listener_does_not_take_a_control_apart_nor_a_page_together(visit):
     words = "word " * 60
     browser = visit(

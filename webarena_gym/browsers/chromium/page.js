@@ -81,7 +81,11 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (style().pointerEvents === "none" && !element.checkVisibility({opacityProperty: true})) return true;  // faded out
     if (style().visibility !== "visible")
       return ![...element.querySelectorAll("*")].some((inner) => inner.checkVisibility({visibilityProperty: true}));
-    if (!CONTROLS.has(tag) && !element.matches(INTERACTIVE)) return false;
+    return (CONTROLS.has(tag) || element.matches(INTERACTIVE)) && isOutOfReach(element);
+  };
+
+  // True if the mouse cannot reach the element, also not after scrolling.
+  const isOutOfReach = (element) => {
     const boxes = [element, ...element.querySelectorAll("*")].map(rectOf);
     if (boxes.every((box) => box.width === 0 || box.height === 0)) return true;
     const scroller = scrollerOf(element);
@@ -327,7 +331,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     else if (element === modal) names.set(TOP_LAYER, "modal");
     if (isShownByStyle(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
-    if ((scripted || hovered.size) && !WITHOUT_BOX.has(tag) && listens(element)) names.set("data-listens", "");
+    if ((scripted || hovered.size) && !WITHOUT_BOX.has(tag) && listens(element) && !(strict && isOutOfReach(element)))
+      names.set("data-listens", "");
     if (strict && element.hasAttribute("data-bbox") === false && CONTROLS.has(tag)) {
       const box = element.getBoundingClientRect();
       names.set("data-bbox", [box.x, box.y, box.width, box.height].map(Math.round).join(","));
