@@ -244,7 +244,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     for (let outer = element.closest(INTERACTIVE); outer; outer = outer.parentElement?.closest(INTERACTIVE)) if (isControl(outer)) return true;
     return false;
   };
-  const isPointed = cached((element) => element !== null && getComputedStyle(element).cursor === "pointer");
+  const hasPointer = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
+  const isPointed = cached(hasPointer);
   const hears = (element) => {
     const listeners = listenersOf?.(element) ?? {};
     const listensTo = (event) => listeners[event] || element[`on${event}`];
@@ -256,7 +257,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   const isClickable = (element) => (isPointed(element) && !isPointed(element.parentElement)) || pointed.has(element);
   const findPointed = (box) => {
     const probe = box.firstElementChild && box.animate({cursor: ["default", "default"]}, {duration: 1, fill: "both"});  // what inherits it changes
-    const inner = !probe || isPointed(box) ? [] : [...box.querySelectorAll("*")].filter((part) => isPointed(part) && !isPointed(part.parentElement));
+    const inner = !probe || hasPointer(box) ? [] : [...box.querySelectorAll("*")].filter((part) => hasPointer(part) && !hasPointer(part.parentElement));
     probe?.cancel();
     return inner;
   };

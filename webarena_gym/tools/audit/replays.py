@@ -92,7 +92,11 @@ class AuditFindings:
         values: list[int] = getattr(self, name)
         if len(values) < 2:
             return dict.fromkeys(("median", "last_tenth", "most"), values[0]) if values else {}
-        return {"median": round(median(values)), "last_tenth": round(quantiles(values, n=10, method="inclusive")[-1]), "most": max(values)}
+        return {
+            "median": round(median(values)),
+            "last_tenth": round(quantiles(values, n=10, method="inclusive")[-1]),
+            "most": max(values),
+        }
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the report."""
