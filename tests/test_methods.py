@@ -17,6 +17,7 @@ from agents.training.metrics import read_metrics
 from tests import tiny
 from tests.errors import expect_error
 from tests.methods.episodes import TASK, trajectory
+from tests.shared import shared_folder
 from tests.tiny_runs import assert_same_weights, success, unsure_clone
 
 CRITICS = LanguageModelCritics(None, None, 0)
@@ -37,7 +38,7 @@ def tiny_envs(monkeypatch):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    return unsure_clone(tmp_path_factory.mktemp("clone"))
+    return shared_folder(tmp_path_factory, "unsure_clone", unsure_clone)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
 from agents.training.settings import BCSettings
 from tests import tiny
+from tests.shared import shared_folder
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +27,11 @@ def tiny_envs(monkeypatch):
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
     """A half-trained model, for tests that do not look at how good it becomes."""
-    settings = bc(tmp_path_factory.mktemp("clone"), updates=70, width=64, heads=4, practice=60)
-    return train_bc.train(settings, tiny.demonstrations(300))
+
+    def train(folder):
+        return train_bc.train(bc(folder, updates=70, width=64, heads=4, practice=60), tiny.demonstrations(300))
+
+    return shared_folder(tmp_path_factory, "clone", train)
 
 
 def bc(out, **changes):

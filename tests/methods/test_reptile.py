@@ -14,6 +14,7 @@ from agents.train_rl import make_settings, train
 from agents.training.metrics import read_metrics
 from tests import tiny
 from tests.errors import expect_error
+from tests.shared import shared_folder
 from tests.tiny_runs import assert_same_weights, success, unsure_clone
 
 
@@ -76,7 +77,7 @@ def settings(model, out, **changes):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    return unsure_clone(tmp_path_factory.mktemp("clone"))
+    return shared_folder(tmp_path_factory, "unsure_clone", unsure_clone)
 
 
 @pytest.fixture

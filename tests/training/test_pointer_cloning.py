@@ -3,7 +3,7 @@
 import multiprocessing
 import threading
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pyarrow.parquet as pq
 import pytest
@@ -27,6 +27,7 @@ from agents.training.samples import group_files, read_groups
 from agents.training.settings import POINTER, PointerBCSettings
 from tests import tiny
 from tests.errors import expect_error
+from tests.shared import shared_folder
 from webarena_gym import suite as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Expert
@@ -45,20 +46,21 @@ def rl_settings(model, out, method="grpo", **changes):
     return train_rl.make_settings(method, model=str(model), out=out, **{**own, **changes})
 
 
+def train(folder, **changes):
+    train_pointer(clone_settings(folder, **changes))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run of cloning, to its end."""
-    out = tmp_path_factory.mktemp("clone")
-    train_pointer(clone_settings(out))
-    return out
+    return shared_folder(tmp_path_factory, "pointer", train)
 
 
 @pytest.fixture(scope="module")
 def unsure(tmp_path_factory):
     """A run of cloning that was too short to be sure."""
-    out = tmp_path_factory.mktemp("unsure")
-    train_pointer(clone_settings(out, updates=40))
-    return out
+    return shared_folder(tmp_path_factory, "unsure_pointer", partial(train, updates=40))
 
 
 @pytest.fixture(scope="module")
