@@ -55,6 +55,15 @@ def closed():
         MADE.pop().close()
 
 
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"sites": ("shoping",)}, ["'shoping'", "did you mean 'shopping'?"]),
+    ({"start_url": "shop"}, ["'shop'", "'__SHOPPING__/'"]),
+])  # fmt: skip
+def test_errors_of_a_start_page_give_a_correct_value(changes, said):
+    with expect_error(TaskError, "task t", *said):
+        make(replace(LOOK, **changes)).reset()
+
+
 @pytest.fixture
 def env():
     return make(elements="label")

@@ -203,6 +203,11 @@ def test_a_task_is_found_again_by_its_id_and_an_unknown_id_says_how_ids_look():
         assert parse_task(json.loads(json.dumps(suite.find(own.task_id).to_json()))) == own
 
 
+def test_the_name_of_a_template_is_completed_to_an_id():
+    with expect_error(TaskError, "'shopping.cart_add'", "such as shopping.cart_add/1000/0"):
+        suite.find("shopping.cart_add")
+
+
 def test_another_world_gives_other_tasks_and_drawing_more_is_repeatable_and_checked():
     own, other = suite.load("test"), suite.load("test", world_seed=77)
     assert len(other) == len(own)

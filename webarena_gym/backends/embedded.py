@@ -100,7 +100,10 @@ class EmbeddedBackend(Backend):
         with start_page_errors(task):
             self.start_episode(seed, task.start_url, task.sites if task.require_login else (), task.setup, scale)
         if self.browser.has_failed:
-            raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, which is not a page of a site")
+            raise TaskError(
+                f"the task {task.task_id} begins at {task.start_url!r}, which is not a page of a site;"
+                f" expected an address such as '__{task.sites[0].upper()}__/'"
+            )
         return task.intent
 
     def start_episode(

@@ -382,9 +382,10 @@ def find(
                 f"the application {application.name} has no task {quote_value(task_id)}: {suggestion(task_id, tasks)}"
             ) from error
         name, _, suffix = task_id.partition("/")
-        task_ids = [] if name in templates() else [f"{template}/{suffix or '1000/0'}" for template in templates()]
+        is_template = name in templates()
+        task_ids = [] if is_template else [f"{template}/{suffix or '1000/0'}" for template in templates()]
         hint = suggestion(f"{name}/{suffix or '1000/0'}", task_ids, list_all=False)
-        example = "" if hint else f", such as {next(iter(templates()))}/1000/0"
+        example = "" if hint else f", such as {name if is_template else next(iter(templates()))}/1000/0"
         raise TaskError(
             f"there is no task {quote_value(task_id)}; expected <template>/<world seed>/<draw>{example}{hint and f'; {hint}'}"
         ) from error

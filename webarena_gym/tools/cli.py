@@ -376,7 +376,7 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
     content = {"version": __version__, "sha256": digest, "tasks": records}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{len(tasks)} tasks in {path}")
+    print(f"{len(tasks)} task{'s' * (len(tasks) != 1)} in {path}")
 
 
 def _audit(options: argparse.Namespace) -> int:
