@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from tests.own_application import solve
 from tests.varying_app import make_state
 from webarena_gym import WebArenaLite
@@ -161,6 +162,24 @@ def test_a_task_whose_solution_ends_on_an_error_page_is_not_saved(tmp_path, monk
     assert record(tmp_path, monkeypatch, "click Add", "exit", start=start) == 1
     assert f"its solution leads to an error page, POST http://one.test{start[:3]}" in capsys.readouterr().out
     assert not (tmp_path / "tasks.json").exists()
+    close_all()
+
+
+@needs.chromium
+def test_a_task_whose_solution_sends_a_request_that_fails_is_not_saved(tmp_path, monkeypatch, capsys):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "webarena-app.toml").write_text(
+        'name = "one"\nwsgi = "one:application"\nstate = "state"\ntasks = "tasks.json"\n'
+    )
+    script = (
+        "fetch('/save', {method: 'POST'}).then(({ok}) => document.querySelector('h1').textContent = ok ? 'Saved' : 'Failed')"
+    )
+    (tmp_path / "one.py").write_text(BROKEN_FORM.replace("<form method=post><button>", f'<button onclick=\\"{script}\\">'))
+    lines = iter(["click Add", "exit"])
+    monkeypatch.setattr("builtins.input", lambda _: next(lines))
+    arguments = ["app", "record", str(tmp_path), "--goal", "Add it.", "--task-id", "add", "--browser", "chromium"]
+    assert main(arguments) == 1
+    assert "a request of its solution fails, POST http://one.test/save: status 500" in capsys.readouterr().out
     close_all()
 
 

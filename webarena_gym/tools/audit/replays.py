@@ -142,9 +142,9 @@ class AuditFindings:
 
 
 def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lambda _: None) -> str:
-    """Play a task's reference solution. Return why it failed, "" if it earned the reward and led to no error page of an application.
+    """Play a task's reference solution. Return why it failed, "" if it earned the reward.
 
-    `on_page` is called with each page before the step on it.
+    An error page of an application is a failure, and so is a status of 500 or more of a script's request that changes data. `on_page` is called with each page before the step on it.
     """
     expert, step, addresses = Expert(task, env.dialect), None, set[str]()
     if (last := task.solution[-1].action).kind is not Kind.EXIT:
@@ -165,6 +165,8 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     for response in env.backend.error_responses:  # a task with such a solution may reward the error
         if any(map(response.is_of, addresses)):
             return f"its solution leads to an error page, {response}"
+        if response.method not in ("GET", "HEAD"):
+            return f"a request of its solution fails, {response}"
     return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or _reasons(step.info)}"
 
 
