@@ -99,11 +99,15 @@ def pytest_collection_finish(session):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Look for no garbage while tests are collected, and seldom later among what that makes, which stays and takes a second each time."""
+    """Look for no garbage while tests are collected, and never later among what that makes, which stays and takes a second each time.
+
+    Pytest looks for garbage ten times at the end of a process, and some tests do.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
         gc.set_threshold(10_000, 10, 100)
 

@@ -154,7 +154,8 @@ def test_frames_and_open_shadow_roots_are_read_and_used(browser):
     assert "Lit" in seen(browser)
 
 
-def test_layout_decides_what_can_be_used_where_it_is_asked_and_a_screenshot_is_a_picture_of_the_window(browser):
+def test_layout_decides_what_can_be_used_where_it_is_asked_and_a_screenshot_is_a_picture_of_the_window(browser, monkeypatch):
+    monkeypatch.setattr("webarena_gym.browsers.chromium.browser.ACTION_MS", 1_500.0)
     strict = make_browser(strict=True)
     strict.start([HOME + "layout"], {})
     assert set(observe(strict.page(), elements="label").nodes) == {"Plain"}
