@@ -327,6 +327,28 @@ def test_a_wait_is_also_one_for_workers_and_streams(visit):
     assert not browser.used_real_time
 
 
+@pytest.mark.parametrize(
+    ("above", "content"),
+    [("", "Go"), ("", "<svg width=40 height=40><rect width=40 height=40></svg>"), ("<div style='height:4000px'></div>", "Go")],
+    ids=["text", "icon", "below the window"],
+)
+def test_elements_are_clicked_without_waiting_for_them_to_rest(visit, monkeypatch, above, content):
+    page = f"""{OUT}{above}<script>let count = 0; addEventListener('scroll', () => count++)</script>
+        <button onclick="say(`clicked after ${{count && 'scrolling'}}`)" aria-label=Go>{content}</button>"""
+    browser = visit(page)
+    monkeypatch.setattr("webarena_gym.browsers.chromium.hand.click_point", None)  # of the slower way
+    press(browser, "Go")
+    assert f"clicked after {'scrolling' if above else 0}" in seen(browser)
+
+
+def test_an_element_that_moves_when_it_is_scrolled_into_the_window_is_clicked(visit):
+    page = f"""{OUT}<div style='height:4000px'></div><button onclick="say('clicked')">Go</button><div style='height:4000px'></div>
+        <script>addEventListener('scroll', () => {{ document.querySelector('button').style.marginTop = '150px' }})</script>"""
+    browser = visit(page)
+    press(browser, "Go")
+    assert "clicked" in seen(browser)
+
+
 def test_equal_actions_give_equal_pages_and_times(visit):
     page = f"""{OUT}<input id=q aria-label=Query><ul id=list></ul><button id=go>Go</button><script>
         const log = []; const note = (text) => {{ log.push(`${{text}} ${{Math.round(performance.now())}} ${{Date.now()}}`); list.innerHTML = log.map((line) => `<li>${{line}}`).join('') }};

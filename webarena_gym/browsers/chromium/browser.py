@@ -216,7 +216,7 @@ class ChromiumBrowser:
             forms.check_enabled(select)
             self._select_option(select, target, toggle=True)
             return
-        submits = target is not None and dom.element_type(target) in dom.SUBMIT_TYPES
+        submits = target is not None and dom.element_type(target) in dom.SUBMIT_TYPES and dom.form_owner(target) is not None
         force = element.get("aria-disabled") == "true"  # Playwright would wait, but a user's click does reach the element
         self._expect_download(target)
         with self._refusals():

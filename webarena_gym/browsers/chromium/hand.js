@@ -4,7 +4,8 @@
 // not send a form returns the field that is invalid, from `validation` (see validation.js).
 // The operation "clickPoint", for all pages, changes nothing. For a checkbox, radio button or file field that is hidden or covered, it
 // returns the index of the label to click and the point in it, {label, x, y}; otherwise null. The operation "mousePoint" returns the point
-// in the window where the mouse can click an element at once, {x, y}; null if it would have to be scrolled, or something covers it.
+// in the window where the mouse can click an element at once, {x, y}, after scrolling if necessary; null if the element moves by itself, or
+// something covers it.
 async (index, operation, argument, validation) => {
   const element = window[Symbol.for("webarena_gym")]?.[index];
   if (!element?.isConnected) return operation.endsWith("Point") ? null : false;
@@ -17,7 +18,7 @@ async (index, operation, argument, validation) => {
     target.scrollIntoViewIfNeeded?.();
     const box = [...target.getClientRects()].find(({width, height}) => width * height > 0.99);
     const hit = box && target.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
-    return hit instanceof HTMLElement && target.contains(hit) && !hit.shadowRoot ? hit : null;
+    return hit && target.contains(hit) && !hit.shadowRoot ? hit : null;
   };
   // A point of a label where a click operates its control, and not a link or another control inside the label.
   const pointInLabel = (label) => {
@@ -40,11 +41,21 @@ async (index, operation, argument, validation) => {
     }
     return null;
   };
-  const clickTarget = () => hitIn(element) ?? labelPoint()?.hit ?? null;
+  const clickTarget = () => {
+    const hit = hitIn(element);
+    return hit instanceof HTMLElement ? hit : labelPoint()?.hit ?? null;  // SVG elements have no method `click`
+  };
 
   if (operation === "mousePoint") {
-    const before = element.getBoundingClientRect(), hit = hitIn(element), after = element.getBoundingClientRect();
-    if (!hit || before.x !== after.x || before.y !== after.y) return null;
+    const moves = async (work) => {
+      const before = element.getBoundingClientRect();
+      await work();
+      const after = element.getBoundingClientRect();
+      return before.x !== after.x || before.y !== after.y;
+    };
+    const {draw} = window[Symbol.for("webarena_gym.clock")];  // handlers of the scrolling run in the frame, and may move the element
+    if (await moves(() => hitIn(element)) && await moves(draw)) return null;
+    if (await moves(() => hitIn(element)) || !hitIn(element)) return null;
     const {x, y, width, height} = [...element.getClientRects()].find((box) => box.width * box.height > 0.99);
     return {x: x + width / 2, y: y + height / 2};
   }

@@ -88,7 +88,7 @@ async def click_point(frame: "Frame", index: int) -> "tuple[ElementHandle, Posit
 async def click_at_once(tab: Tab, frame: "Frame", index: int) -> tuple[int, int] | None:
     """Click an element with the mouse, faster than by its handle. Return the point; None, with nothing done, if that is impossible.
 
-    It is possible if nothing moves the element, since virtual time has stopped, and it is in the window and not covered.
+    It is possible if nothing moves the element, since virtual time has stopped, and it is not covered once it is in the window.
     """
     if tab.time is None or not tab.is_scripted or frame is not tab.page.main_frame:
         return None

@@ -132,12 +132,12 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   };
 
   // True if something else is above the centre of the visible part of a box, such as a dialog above the page with the box.
-  const isOverlaid = (box) => {
+  const isOverlaid = cached((box) => {
     const {left, top, right, bottom} = rectOf(box);
     const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2, y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
     const hit = box.getRootNode().elementFromPoint?.(x, y);
     return Boolean(hit) && !scrollerOf(box) && !box.contains(hit) && !hit.contains(box) && !hit.shadowRoot;
-  };
+  });
 
   // True if the element is in a box that is clipped or collapsed to nothing.
   const CLIPPED = /^(inset\((50|100)%|circle\(0)/;
