@@ -424,7 +424,7 @@ def test_bools_texts_and_fractions_are_no_integers(env, value):
     for name in ("max_steps", "window", "pictures"):
         with expect_error(ValueError, name, repr(value)):
             EnvOptions(**{name: value})
-    with expect_error(ValueError, "window_size"):
+    with expect_error(ValueError, "window_size", "64 to 4096"):
         EnvOptions(window_size=(value, 844))
     with expect_error(ValueError, "max_steps", repr(value)):
         env.reset(options={"max_steps": value})

@@ -153,9 +153,9 @@ def test_gymnasium_has_nothing_to_complain_about(opened):
 
 
 def test_what_cannot_be_is_said(env, monkeypatch):
-    with expect_error(TaskError, "'click-tests'"):
+    with expect_error(TaskError, "'click-tests'", "click-test"):
         env.reset(options={"task": "click-tests"})
-    with expect_error(TaskError, "'click-test/x'"):
+    with expect_error(TaskError, "'click-test/x'", "<name>/<seed>"):
         env.reset(options={"task": "click-test/x"})
     with expect_error(ValueError, "data_mode"):
         gymnasium.make("MiniWoBText-v0", data_mode="dev")

@@ -185,7 +185,7 @@ def test_training_on_several_processes(tmp_path, model_folder, kind):
 
 @pytest.mark.parametrize("changes", [{"workers": 2}, {"cluster": "local"}, {"vllm": "http://127.0.0.1:1"}])
 def test_what_needs_one_process_refuses_several(tmp_path, model_folder, changes):
-    with expect_error(ValueError, "processes", 2):
+    with expect_error(ValueError, "processes", 2, 1):
         train_rl.train(
             make_settings("grpo", model=str(model_folder), out=tmp_path, processes=2, worlds=(11,), per_template=1, **changes)
         )

@@ -80,7 +80,7 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
     deeper(ids).logits.square().mean().backward()
     inserted = deeper.base_model.layers[1:3]
     assert all(layer.self_attn.o_proj.weight.grad.abs().max() > 0 for layer in inserted)
-    with expect_error(ValueError, "inserted_layers", 2, "model="):
+    with expect_error(ValueError, "inserted_layers", 2, 0, "model="):
         BCSettings(model="small", out=Path("new"), inserted_layers=2)
 
 
