@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +21,7 @@ from webarena_gym.evaluators.kinds.program_html import page_shows
 from webarena_gym.evaluators.outcome import answer_outcome
 from webarena_gym.tasks.task import Step
 from webarena_gym.tools import application_record
-from webarena_gym.tools.application_record import Recording, _row_check, checks_of, contains_time
+from webarena_gym.tools.application_record import Recording, _file_check, _row_check, checks_of, contains_time
 from webarena_gym.tools.cli import main
 
 TOML = f"""
@@ -163,6 +164,17 @@ def test_a_task_whose_solution_ends_on_an_error_page_is_not_saved(tmp_path, monk
     assert f"its solution leads to an error page, POST http://one.test{start[:3]}" in capsys.readouterr().out
     assert not (tmp_path / "tasks.json").exists()
     close_all()
+
+
+def test_the_check_of_a_json_file_that_was_reformatted_is_a_new_value(tmp_path):
+    flows = [{"label": "The lights of the harbour"}, {"label": "Tide"}]
+    folders = [tmp_path / name for name in ("base", "recorded", "replayed")]
+    for folder, content in zip(folders, (flows, [*flows, {"label": "Lamp"}], [*flows, {"label": "Lamp"}]), strict=True):
+        folder.mkdir()
+        (folder / "flows.json").write_text(json.dumps(content, indent=None if folder is folders[0] else 4))
+    recording = SimpleNamespace(folders=folders, varies=lambda *_: False)
+    (check,) = _file_check("flows.json", recording, set())
+    assert check == {"path": "flows.json", "contains": '        "label": "Lamp"'}
 
 
 @needs.chromium

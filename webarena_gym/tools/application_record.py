@@ -351,10 +351,19 @@ def _file_check(path: str, recording: Recording, typed: set[str]) -> list[dict[s
     if after is None or again is None:
         return [{"path": path, "contains": None}] if after == again else []
     known = set((before or "").splitlines())
-    new_lines, repeated = ([line for line in text.splitlines() if line not in known] for text in (after, again))
+    squeezed = _squeeze(before or "") if path.endswith(".json") else ""  # an application may reformat a JSON file
+    new_lines, repeated = (
+        [line for line in text.splitlines() if line not in known and not (squeezed and _squeeze(line) in squeezed)]
+        for text in (after, again)
+    )
     written = [text for text in typed if all(text in "\n".join(lines) for lines in (new_lines, repeated))]
     undated = [text for text in written if not recording.varies(text, set())]  # a date may also be that of a log
     lines = [line for line in set(new_lines).intersection(repeated) if not recording.varies(line, typed)]
     if texts := undated or lines or written:
         return [{"path": path, "contains": max(texts, key=len)}]
     return [{"path": path, "equals": after}] if after == again and not new_lines else []
+
+
+def _squeeze(text: str) -> str:
+    """Return a text without white space and without a comma at its end."""
+    return "".join(text.split()).rstrip(",")
