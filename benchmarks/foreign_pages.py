@@ -26,6 +26,8 @@ _HOST = "pages.test"
 _MAX_BYTES = 120_000  # of a page
 _PAGES = (".html", ".htm", ".xhtml")
 _SCRIPT = re.compile(rb"<script\b.*?</script\s*>|<script\b[^>]*/>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(rb"<[a-z][^<>\"']*(?:\"[^\"]*\"[^<>\"']*|'[^']*'[^<>\"']*)*>", re.IGNORECASE)
+_HANDLER = re.compile(rb"\son[a-z]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>\"']+)", re.IGNORECASE)
 
 
 def main() -> None:
@@ -85,14 +87,23 @@ def compare(folders: Sequence[Path], count: int, seed: int) -> dict[str, dict[st
 
 
 def serve(folder: Path, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-    """Answer a request with a file of a folder; pages are sent without their `script` elements."""
+    """Answer a request with a file of a folder; pages are sent without their scripts."""
     path = (folder / Request(environ).path.lstrip("/")).resolve()
     if not path.is_file() or not path.is_relative_to(folder.resolve()):
         return Response("not found", 404)(environ, start_response)
     body, content_type = path.read_bytes(), mimetypes.guess_type(path.name)[0]
     if path.suffix in _PAGES:
-        body, content_type = _SCRIPT.sub(b"", body), "text/html; charset=utf-8"
+        body, content_type = without_scripts(body), "text/html; charset=utf-8"
     return Response(body, content_type=content_type)(environ, start_response)
+
+
+def without_scripts(page: bytes) -> bytes:
+    """Return a page without its `script` elements and event handlers.
+
+    >>> without_scripts(b'<p onclick="a()" id=p>1 onclick=2<script>b()</script></p>')
+    b'<p id=p>1 onclick=2</p>'
+    """
+    return _TAG.sub(lambda tag: _HANDLER.sub(b"", tag[0]), _SCRIPT.sub(b"", page))
 
 
 def first_difference(first: Sequence[str], second: Sequence[str]) -> str:

@@ -35,6 +35,7 @@ _STATIC_ROLES = frozenset(
     "alert banner complementary contentinfo document feed figure form group heading img list listitem main navigation none note"  # noqa: SIM905
     " presentation region row rowgroup rowheader search separator status table columnheader cell article".split()
 )
+_EMPTY_FRAME = re.compile(r"(?i)\s*(?:about:blank|javascript:\s*(?:void\s*\(?\s*0?\s*\)?|false|''|\"\")?\s*;?)?\s*")
 _MAX_REASONS = 3  # reasons listed in a note
 
 
@@ -68,8 +69,8 @@ class SavedDocument(NamedTuple):
     top_layer: tuple[TopLayerEntry, ...] = ()
     encoding: str = "UTF-8"
     """Name of the encoding in which forms and the queries of links are sent."""
-    sheet: StyleSheet = StyleSheet()
-    """The rules of the style sheets, if they are applied."""
+    sheet: StyleSheet | None = None
+    """The rules of the style sheets, None if they are not applied."""
     hovered: NodePath | None = None
     """The element under the mouse."""
     targeted: NodePath | None = None
@@ -155,7 +156,7 @@ class DocumentTree:
         reasons = [
             f"of the frame {frame.get('src') or 'without an address'}"
             for frame in self.root.iter("iframe", "frame")
-            if "srcdoc" in frame.attrib or frame.get("src", "") not in ("", "about:blank")
+            if "srcdoc" in frame.attrib or not _EMPTY_FRAME.fullmatch(frame.get("src", ""))
         ]
         if self.is_scripted:
             reasons += dict.fromkeys(_script_marks(self.root))
@@ -267,7 +268,7 @@ class Document:
         self._header_policy = saved.policy
         self.refresh, self.encoding = saved.refresh, saved.encoding
         self._sheet, self._hovered, self._targeted = saved.sheet, saved.hovered, saved.targeted
-        reactions = reacts_to(saved.sheet) if saved.sheet.rules else (False, False, False)
+        reactions = reacts_to(saved.sheet) if saved.sheet is not None and saved.sheet.rules else (False, False, False)
         self._reacts_to_mouse, self._reacts_to_focus, self._reacts_to_target = reactions
         self._waited_ms, self._top_layer = saved.waited_ms, saved.top_layer
 
@@ -283,7 +284,7 @@ class Document:
 
     def _read(self, focused: NodePath | None) -> DocumentTree:
         changes = tuple((path, name, value) for (path, name), value in self._changes.items())
-        if self._sheet.rules:
+        if self._sheet is not None:
             focused = focused if self._reacts_to_focus else None
             return styled_tree(self.html, changes, self._sheet, self._hovered, focused, self._targeted)
         return changed_tree(self.html, changes) if changes else original_tree(self.html)

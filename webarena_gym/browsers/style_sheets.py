@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import tinycss2
 
+from webarena_gym.browsers.boxes import BOX_PROPERTIES, PIXELS, gives_size, needed_properties
+
 _WIDE_KEYWORDS = "initial|inherit|unset|revert|revert-layer"
 _PROPERTIES = {
     name: re.compile(rf"(?:{values}|{_WIDE_KEYWORDS})")
@@ -25,6 +27,7 @@ _PROPERTIES = {
         "opacity": r"[-+]?(?:\d+|\d*\.\d+)%?",
         "pointer-events": r"none|auto|all|fill|painted|stroke|bounding-box|visible(?:fill|painted|stroke)?",
         "clip-path": r"none|[a-z-]+\(.*\).*",
+        **BOX_PROPERTIES,
     }.items()
 }
 """The properties by which a style sheet hides elements, and their valid values."""
@@ -43,7 +46,6 @@ _FEATURES = {
 }  # fmt: skip
 """Media features of the Chromium of envs on a desktop, without those of the window's size."""
 _OFF = ("none", "no-preference", "0")
-_PIXELS = {"px": 1.0, "em": 16.0, "rem": 16.0, "pt": 4 / 3, "in": 96.0, "cm": 96 / 2.54, "mm": 96 / 25.4}
 _FOREIGN_PREFIX = re.compile(r"-(?:moz|ms|o|khtml)-|-webkit-touch-callout$")  # properties that Chromium does not know
 _FOREIGN_PSEUDO = re.compile(r"-(?!webkit-)[a-z]+-")
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -84,6 +86,7 @@ class StyleRule(NamedTuple):
         declarations: (property, value in lower case, whether it is important).
         layer: the cascade layer, () outside of all.
         reveals: True if the rule has a property by which something is shown under the mouse.
+        gives_size: True if the rule can give an element without content a size.
 
     """
 
@@ -91,13 +94,22 @@ class StyleRule(NamedTuple):
     declarations: tuple[tuple[str, str, bool], ...]
     layer: Layer = ()
     reveals: bool = False
+    gives_size: bool = False
 
 
 class StyleSheet(NamedTuple):
-    """The rules of a page's style sheets in order, and the names of their layers in the order in which they first occur."""
+    """The rules of a page's style sheets.
+
+    Attributes:
+        rules: the rules that can hide, show or reveal elements, in order.
+        layers: the names of the layers, in the order in which they first occur.
+        sized: the selectors of all rules that can give an element without content a size, one on each line.
+
+    """
 
     rules: tuple[StyleRule, ...] = ()
     layers: tuple[Layer, ...] = ()
+    sized: str = ""
 
 
 def read_style_sheets(texts: Iterable[tuple[str, str]], load: Callable[[str, str], tuple[str, str] | None]) -> StyleSheet:
@@ -109,15 +121,19 @@ def read_style_sheets(texts: Iterable[tuple[str, str]], load: Callable[[str, str
             reference in it; None if it cannot be loaded.
 
     """
+    sheets = list(texts)
+    every = [text for address, source in sheets for text in _texts_of(address, source, load, depth=0)]
+    needed = frozenset().union(*map(_needed_properties, every))
     rules, layers = list[StyleRule](), dict[Layer, None]()
-    for address, text in texts:
-        for item in _items_of(address, text, load, depth=0):
+    for address, source in sheets:
+        for item in _items_of(address, source, load, needed, depth=0):
             if isinstance(item, StyleRule):
                 rules.append(item)
                 _add_layer(layers, item.layer)
             else:
                 _add_layer(layers, item)
-    return StyleSheet(tuple(rules), tuple(layers)) if rules else StyleSheet()
+    sized = "\n".join(filter(None, map(_sized_selectors, every)))
+    return StyleSheet(tuple(rules), tuple(layers) if rules else (), sized)
 
 
 def _add_layer(layers: dict[Layer, None], layer: Layer) -> None:
@@ -132,18 +148,53 @@ class _Import(NamedTuple):
     layer: Layer
 
 
-def _items_of(
-    address: str, text: str, load: Callable[[str, str], tuple[str, str] | None], *, depth: int
-) -> Iterator[StyleRule | Layer]:
+def _texts_of(address: str, text: str, load: Callable[[str, str], tuple[str, str] | None], *, depth: int) -> Iterator[str]:
+    """Yield the text of a style sheet and of those that it imports."""
+    yield text
     for item in _parse(text):
+        if isinstance(item, _Import) and depth < _MAX_IMPORTS and (loaded := load(address, item.reference)) is not None:
+            yield from _texts_of(*loaded, load, depth=depth + 1)
+
+
+def _items_of(
+    address: str, text: str, load: Callable[[str, str], tuple[str, str] | None], needed: frozenset[str], *, depth: int
+) -> Iterator[StyleRule | Layer]:
+    for item in _rules_with(text, needed):
         if not isinstance(item, _Import):
             yield item
         elif depth < _MAX_IMPORTS and (loaded := load(address, item.reference)) is not None:
-            for inner in _items_of(*loaded, load, depth=depth + 1):
+            for inner in _items_of(*loaded, load, needed, depth=depth + 1):
                 if isinstance(inner, StyleRule):
                     yield inner._replace(layer=item.layer + inner.layer)
                 else:
                     yield item.layer + inner
+
+
+@lru_cache(maxsize=64)
+def _rules_with(text: str, needed: frozenset[str]) -> tuple[StyleRule | Layer | _Import, ...]:
+    """Return the rules, layers and imports of a style sheet, without the properties of boxes but for the needed ones."""
+    ignored, items = BOX_PROPERTIES.keys() - needed, list[StyleRule | Layer | _Import]()
+    for item in _parse(text):
+        if isinstance(item, StyleRule):
+            declarations = tuple(declaration for declaration in item.declarations if declaration[0] not in ignored)
+            if declarations or (item.reveals and HOVERED in item.selector):
+                items.append(item._replace(declarations=declarations, gives_size=False))
+        else:
+            items.append(item)
+    return tuple(items)
+
+
+@lru_cache(maxsize=64)
+def _needed_properties(text: str) -> frozenset[str]:
+    rules = [item for item in _parse(text) if isinstance(item, StyleRule)]
+    return frozenset(needed_properties((name, value) for rule in rules for name, value, _ in rule.declarations))
+
+
+@lru_cache(maxsize=64)
+def _sized_selectors(text: str) -> str:
+    return "\n".join(
+        " ".join(item.selector.split()) for item in _parse(text) if isinstance(item, StyleRule) and item.gives_size
+    )
 
 
 @lru_cache(maxsize=64)
@@ -197,10 +248,11 @@ def _style_rules(declared: Sequence[Any], parent: str, layer: Layer) -> Iterator
         return
     declarations = tuple(_declarations(declared))
     reveals = any(node.lower_name in REVEALING for node in declared)
+    is_sized = any(gives_size(node.lower_name, _value(node)) for node in declared)
     for selector in _split(tinycss2.parse_component_value_list(parent)):
         text = tinycss2.serialize(selector).strip()
-        if declarations or (reveals and HOVERED in text):
-            yield StyleRule(text, declarations, layer, reveals)
+        if declarations or is_sized or (reveals and HOVERED in text):
+            yield StyleRule(text, declarations, layer, reveals, is_sized)
 
 
 def _block(node: Any) -> list[Any]:
@@ -210,9 +262,19 @@ def _block(node: Any) -> list[Any]:
 def _declarations(nodes: Iterable[Any]) -> Iterator[tuple[str, str, bool]]:
     for node in nodes:
         if node.lower_name in _PROPERTIES:
-            value = " ".join(tinycss2.serialize(node.value).lower().split())
+            value = _value(node)
             if _PROPERTIES[node.lower_name].fullmatch(value):
                 yield node.lower_name, value, node.important
+
+
+def _value(declaration: Any) -> str:
+    return " ".join(tinycss2.serialize(declaration.value).lower().split())
+
+
+def gives_inline_size(style: str) -> bool:
+    """Return True if a `style` attribute can give an element without content a size."""
+    nodes = tinycss2.parse_blocks_contents(style, skip_comments=True, skip_whitespace=True)
+    return any(gives_size(node.lower_name, _value(node)) for node in nodes if node.type == "declaration")
 
 
 def style_declarations(text: str) -> tuple[tuple[str, str, bool], ...]:
@@ -394,7 +456,7 @@ def _media_range(tokens: list[Any]) -> bool | None:
 
 def _pixels(node: Any) -> float | None:
     if node.type == "dimension":
-        factor = _PIXELS.get(node.lower_unit)
+        factor = PIXELS.get(node.lower_unit)
         return None if factor is None else float(node.value) * factor
     return 0.0 if node.type == "number" and node.value == 0 else None
 

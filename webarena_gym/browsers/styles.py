@@ -1,32 +1,57 @@
 """The effect of style sheets on the elements of a page, for the in-process browser.
 
 `mark_styles` writes the result into a tree as the attributes in which trees of Chromium have it: `hidden` on elements that a style sheet
-hides, `style="display: block"` on those that it shows although their markup hides them, and `webarena_gym.pages.reading.LISTENER_ATTRIBUTE`
-on those that show others under the mouse. Sizes and positions are unknown.
+hides, `style="display: block"` on those that it shows although their markup hides them, `webarena_gym.pages.dom.UNREACHABLE` on controls
+that nobody can see or click, and `webarena_gym.pages.reading.LISTENER_ATTRIBUTE` on elements that show others under the mouse.
 """
 
 import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from cssselect2 import ElementWrapper, Matcher, SelectorError, compile_selector_list
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.style_sheets import FOCUSED, HOVERED, TARGETED, Layer, StyleSheet, style_declarations
+from webarena_gym.browsers.boxes import is_away, is_clipped, is_collapsed
+from webarena_gym.browsers.style_sheets import (
+    FOCUSED,
+    HOVERED,
+    TARGETED,
+    Layer,
+    StyleSheet,
+    gives_inline_size,
+    style_declarations,
+)
 from webarena_gym.pages import dom
-from webarena_gym.pages.reading import LISTENER_ATTRIBUTE, is_interactive
+from webarena_gym.pages.reading import INTERACTIVE_ROLES, LISTENER_ATTRIBUTE, MAX_LABEL, is_interactive
 
 _WITHOUT_BOX = frozenset(
     "html head title meta link base script style template noscript body option optgroup datalist area map source track param br wbr"  # noqa: SIM905
     " legend slot".split()
 )
 """Elements that stay as their markup has them."""
+_PLACING = frozenset(("left", "top", "transform"))
+_COLLAPSING = frozenset(("width", "height", "max-height"))
+_SPACES = " \t\n\r\f"
 _CLIPPED = re.compile(r"inset\((?:50|100)%|circle\(0")
 _VISIBILITIES = {"visible": True, "initial": True, "hidden": False, "collapse": False}
-_HOVERED_PART = re.compile(rf"^(.*?)\[{HOVERED}\](.*)$", re.DOTALL)
-_COMBINED = re.compile(r"[\s>+~]")
+_HOVERED_PART = re.compile(rf"^(.*?)\[{HOVERED}\]((?:\([^)]*\)|\[[^\]]*\]|[^\s>+~(\[])*)(.*)$", re.DOTALL)
+_ENDS_WITHOUT_TAG = re.compile(r"[\s>+~]$|^$")
+_OF_OTHERS = re.compile(r"::|:(?:before|after)\b")
+_MAX_SIBLINGS = 50  # siblings after an element among which `:has(~ x)` looks
+_LAST_COMPOUND = re.compile(r"(?:\([^)]*\)|\[[^\]]*\]|[^\s>+~(\[])+$")
+_CLASS = re.compile(r"\.((?:[\w-]|[^\x00-\x7f])+)")
+_ARGUMENTS = re.compile(r"\(.*\)")
+_CONTROL_TAGS = frozenset(("a", "button", "input", "select", "textarea", "summary", "label"))
+_WITHOUT_INNER_BOX = frozenset(("head", "script", "style", "template", "noscript", "br", "wbr", "area", "map"))
+_REPLACED = frozenset(
+    "img svg input button select textarea iframe video canvas object embed meter progress audio hr math summary".split()  # noqa: SIM905
+)
+"""Elements with a size of their own."""
 
 
 class _Element(ElementWrapper):  # type: ignore[misc]  # the package has no types
@@ -46,6 +71,12 @@ class _Element(ElementWrapper):  # type: ignore[misc]  # the package has no type
             yield element
             element = element.previous
 
+    def iter_next_siblings(self) -> Iterator["_Element"]:
+        previous = self
+        for element in islice(self.etree_element.itersiblings("*"), _MAX_SIBLINGS):
+            previous = type(self)(element, self.parent, previous.index + 1, previous, self.in_html_document)
+            yield previous
+
 
 class _Styles(NamedTuple):
     """The compiled rules of a page: those of all declarations, and the elements whose hovering reveals others."""
@@ -58,12 +89,22 @@ class _Styles(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The state that a child inherits: visibility, pointer events, and whether an element around it is transparent or clipped."""
+    """The state that a child inherits: visibility, pointer events, and whether it is in a transparent, unreachable or positioned element."""
 
     is_visible: bool = True
     takes_clicks: bool = True
     is_transparent: bool = False
-    is_clipped: bool = False
+    is_unreachable: bool = False
+    in_placed: bool = False
+
+
+class _Marks(NamedTuple):
+    """The elements that style sheets hide, show and make unreachable, and those that reveal others."""
+
+    hides: list[HtmlElement]
+    shows: list[HtmlElement]
+    unreachable: list[HtmlElement]
+    listens: list[HtmlElement]
 
 
 @lru_cache(maxsize=32)
@@ -73,23 +114,28 @@ def _compile(sheet: StyleSheet) -> _Styles:
     for rule in sheet.rules:
         _add(matcher, rule.selector, (ranks[rule.layer], rule.declarations))
         if rule.reveals and (match := _HOVERED_PART.match(rule.selector)) is not None:
-            subject, rest = match[1].strip(), match[2]
-            if subject and rest.strip() and _COMBINED.search(rest):
-                _add(revealing, subject, None)
+            before, compound, rest = match.groups()
+            if rest.strip() and not _OF_OTHERS.search(rest):
+                subject = f"{before}*" if _ENDS_WITHOUT_TAG.search(before) else before
+                _add(revealing, f"{subject}{compound}" + ("" if ":has(" in rest else f":has({rest.strip()})"), None)
     text = [rule.selector for rule in sheet.rules]
     uses = (any(name in part for part in text) for name in (HOVERED, FOCUSED, TARGETED))
     return _Styles(matcher, revealing, *uses)
 
 
 def _add(matcher: Matcher, selector: str, payload: object) -> None:
-    """Add a selector; one that cannot be read matches nothing."""
-    try:
-        compiled = compile_selector_list(selector)
-    except (SelectorError, AttributeError, NotImplementedError, RecursionError, SyntaxError, TypeError, ValueError):
-        return  # some invalid selectors are other errors than SelectorError
-    for part in compiled:
+    for part in _compile_selector(selector):
         if part.pseudo_element is None:
             matcher.add_selector(part, payload)
+
+
+@lru_cache(maxsize=4096)
+def _compile_selector(selector: str) -> list[Any]:
+    """Return the compiled parts of a selector; one that cannot be read has none and matches nothing."""
+    try:
+        return list(compile_selector_list(selector))
+    except (SelectorError, AttributeError, NotImplementedError, RecursionError, SyntaxError, TypeError, ValueError):
+        return []  # some invalid selectors are other errors than SelectorError
 
 
 def _layer_ranks(layers: tuple[Layer, ...]) -> dict[Layer, tuple[float, ...]]:
@@ -129,24 +175,26 @@ def mark_styles(
     state += [(element, name) for element, name in ((focused, FOCUSED), (targeted, TARGETED)) if element is not None]
     for element, name in state:
         element.set(name, "")
-    hides, shows, listens = _sort(root, styles)
+    marks = _marks(root, styles, sheet.sized)
     for element, name in state:
         del element.attrib[name]
-    for element in shows:
+    for element in marks.shows:
         element.attrib.pop("hidden", None)
         element.set("style", "display: block")
-    for element in hides:
+    for element in marks.hides:
         element.set("hidden", "")
         element.attrib.pop("style", None)
-    for element in listens:
+    for element in marks.unreachable:
+        element.set(dom.UNREACHABLE, "")
+    for element in marks.listens:
         element.set(LISTENER_ATTRIBUTE, "")
 
 
-def _sort(root: HtmlElement, styles: _Styles) -> tuple[list[HtmlElement], list[HtmlElement], list[HtmlElement]]:
-    """Return the elements that style sheets hide, those that they show, and those that reveal others."""
-    hides, shows, listens = list[HtmlElement](), list[HtmlElement](), list[HtmlElement]()
-    invisible, visible = list[HtmlElement](), set[HtmlElement]()
-    invisible_by_style = list[HtmlElement]()
+def _marks(root: HtmlElement, styles: _Styles, sized: str) -> _Marks:
+    """Return the elements that are to be marked. `sized` has the selectors of `StyleSheet`."""
+    hides, shows, unreachable, listens = (list[HtmlElement]() for _ in range(4))
+    invisible, visible, rendered = list[HtmlElement](), set[HtmlElement](), set[HtmlElement]()
+    invisible_by_style, links = list[HtmlElement](), list[_Element]()
     stack = [(_Element.from_html_root(root), _State())]
     while stack:
         wrapper, around = stack.pop()
@@ -163,28 +211,115 @@ def _sort(root: HtmlElement, styles: _Styles) -> tuple[list[HtmlElement], list[H
             if not is_shown:
                 continue
             shows.append(element)
+        rendered.add(element)
         if any(name == "visibility" and not _VISIBILITIES.get(value, True) for name, value, _ in inline):
             invisible_by_style.append(element)
         state = _State(
             _VISIBILITIES.get(values.get("visibility", ""), around.is_visible),
             around.takes_clicks if values.get("pointer-events", "inherit") == "inherit" else values["pointer-events"] != "none",
             around.is_transparent or _is_zero(values.get("opacity", "")),
-            around.is_clipped or _CLIPPED.match(values.get("clip-path", "")) is not None,
+            (around.is_unreachable and values.get("position") != "fixed")
+            or _CLIPPED.match(values.get("clip-path", "")) is not None
+            or ("position" in values and is_clipped(values))
+            or (not values.keys().isdisjoint(_PLACING) and is_away(element.tag, values, in_placed=around.in_placed)),
+            around.in_placed or values.get("position", "static") not in ("static", "sticky"),
         )
         if has_box:
             if not state.is_visible:
                 invisible.append(element)
             else:
                 visible.update((element, *element.iterancestors()) if element not in visible else ())
-            if (state.is_transparent and not state.takes_clicks) or (state.is_clipped and is_interactive(element)):
-                hides.append(element)
-                continue
+            if (state.is_transparent and not state.takes_clicks) or (state.is_unreachable and _is_control(element)):
+                unreachable.append(element)
+            elif _is_control(element) and element.tag not in _REPLACED and "contenteditable" not in element.attrib:
+                links += [wrapper] if not (element.text and element.text.strip()) else []
             if styles.uses_hover and _reveals(wrapper, styles):
                 listens.append(element)
+            if not values.keys().isdisjoint(_COLLAPSING) and is_collapsed(element.tag, values):
+                state = state._replace(is_unreachable=True)
         stack += [(child, state) for child in wrapper.iter_children()]
     hides += [element for element in invisible if element not in visible]
     shows += [element for element in invisible_by_style if element in visible]
-    return hides, shows, listens
+    unreachable += [link.etree_element for link in links if not _has_size(link, rendered, sized)]
+    listens += [part for box in listens if (part := _part_of(box, rendered, visible)) is not None]
+    return _Marks(hides, shows, unreachable, listens)
+
+
+def _is_control(element: HtmlElement) -> bool:
+    """Return True if Chromium's reader looks for a point of the element that can be clicked."""
+    attributes = element.attrib
+    return element.tag in _CONTROL_TAGS or attributes.get("role") in INTERACTIVE_ROLES or "contenteditable" in attributes
+
+
+def _has_size(wrapper: _Element, rendered: set[HtmlElement], sized: str) -> bool:
+    """Return True if an element has content, or a rule may give it or an element in it a size."""
+    element = wrapper.etree_element
+    if _has_content(element, rendered):
+        return True
+    parts = [part for part in wrapper.iter_subtree() if part.etree_element in rendered]
+    return any(
+        ("style" in part.etree_element.attrib and gives_inline_size(part.etree_element.get("style")))
+        or any(test(part) for test in _sizing_tests(sized, part.etree_element.tag, part.etree_element.get("class", "")))
+        for part in parts
+    )
+
+
+def _has_content(element: HtmlElement, rendered: set[HtmlElement]) -> bool:
+    if element.text and element.text.strip(_SPACES):
+        return True
+    for child in element:
+        if child.tail and child.tail.strip(_SPACES):
+            return True
+        if child in rendered and (
+            child.tag in _REPLACED or (child.tag not in _WITHOUT_INNER_BOX and _has_content(child, rendered))
+        ):
+            return True
+    return False
+
+
+@lru_cache(maxsize=512)
+def _sizing_tests(sized: str, tag: str, classes: str) -> tuple[Any, ...]:
+    """Return the tests of the selectors that may match an element with a tag and classes. Most selectors are not compiled."""
+    names = set(classes.split())
+    return tuple(
+        part.test
+        for selector, last, required in _sizing_selectors(sized)
+        if required <= names and (not last[:1].isalpha() or re.match(rf"{re.escape(tag)}(?![\w-])", last, re.IGNORECASE))
+        for part in _compile_selector(selector)
+    )
+
+
+@lru_cache(maxsize=32)
+def _sizing_selectors(sized: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
+    """Return each selector with its last part and the classes in it."""
+    result = list[tuple[str, str, frozenset[str]]]()
+    for selector in sized.splitlines():
+        last = match[0] if (match := _LAST_COMPOUND.search(selector)) else ""
+        classes = () if "\\" in last else _CLASS.findall(_ARGUMENTS.sub("", last))
+        result.append((selector, last, frozenset(classes)))
+    return tuple(result)
+
+
+def _part_of(box: HtmlElement, rendered: set[HtmlElement], visible: set[HtmlElement]) -> HtmlElement | None:
+    """Return the part at which a box that contains controls has the mouse; None if it contains none.
+
+    That is the part without controls which has the longest text that is not cut in a label, otherwise the shortest text.
+    """
+    parts = list[tuple[int, HtmlElement]]()
+
+    def visit(element: HtmlElement) -> bool:
+        """Collect the parts in an element; return True if it contains no control."""
+        is_part = True
+        for child in element:
+            if child in rendered and child.tag not in _WITHOUT_INNER_BOX:
+                is_control = child in visible and (_is_operated(child) or child.tag == "a")
+                is_part = (not is_control and visit(child)) and is_part
+        length = len(element.text_content().strip()) if is_part and element is not box else 0
+        if length:
+            parts.append((length if length <= MAX_LABEL else -length, element))
+        return is_part
+
+    return None if visit(box) or not parts else max(parts, key=itemgetter(0))[1]
 
 
 def _boxes_in(wrapper: _Element) -> Iterator[_Element]:
@@ -241,4 +376,9 @@ def _reveals(wrapper: _Element, styles: _Styles) -> bool:
     element = wrapper.etree_element
     if next(element.iter("img"), None) is None and not element.text_content().strip():
         return False  # it has no size
-    return not any(map(is_interactive, (element, *element.iterancestors())))
+    return not any(map(_is_operated, (element, *element.iterancestors())))
+
+
+def _is_operated(element: HtmlElement) -> bool:
+    """Return True if a click on an element does something of its own."""
+    return is_interactive(element) or (element.tag == "label" and dom.labelled_control(element) is not None)

@@ -41,7 +41,9 @@ _OPTION_TEXTS = etree.XPath("descendant::text()[not(parent::script)]")
 _OWNING_FORM = etree.XPath(f"//form[@{FORM_OWNER} = $number]")
 _LINE_BREAK = re.compile(r"\r\n?")
 _ASCII_SPACES = re.compile(r"[ \t\n\f\r]+")
-HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style", "popover"))
+UNREACHABLE = "data-unreachable"
+"""Attribute of elements that have a box and can have the focus, but that nobody can see or click: clipped, or outside of the page."""
+HIDING_ATTRIBUTES = frozenset(("hidden", "aria-hidden", "style", "popover", UNREACHABLE))
 TOP_LAYER = "data-top-layer"
 """Attribute of live state: "popover" on each open popover, and "modal" on the modal dialog that makes the rest of the page inert."""
 OPEN_POPOVERS = etree.XPath(f"//*[@{TOP_LAYER} = 'popover']")
@@ -345,7 +347,7 @@ def is_excluded(element: HtmlElement) -> bool:
         return True
     if HIDING_ATTRIBUTES.isdisjoint(names):  # the common case: one set operation is faster than a look-up of each name
         return (tag == "dialog" and "open" not in names) or tag in _HIDDEN_TAGS
-    if element.get("aria-hidden") == "true" or _has_no_box(element):
+    if element.get("aria-hidden") == "true" or UNREACHABLE in names or _has_no_box(element):
         return True
     style = element.get("style")
     return style is not None and _hides_by_visibility(style) and not any(map(is_visible, element.iterdescendants("*")))
@@ -358,7 +360,7 @@ def is_in_excluded(element: HtmlElement) -> bool:
 
 def is_unclickable(element: HtmlElement) -> bool:
     """Return True if an element cannot be clicked: it is not visible and has no visible label that operates it."""
-    if is_visible(element):
+    if is_visible(element) and not any(UNREACHABLE in part.attrib for part in (element, *element.iterancestors())):
         return False
     return not (is_label_operable(element) and any(map(is_visible, labels_of(element))))
 

@@ -31,6 +31,7 @@ from webarena_gym.texts import comparable, cut
 
 # Characters of a field's value. An agent must see all of it to edit it, and the observation's window splits long ones.
 MAX_VALUE = 20_000
+MAX_LABEL = 80  # characters of one label
 SPACE = re.compile(r"\s+")
 
 SKIPPED_TAGS = frozenset(
@@ -69,7 +70,7 @@ _SIGNIFICANT_ATTRIBUTES = HIDING_ATTRIBUTES | _INTERACTIVE_ATTRIBUTES
 _LINK_TAGS = frozenset({"a", "area"})
 _SPECIAL_TAGS = _INTERACTIVE_TAGS | HEADING_TAGS | _LINK_TAGS | {"dialog", "iframe", "img", "label", "ol", "tr"} | STRUCK_TAGS
 _VALUE_ROLES = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"})
-_INTERACTIVE_ROLES = _VALUE_ROLES | frozenset(
+INTERACTIVE_ROLES = _VALUE_ROLES | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
 )
 _DRAWN_TAGS = frozenset({"audio", "canvas", "embed", "iframe", "img", "object", "svg", "video"})
@@ -116,7 +117,7 @@ def is_interactive(element: HtmlElement) -> bool:
 def _is_declared_control(element: HtmlElement) -> bool:
     return (
         "onclick" in element.attrib
-        or element.get("role") in _INTERACTIVE_ROLES
+        or element.get("role") in INTERACTIVE_ROLES
         or element.get("contenteditable") in EDITABLE_VALUES
     )
 
@@ -295,7 +296,6 @@ def plain_name(text: str) -> str:
     return " ".join(comparable(text).split())
 
 
-MAX_LABEL = 80  # characters of one label
 _NO_DESTINATION = re.compile(r"(?i)javascript:.*|#?")
 _FILE_EXTENSION = re.compile(r"\.(html?|php|aspx?|jsp)$", re.IGNORECASE)
 

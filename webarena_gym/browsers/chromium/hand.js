@@ -13,10 +13,18 @@ async (index, operation, argument, validation) => {
   const TEXT_TYPES = new Set(["text", "search", "email", "password", "tel", "url", "number"]);
   const LABEL_OPERABLE_TYPES = new Set(["checkbox", "radio", "file"]);
 
+  // The first box of an element, or otherwise of a part of it: a link around a floating image has none.
+  const boxOf = (target) => {
+    for (const part of [target, ...target.querySelectorAll("*")]) {
+      const box = [...part.getClientRects()].find(({width, height}) => width * height > 0.99);
+      if (box) return box;
+    }
+    return null;
+  };
   // The element that a click at the centre of the target's first box hits.
   const hitIn = (target) => {
     target.scrollIntoViewIfNeeded?.();
-    const box = [...target.getClientRects()].find(({width, height}) => width * height > 0.99);
+    const box = boxOf(target);
     const hit = box && target.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
     return hit && target.contains(hit) && !hit.shadowRoot ? hit : null;
   };
@@ -56,7 +64,7 @@ async (index, operation, argument, validation) => {
     const {draw} = window[Symbol.for("webarena_gym.clock")];  // handlers of the scrolling run in the frame, and may move the element
     if (await moves(() => hitIn(element)) && await moves(draw)) return null;
     if (await moves(() => hitIn(element)) || !hitIn(element)) return null;
-    const {x, y, width, height} = [...element.getClientRects()].find((box) => box.width * box.height > 0.99);
+    const {x, y, width, height} = boxOf(element);
     return {x: x + width / 2, y: y + height / 2};
   }
   if (operation === "clickPoint") {

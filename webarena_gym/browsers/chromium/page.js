@@ -84,12 +84,13 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return (CONTROLS.has(tag) || element.matches(INTERACTIVE)) && isOutOfReach(element);
   };
 
-  // True if the mouse cannot reach the element, also not after scrolling.
+  // True if the mouse cannot reach the element, also not after scrolling. A link around a floating image has a size only by the image.
   const isOutOfReach = (element) => {
-    const boxes = [element, ...element.querySelectorAll("*")].map(rectOf);
-    if (boxes.every((box) => box.width === 0 || box.height === 0)) return true;
-    const scroller = scrollerOf(element);
-    return scroller ? isCollapsed(element) || isOverlaid(scroller) : isAway(element) || isCovered(element);
+    const hasSize = (inner) => rectOf(inner).width > 0 && rectOf(inner).height > 0;
+    const part = hasSize(element) ? element : [...element.querySelectorAll("*")].find(hasSize);
+    if (!part) return true;
+    const scroller = scrollerOf(part);
+    return scroller ? isCollapsed(part) || isOverlaid(scroller) : isAway(part) || isCovered(part);
   };
 
   // The distances by which a box can scroll to each side. In a box that begins at the bottom or at the right, positions are negative.
@@ -141,7 +142,12 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
 
   // True if the element is in a box that is clipped or collapsed to nothing.
   const CLIPPED = /^(inset\((50|100)%|circle\(0)/;
-  const isClipped = cached((element) => CLIPPED.test(getComputedStyle(element).clipPath));
+  const isClipped = cached((element) => {
+    const {clipPath, clip, position} = getComputedStyle(element);
+    if (CLIPPED.test(clipPath)) return true;
+    const sides = clip.startsWith("rect(") && /absolute|fixed/.test(position) ? clip.slice(5).split(",").map(parseFloat) : [];
+    return sides[0] >= sides[2] || sides[3] >= sides[1];
+  });
   const isInCollapsed = cached((box) => {
     if (!box) return false;
     if (isClipped(box)) return true;
@@ -191,8 +197,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return isFilled && !fixedAround(element);
   };
 
-  // True if clicks at the centre of the element, and of its part that its ancestors do not clip, hit something that is neither
-  // inside it, nor around it, nor its label.
+  // True if clicks at the centre of the element, of its lines, and of its part that its ancestors do not clip, hit something that is
+  // neither inside it, nor around it, nor its label.
   const isCovered = (element) => {
     const whole = rectOf(element), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
     for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
@@ -202,6 +208,8 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       for (const side of ["right", "bottom"]) part[side] = Math.min(part[side], box[side]);
     }
     const boxes = part.left < part.right && part.top < part.bottom ? [whole, part] : [whole];
+    const lines = element.getClientRects();  // of a link that continues on the next line
+    if (lines.length > 1) boxes.push(...lines);
     return boxes.every(({left, top, right, bottom}) => {
       const x = (left + right) / 2, y = (top + bottom) / 2;
       if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return isBehindDialog(element);
@@ -221,20 +229,25 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // Elements for which a style sheet reveals content on hover.
   const hovered = new Set();
   const REVEALS = ["display", "visibility", "opacity", "height", "max-height", "transform", "left", "top", "clip-path", "pointer-events"];
+  // The selectors of a list, which commas outside of brackets separate.
+  const selectorsOf = (list) => list.match(/(?:\([^)]*\)|\[[^\]]*\]|[^,([])+/g) ?? [];
   const findHovered = (root, rules) => {
     for (const rule of rules) {
+      if (rule.matches === false || (rule.media && !matchMedia(rule.media.mediaText).matches)) continue;
       const inner = rule.cssRules ?? rule.styleSheet?.cssRules;  // of a group, or of an imported style sheet
       if (inner?.length) findHovered(root, inner);
       if (!rule.selectorText?.includes(":hover") || !REVEALS.some((name) => rule.style.getPropertyValue(name))) continue;
-      for (const selector of rule.selectorText.split(",")) {
-        const [, subject, rest] = /^(.*?):hover(.*)$/.exec(selector.trim()) ?? [];
-        if (!subject || !/[\s>+~]/.test(rest.trim() && rest)) continue;
+      for (const selector of selectorsOf(rule.selectorText)) {
+        const [, before, compound, rest] = /^(.*?):hover((?:\([^)]*\)|\[[^\]]*\]|[^\s>+~([])*)(.*)$/.exec(selector.trim()) ?? [];
+        if (!rest?.trim() || /::|:(before|after)\b/.test(rest)) continue;
+        const subject = (/[\s>+~]$|^$/.test(before) ? `${before}*` : before) + compound + (rest.includes(":has(") ? "" : `:has(${rest.trim()})`);
         try { for (const element of root.querySelectorAll(subject)) hovered.add(element); } catch { /* not a valid selector by itself */ }
       }
     }
   };
   if (strict) {
     for (const sheet of document.styleSheets) {
+      if (sheet.disabled || !matchMedia(sheet.media.mediaText).matches) continue;
       try { findHovered(document, sheet.cssRules); } catch { /* a style sheet of another origin */ }
     }
   }
@@ -281,7 +294,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
       if (length) parts.push([element, length <= LONGEST_LABEL ? length : -length]);
       return isPart;
     };
-    const inner = isClickable(box) ? findPointed(box) : [];
+    const inner = hasScripts && isClickable(box) ? findPointed(box) : [];
     for (const part of inner) pointed.add(part);
     if (!visit(box) && parts.length) boxParts.add(parts.reduce((best, part) => (part[1] > best[1] ? part : best))[0]);
     else for (const part of inner) pointed.delete(part);
@@ -292,7 +305,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     if (element === document.body || element === document.documentElement || isInControl(element)) return false;
     const {width, height} = rectOf(element);
     if (width === 0 || height === 0) return false;
-    const isBox = hovered.has(element) || (scripted && isClickable(element));
+    const isBox = hovered.has(element) || (hasScripts && isClickable(element));
     if (isBox) findBoxPart(element);
     if (isBox || !scripted) return isBox;
     return hears(element) || (isPointed(element) && element.localName === "a");
