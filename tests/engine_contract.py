@@ -54,7 +54,7 @@ class EngineContract:
         assert {one.policy_version for one in before} == {0}
         assert {one.policy_version for one in after} == {1}
 
-    def test_a_response_depends_on_its_seed_and_not_on_other_requests_nor_on_when_they_join(self):
+    def test_responses_depend_only_on_their_prompt_and_seed(self):
         with self.engine(self.make_model()) as engine:
             together = responses(generate(engine, PROMPTS, range(6)))
             alone = [generate(engine, [prompt], [seed])[0].response_ids for seed, prompt in enumerate(PROMPTS)]

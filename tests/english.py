@@ -1,4 +1,4 @@
-"""The check of plain English in `make check`: words and names that CONTRIBUTING's rules ban, in code and documents.
+"""The check of plain English in `make check`: words and names that CONTRIBUTING's rules ban, in code, documents and names of tests.
 
 `python -m tests.english` compares the count of each habit in each file with `tests/data/english.txt`, the counts that are allowed, and fails
 where one is larger. `--tighten` lowers the list to the present counts; no option raises it.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ALLOWED = ROOT / "tests" / "data" / "english.txt"
-FOLDERS = ("webarena_gym", "agents", "benchmarks", "examples", "docs", "findings")
+FOLDERS = ("webarena_gym", "agents", "benchmarks", "examples", "docs", "findings", "tests")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 WORDS = re.compile(r"\b(?:told|tells?|says?|said|alike|anew|stands?|returns? whether)\b(?!-)", re.IGNORECASE)
@@ -79,6 +79,21 @@ def habits_of_text(text: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
         yield first_line + text.count("\n", 0, match.start()), match[0].lower()
 
 
+def habits_of_tests(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of each test whose name contains a banned word. Texts of tests are not checked."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and WORDS.search(node.name.replace("_", " ")):
+            yield node.lineno, f"`{node.name}`"
+
+
+def habits_of_file(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and the habit of each banned use in a file."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return habits_of_text(source)
+    return habits_of_tests(source) if path.is_relative_to(ROOT / "tests") else habits_of_code(source)
+
+
 def files() -> list[Path]:
     """Return the Python files and documents that are checked, without the applications that `examples/prepare.py` installs."""
     installed = [folder / name for folder in (ROOT / "examples").glob("*") for name in (".venv", "site", "state")]
@@ -120,8 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
     allowed = read_allowed(ALLOWED.read_text(encoding="utf-8"))
     lines: dict[tuple[str, str], list[int]] = {}
     for path in files():
-        source = path.read_text(encoding="utf-8")
-        for line, habit in habits_of_code(source) if path.suffix == ".py" else habits_of_text(source):
+        for line, habit in habits_of_file(path):
             lines.setdefault((path.relative_to(ROOT).as_posix(), habit), []).append(line)
     present = Counter({key: len(numbers) for key, numbers in lines.items()})
     grown = present - allowed

@@ -348,7 +348,7 @@ def test_an_action_needs_its_fields():
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_what_a_dialect_cannot_say_is_a_value_error(dialect):
+def test_actions_missing_from_a_dialect_raise_value_error(dialect):
     silent = []
     for kind in KINDS:
         action = Action(kind, "1" if kind in NEEDS_ELEMENT else None, "1" if kind in NEEDS_ARGUMENT else None)
@@ -405,7 +405,7 @@ def misspelt(dialect):
 
 
 @EVERY
-def test_what_is_nearly_an_action_is_refused_with_all_the_forms(dialect):
+def test_misspelt_actions_are_rejected_with_all_forms(dialect):
     for reply in misspelt(dialect):
         said = refusal(dialect, reply)
         assert said is not None, reply

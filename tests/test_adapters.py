@@ -162,7 +162,7 @@ def test_trl_gets_no_reward_for_a_lost_episode_and_the_next_one_is_judged(monkey
     assert made.get_reward() == 1.0
 
 
-def test_an_env_of_trl_whose_tasks_never_begin_raises_and_an_unknown_task_does_at_once(monkeypatch):
+def test_trl_envs_raise_for_unknown_tasks_and_repeated_failures(monkeypatch):
     made = trl.environment({"tasks": [TASK]})()
     with expect_error(TaskError, "nothing/1/0"):
         made.reset(task="nothing/1/0")

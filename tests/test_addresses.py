@@ -46,7 +46,7 @@ class TestAddresses:
         every = {site.upper(): f"http://{number}.test" for number, site in enumerate(SITES)}
         assert list(addresses_from_environment(every)) == list(SITES)
 
-    def test_what_follows(self):
+    def test_placeholders_and_hosts_of_addresses(self):
         addresses = {"shopping": "http://a.test:7770", "map": "http://b.test/map"}
         assert placeholders(addresses) == {"__SHOPPING__": "http://a.test:7770", "__MAP__": "http://b.test/map"}
         assert hosts(addresses) == {"a.test:7770", "b.test:80"}

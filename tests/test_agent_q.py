@@ -39,7 +39,7 @@ def search(task, budget=60, **options):
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.target)
-def test_what_was_rewarded_is_found_and_chosen_however_flat_the_prior(task):
+def test_search_finds_and_chooses_the_rewarded_path_with_a_flat_prior(task):
     found = search(task, budget=400)
     assert found.trajectory.reward == 1
     assert any(state.reward == 1 for state in found.states)
@@ -92,7 +92,7 @@ def replies(pairs):
     return [(pair.chosen.steps[-1].reply, pair.rejected.steps[-1].reply) for pair in pairs]
 
 
-def test_pairs_are_actions_of_one_state_whose_values_are_far_apart_and_the_prior_moves_them():
+def test_preference_pairs_have_distant_values_and_depend_on_the_prior():
     found = tree_of([[1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [], [0.9, 0.9]])
     own = partial(preferences, found, value=flat, prior_weight=0.0)
     assert replies(own(threshold=0.95, max_pairs=9)) == [("action 0", "action 1")]

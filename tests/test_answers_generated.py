@@ -164,7 +164,7 @@ def test_wrong_answers_are_refused(seed):
     assert len(rewarded) <= len(wrong) / 1_000, rewarded
 
 
-def test_told_forms_are_accepted():
+def test_instructed_answer_forms_are_accepted():
     dice = Random(0)
     tasks = dice.sample(tasks := _tasks(), min(150, len(tasks)))
     right = [(task, text) for task, reference in tasks for text in right_forms(reference)]

@@ -54,7 +54,7 @@ INNER = {
     ({"name =": 'exclude = ["/*.toml"]\nname ='}, {}, FILE, "file"),
 ])  # fmt: skip
 @pytest.mark.sampled(2)
-def test_what_an_application_uses_is_never_omitted(folder, tmp_path, capsys, changes, files, omitted, key):
+def test_packing_an_incomplete_application_is_rejected(folder, tmp_path, capsys, changes, files, omitted, key):
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -78,7 +78,7 @@ def test_paths_that_exclude_omits_are_printed(folder, tmp_path, capsys):
         assert capsys.readouterr().out.endswith("\nexclude omits 2 paths: old.webarena.zip, runs\n")
 
 
-def test_what_is_packed_is_played_elsewhere(folder, archive, cache, capsys):
+def test_a_packed_application_plays_without_its_folder(folder, archive, cache, capsys):
     times = {path.name: path.stat().st_mtime_ns for path in (folder / "state").rglob("*")}
     shutil.rmtree(folder)
     with closing(WebArenaLite(application=str(archive), elements="label")) as env:

@@ -148,7 +148,7 @@ TASK = {
 
 @pytest.mark.parametrize("fault", ["draft", "random draft"])
 @needs.chromium
-def test_a_page_that_a_script_has_changed_is_restored_by_its_actions_or_not_at_all(opened, tmp_path, fault):
+def test_script_changes_are_restored_by_replaying_actions_or_refused(opened, tmp_path, fault):
     (tmp_path / "tasks.json").write_text(json.dumps([TASK]))
     env = opened(WebArenaLite(application=describe(tmp_path, fault), browser="chromium", tasks=tmp_path / "tasks.json"))
     env.reset()

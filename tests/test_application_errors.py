@@ -152,7 +152,7 @@ def test_an_application_that_cannot_start_names_the_setting_that_helps(describe,
     ('make_server("127.0.0.1", PORT, lambda e, s: page(e, s, "302 Found", Location=f"http://localhost:{PORT}/a") if e["PATH_INFO"] == "/" else page(e, s)).serve_forever()', ""),
 ])  # fmt: skip
 @needs.namespaces
-def test_a_command_that_does_not_serve_pages_says_what_it_does_instead(describe, server, message):
+def test_commands_that_serve_no_pages_are_described_in_the_error(describe, server, message):
     keys, code = served(server)
     application = read_application(describe(keys, desk=code))
     with closing(WebArenaLite(application=application, tasks=[exploration_task(application)])) as env:

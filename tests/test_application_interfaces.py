@@ -262,7 +262,7 @@ DOORS = [
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_whoever_plays_on_it_is_judged(folder, door):
+def test_every_interface_judges_the_application(folder, door):
     assert door(folder) == 1.0
 
 

@@ -15,7 +15,7 @@ from webarena_gym.tasks import Task, parse_task
 
 
 @pytest.mark.parametrize("start", ["wsgi", "each time", "command"])
-def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
+def test_pages_with_the_path_of_the_state_are_equal_in_each_env(make, start):
     about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
     env, other = make(start, tasks=[parse_task(about)]), make(start, tasks=[parse_task(about)])
     texts = [each.reset()[0].partition(" <a")[0] for each in (env, env, other)]

@@ -54,7 +54,7 @@ def test_a_reference_solution_in_commands_is_rewarded(command, task):
     assert follow_in_commands(command, task).startswith("reward 1\nSolved.\n")
 
 
-def test_a_session_takes_the_short_forms_of_the_game_and_tells_bad_actions(command, tmp_path):
+def test_sessions_accept_short_forms_and_report_invalid_actions(command, tmp_path):
     assert command("start", TASKS[0].task_id)[0] == 0
     status, out, _ = command("act", "nonsense")
     assert (status, out[:14]) == (0, "Action error: ")
@@ -81,12 +81,12 @@ def test_a_session_ends_with_its_answer_or_its_steps(command):
     (("start", "nothing/1/0"), "no task 'nothing/1/0'"),
     (("submit", "a", "b"), "expected start"),
 ])  # fmt: skip
-def test_what_cannot_be_done_is_told(command, words, said):
+def test_impossible_commands_are_reported(command, words, said):
     status, _, err = command(*words)
     assert (status, said in err) == (2, True)
 
 
-def test_a_file_that_is_no_session_and_a_session_that_was_changed_are_told(command, tmp_path):
+def test_invalid_and_modified_session_files_are_rejected(command, tmp_path):
     file, strange = tmp_path / "episode.json", '{"format": 1, "settings": {"x": 1}, "replies": [], "page": "", "result": null}'
     for content in ("", "[]", "{", '{"format": 1}', strange):
         file.write_text(content)
@@ -165,7 +165,7 @@ def test_a_task_is_played_at_the_given_port(name):
     (["--task", "nothing/1/0"], "no task"),
     (["--episodes", "0"], "episodes"),
 ])  # fmt: skip
-def test_what_cannot_be_served_is_told(capsys, options, said):
+def test_invalid_options_of_serve_are_reported(capsys, options, said):
     assert main(["serve", "--port", str(free_port()), *options]) == 2
     assert said in capsys.readouterr().err
 

@@ -56,7 +56,7 @@ def test_the_commands_of_a_session_end_with_a_reward(tmp_path):
     assert "Action error" not in said
 
 
-def test_options_that_are_told_are_there(capsys):
+def test_documented_options_exist(capsys):
     for command in ("serve", "play", "mcp", "evaluate"):
         assert main([command, "--help"]) == 0
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))

@@ -30,7 +30,7 @@ def test_reasons_of_errors():
     assert reason_of(ValueError("bad")) == "bad"
 
 
-def test_names_that_end_alike_precede_those_with_a_similar_spelling():
+def test_equal_suffixes_precede_similar_spellings():
     known = ["shop.cart", "wiki.cart", "cart", "carts"]
     assert closest_names("cart", known) == ["shop.cart", "wiki.cart"]
     assert closest_names("cards", known) == ["carts"]

@@ -32,7 +32,7 @@ def test_doing_nothing_leaving_at_once_wrong_answers_and_na_are_tried():
     ("steps", "said"),
     [([click("Nothing like it"), end_task("a")], "labels on this page include"), ([end_task("b")], "not rewarded")],
 )
-def test_a_solution_that_fails_is_told_with_its_reason(steps, said):
+def test_failing_solutions_are_listed_with_their_reason(steps, said):
     findings = audit([task(answer(exact_match="a"), steps)])
     assert (findings.solved, findings.tasks) == (0, 1)
     assert said in findings.unsolved[0]
@@ -56,7 +56,7 @@ def drawn(monkeypatch):
     return tasks
 
 
-def test_what_solves_another_draw_must_not_be_rewarded(drawn, monkeypatch):
+def test_solutions_of_other_draws_must_not_be_rewarded(drawn, monkeypatch):
     findings = audit([task for tasks in drawn.values() for task in tasks])
     pairs = [("careless/0/0", "careless/0/1"), ("careless/0/1", "careless/0/0")]
     assert findings.other_rewarded == [f"{one}: by the solution of {other}" for one, other in pairs]
@@ -127,7 +127,7 @@ def test_a_template_that_draws_with_random_numbers_of_its_own_is_found():
 
 
 @pytest.mark.usefixtures("own_templates")
-def test_what_breaks_in_a_template_is_told_with_its_name():
+def test_errors_in_a_template_name_the_template():
     said = r"the template map.broken cannot be drawn in world 0: KeyError: 'town' \(\w+\.py, line \d+\)"
     for get in (lambda: suite.find("map.broken/0/0"), lambda: suite.draw(["map.broken"], world_seed=0, count=1)):
         with pytest.raises(TaskError, match=said):

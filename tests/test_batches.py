@@ -70,7 +70,7 @@ some_ids = st.lists(st.integers(1, 3), min_size=1, max_size=6).map(tuple)
 
 @settings(max_examples=25)
 @given(st.lists(st.builds(Sample, some_ids, some_ids), min_size=1, max_size=8), st.integers(1, 60), st.randoms())
-def test_nothing_depends_on_order_padding_or_packing(found, max_tokens, rng):
+def test_gradients_do_not_depend_on_order_padding_or_packing(found, max_tokens, rng):
     torch.manual_seed(0)
     model = Qwen2ForCausalLM(Qwen2Config(**SIZES)).double()
     advantages = [(-1) ** index * (1 + index / 7) for index in range(len(found))]
@@ -85,7 +85,7 @@ def test_nothing_depends_on_order_padding_or_packing(found, max_tokens, rng):
         torch.testing.assert_close(gradient(model), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_what_is_shared_stands_once():
+def test_trees_contain_shared_prefixes_once():
     (tree,) = pack(samples(), 10_000, sharing="tree")
     rows = pack(samples(), 10_000, sharing="rows")
     read = [sample.prompt_ids + sample.response_ids[:-1] for sample in samples()]
@@ -96,7 +96,7 @@ def test_what_is_shared_stands_once():
     assert len(tree.columns) < len(tree.targets) == sum(len(sample.response_ids) for sample in samples())
 
 
-def test_trees_stand_where_they_are_cheaper_as_a_token_costs_the_weights_it_meets(model):
+def test_trees_are_chosen_where_they_cost_fewer_operations(model):
     shared = [Sample((1, 2, 3, 4, 5, 6, 7, 8), (9 + number, 30)) for number in range(4)]
     alone = [Sample((50 + number, 2, 3), (4,)) for number in range(4)]
     assert pack(shared, 1000, model=model)[0].tree is not None

@@ -77,7 +77,7 @@ def speed(monkeypatch, capsys, *arguments):
     return capsys.readouterr()
 
 
-def test_the_last_line_is_an_object_with_all_keys_and_null_for_who_is_not_here(monkeypatch, capsys):
+def test_the_last_line_is_json_with_null_for_missing_peers(monkeypatch, capsys):
     result = json.loads(speed(monkeypatch, capsys, "--json").out.splitlines()[-1])
     assert set(result) >= KEYS
     assert result["inprocess_steps_per_s"] > 0
@@ -120,13 +120,13 @@ def test_pictures_show_results_with_gaps_and_the_mean_of_runs(tmp_path):
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("speed.png", "learning.png", "methods.png"))
 
 
-def test_envs_in_a_process_of_their_own_tell_how_fast_they_were():
+def test_scaling_reports_the_rate_of_envs_in_worker_processes():
     measured = scaling.rate(cores()[-1:], envs=2, workers=1, batch=1, seconds=0.2, wait_ms=1, site="shopping", warm_up=2)
     assert measured.steps > 0
     assert measured.steps_per_s > 0
 
 
-def test_a_step_that_leads_elsewhere_is_a_failure_and_no_time_and_who_breaks_down_is_an_error(walks):
+def test_unexpected_pages_are_failures_without_a_time_and_crashes_are_errors(walks):
     astray = walks[0]._replace(steps=(walks[0].steps[0]._replace(path="/elsewhere"),))
     ours = Contender("inprocess", ("benchmarks.peers.package_adapter", "inprocess"), warm_up=0)
     with serving(env_speed.WORLD) as served:
@@ -212,7 +212,7 @@ def test_a_soak_kills_no_workers_of_applications(monkeypatch, capsys):
     assert "--kill" in capsys.readouterr().err
 
 
-def test_an_episode_that_was_lost_without_a_kill_is_wrong_and_so_is_memory_that_keeps_growing():
+def test_soak_reports_lost_episodes_without_kills_and_growing_memory():
     tally = soak.Tally()
     row = {"env": 3, "over": True, "reward": float("nan"), "failure": "gone", "page": "", "task": "t"}
     soak._judge(row, True, tally)
@@ -226,7 +226,7 @@ def test_an_episode_that_was_lost_without_a_kill_is_wrong_and_so_is_memory_that_
 
 
 @pytest.mark.slow
-def test_the_arena_s_benchmark_says_what_was_solved(monkeypatch, capsys):
+def test_the_arena_benchmark_reports_success(monkeypatch, capsys):
     from benchmarks import arena  # noqa: PLC0415 - needs the extra serve
 
     timed_ms = arena.timed_ms
@@ -253,7 +253,7 @@ def test_rollouts_are_timed_with_the_policy_included(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=str)
-def test_documents_show_what_the_results_say(path):
+def test_tables_of_documents_match_the_results(path):
     document = path.read_text(encoding="utf-8")
     assert "<!-- begin " in document
     assert tables.update_tables(document) == document, "run python -m benchmarks.tables"
@@ -267,7 +267,7 @@ def test_every_row_has_a_cell_for_every_head(name):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
 
 
-def test_what_stands_around_a_table_stays_and_results_name_their_command_and_commit(monkeypatch):
+def test_updates_replace_only_tables_and_results_name_command_and_commit(monkeypatch):
     with expect_error(KeyError, "'magic'"):
         tables.update_tables("<!-- begin magic -->\n<!-- end magic -->")
     monkeypatch.setitem(tables.TABLES, "learning", lambda: "| new |\n")
@@ -368,7 +368,7 @@ RUNS = [
 ]
 
 
-def test_the_figures_say_when_to_switch_and_without_runs_nothing():
+def test_allocation_summaries_have_the_best_switch_or_null():
     found = summary(SETTINGS, CLONES, [])
     assert found["mixed"] == found["rl_only"] == found["bc_only"] == found["best_switch"] == [None, None]
     found = summary(SETTINGS, CLONES, RUNS)
@@ -464,7 +464,7 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
         learning.main([*arguments, "--fresh-world", "1700"])
 
 
-def test_templates_of_the_training_split_and_others_are_told_apart():
+def test_results_separate_training_templates_from_new_ones():
     settings = learning.LearningSettings()
     tasks = learning.held_out(settings)
     known = [float(task.template in {known.template for known in task_suite.load("train")}) for task in tasks]
@@ -476,7 +476,7 @@ def test_templates_of_the_training_split_and_others_are_told_apart():
     }
 
 
-def test_no_two_clones_see_the_same_world_and_all_are_evaluated_in_a_fresh_one():
+def test_clones_use_disjoint_worlds_and_a_held_out_evaluation_world():
     for demonstrations in (1, 2, 16):
         worlds = [learning.demonstration_worlds(demonstrations, clone) for clone in range(3)]
         assert len({world for own in worlds for world in own}) == sum(map(len, worlds))
@@ -499,7 +499,7 @@ def test_the_expert_signs_in_and_solves_every_task(elements):
     assert len({item.task_id for item in evaluation.trajectories}) == len(tasks)
 
 
-def test_whoever_does_not_sign_in_does_not_succeed_and_a_site_without_a_form_is_refused():
+def test_signed_out_tasks_need_a_login_and_a_site_with_a_form():
     (task,) = task_suite.draw(["reddit.biography"], world_seed=21, count=1)
     out = signed_out(task)
     assert out.solution[-len(task.solution) :] == task.solution
@@ -586,7 +586,7 @@ def test_the_plan_of_a_run_is_that_computed_by_hand():
     assert halved["training_s"] == 6 * (864 / 2 + 40)
 
 
-def test_the_plan_of_one_gpu_does_not_fit_and_sharding_divides_the_state_of_the_weights():
+def test_planned_memory_exceeds_one_gpu_and_sharding_divides_the_state():
     one, eight = (training_speed.plan_run(training_speed.QWEN_3B, gpus, training_speed.PlanAssumptions()) for gpus in (1, 8))
     assert (one["fits"], eight["fits"]) == (False, True)
     state = "weights, gradients, AdamW (16 bytes per parameter)"

@@ -102,7 +102,7 @@ def test_agents_evaluate_ends_after_three_failed_resets_and_shows_the_log(desk, 
     assert starts(folder) <= 16  # some start at the same time, in several processes
 
 
-def test_a_run_on_an_application_that_starts_no_more_ends_with_the_episodes_played_so_far(desk, capfd):
+def test_runs_abort_after_repeated_failed_resets_and_keep_their_episodes(desk, capfd):
     folder = desk(sound=6)
     out = folder / "runs"
     assert main(["evaluate", "--application", str(folder), "--agent", "random", "--max-steps", "2", "--out", str(out)]) == 1

@@ -42,7 +42,7 @@ def database(site, opened):
         ({}, {}, "4/5"),
     ],
 )
-def test_a_changed_row_is_named_by_its_label_else_by_the_rows_it_refers_to_else_by_its_key(columns, names, name):
+def test_changed_rows_are_named_by_label_references_or_key(columns, names, name):
     change = Change("shopping", "wishlist_item", (4, 5), {**columns, "quantity": 1}, {**columns, "quantity": 2}, names)
     assert str(change) == f"shopping: wishlist_item {name} changed: quantity 1 -> 2"
 
@@ -187,7 +187,7 @@ def a_write(site, connection, rng):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
-def test_an_overlay_tells_what_the_whole_comparison_does(site, seed, tmp_path):
+def test_overlay_changes_equal_those_of_a_full_comparison(site, seed, tmp_path):
     """Where rows are planted, where none are, and where a snapshot is continued in another overlay."""
     content, path, rng = load_world(WORLD).content(site), tmp_path / "a.sqlite", Random(f"{site} {seed}")
     path.write_bytes(content)

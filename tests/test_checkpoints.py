@@ -140,7 +140,7 @@ WRITES = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize(("write", "name"), WRITES.values(), ids=WRITES)
-def test_what_a_full_disk_stops_is_told_in_one_line_with_the_file_and_a_way_out(tmp_path, capsys, write, name):
+def test_a_full_disk_is_reported_in_one_line_with_file_and_remedy(tmp_path, capsys, write, name):
     work = write(tmp_path)
     with no_file_above(0):
         code = status("train", work)
@@ -256,7 +256,7 @@ def test_a_lock_contains_its_time_which_neither_a_copy_nor_a_second_lock_changes
     assert own.read_text() == earlier
 
 
-def test_a_file_system_without_locks_is_told_and_trained_on(tmp_path, monkeypatch, capsys):
+def test_file_systems_without_locks_only_cause_a_warning(tmp_path, monkeypatch, capsys):
     import fcntl  # noqa: PLC0415 - not on Windows
 
     def refuse(*_):
@@ -287,7 +287,7 @@ def test_every_command_that_trains_locks_its_folder(tmp_path, hold):
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
-def test_what_a_kill_leaves_behind_is_no_checkpoint(tmp_path):
+def test_unfinished_folders_of_a_killed_process_are_no_checkpoints(tmp_path):
     old = save(tmp_path, 1)
     (tmp_path / ".unfinished_0000002").mkdir()
     (tmp_path / "update_0000002").mkdir()
@@ -298,7 +298,7 @@ def test_what_a_kill_leaves_behind_is_no_checkpoint(tmp_path):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="no peft here: pip install peft")
-def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
+def test_only_adapters_are_saved_and_training_continues_from_them(tmp_path):
     model, tokenizer = tiny_model()
     model.save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
@@ -419,7 +419,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("kind", ["sb3", "bin", "code", "run"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_runs_the_code_in_a_strangers_folder(name, kind, tmp_path, monkeypatch):
+def test_commands_run_no_code_of_untrusted_folders(name, kind, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     mark = tmp_path / "mark"
     folder = evil_folder(kind, tmp_path / "folder", mark)
@@ -429,7 +429,7 @@ def test_no_command_runs_the_code_in_a_strangers_folder(name, kind, tmp_path, mo
     assert not mark.exists()
 
 
-def test_the_folders_of_strangers_do_what_they_should_not_when_they_are_unpickled(tmp_path):
+def test_the_untrusted_folders_of_the_tests_run_code_when_unpickled(tmp_path):
     save_util = pytest.importorskip("stable_baselines3.common.save_util")
     for kind, load in (
         ("sb3", lambda folder: save_util.load_from_zip_file(folder / "model.zip")),
@@ -441,7 +441,7 @@ def test_the_folders_of_strangers_do_what_they_should_not_when_they_are_unpickle
 
 
 @pytest.mark.parametrize("name", ["nowhere", "runs/nowhere", "./a", "/a/b", "a/b/c", "agents/nowhere", "C:\\a"])
-def test_what_is_no_name_of_the_hub_is_not_looked_for_there(name, monkeypatch):
+def test_names_that_are_not_of_the_hub_are_not_requested(name, monkeypatch):
     monkeypatch.chdir(Path(__file__).parent.parent)
     with expect_error(CheckpointError, Path(name)):
         find_model(name)
@@ -496,9 +496,7 @@ def test_models_that_do_not_belong_together_are_refused(tmp_path):
     (AGENT, {"algorithm": "ppo"}, "candidates"),
     (AGENT, {"elements": "id"}, "language"),
 ])  # fmt: skip
-def test_the_kind_of_a_model_follows_from_the_files_of_its_folder_and_of_a_runs_newest_checkpoint(
-    tmp_path, name, content, kind
-):
+def test_model_kinds_follow_from_the_files_of_folders_and_checkpoints(tmp_path, name, content, kind):
     (tmp_path / name).write_text(json.dumps(content))
     assert model_kind(tmp_path) == kind
     if name != AGENT:

@@ -176,7 +176,7 @@ PLANS = {"typed": "goto [ELSEWHERE]", "site": "goto [http://shop.test/contact/]"
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.sampled(3)
-def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_a_zero(envs, elsewhere, kind, plan, monkeypatch):
+def test_killed_processes_reach_no_other_host_and_give_no_zero_reward(envs, elsewhere, kind, plan, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.context.OPENING_S", 2.0)
     env, other = envs
     url = f"http://127.0.0.1:{elsewhere.port}/"

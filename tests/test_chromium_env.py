@@ -105,7 +105,7 @@ def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
     other.close()
 
 
-def test_a_fault_of_the_network_is_raised_by_step_and_reset_alike(monkeypatch):
+def test_network_failures_are_raised_by_step_and_reset(monkeypatch):
     def broken(self, method, url, headers=None, body=b""):
         raise ZeroDivisionError(url)
 

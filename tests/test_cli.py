@@ -64,7 +64,7 @@ def test_the_audit_plays_in_any_layout_and_ends_with_one_line_of_json(capsys):
     assert sum(value for key, value in result.items() if key.endswith("_rewarded")) == 0
 
 
-def test_what_the_audit_finds_is_printed(capsys, monkeypatch):
+def test_findings_of_the_audit_are_printed(capsys, monkeypatch):
     def audit(tasks, **_):
         return AuditFindings(tasks=1, other_rewarded=["a/1/0: by b"], excused=["c/1/0: any"], without_other=["d/1/0", "d/1/1"])
 
@@ -75,7 +75,7 @@ def test_what_the_audit_finds_is_printed(capsys, monkeypatch):
     assert "  2 tasks of d could not be tested with the answer of another draw\n" in out
 
 
-def test_the_audit_of_memorised_answers_needs_two_worlds_and_says_how_much_they_earn(capsys):
+def test_the_audit_of_memorised_answers_needs_two_worlds_and_prints_their_success(capsys):
     which = ("audit", "--template", "shopping.order_total", "--memorised", "3")
     assert run(capsys, *which)[0] == 2
     status, out, _ = run(capsys, *which, "4", "--json")
@@ -108,7 +108,7 @@ def test_worlds_are_described(capsys, monkeypatch, tmp_path):
     assert str(tmp_path) in out
 
 
-def test_sites_are_told_by_host_and_sign_visitors_in():
+def test_sites_are_selected_by_host_and_sign_visitors_in():
     sites = WorldSites(8000, 0)
     answer = sites.request("GET", "http://shop.localhost:8000/customer/account/")
     assert answer.status == 200

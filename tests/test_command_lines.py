@@ -40,7 +40,7 @@ HUGE = str(10**30)
 COMMANDS = {f"agents.{path.stem}" for path in (ROOT / "agents").glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
 
 
-def test_what_is_wrong_with_a_command_is_told_without_torch():
+def test_invalid_commands_are_rejected_without_importing_torch():
     told = [[name, "--nonsense"] for name in sorted(COMMANDS)]
     told += [[f"agents.{name}", "--policy", "nowhere"] for name in ("evaluate", "search")]
     code = (
@@ -163,7 +163,7 @@ def test_bad_values_are_named_in_one_line(name, capsys):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_mistakes_in_settings_are_told_in_one_line(name, capsys):
+def test_invalid_settings_are_reported_in_one_line(name, capsys):
     program, options = name.partition(" ")[0], [item.name for item in fields(KINDS[name]) if item.name != "keywords"]
     refused = 0
     for option in options if name.startswith(("agents.train_", "agents.evaluate")) else options[:6]:
@@ -359,7 +359,7 @@ def test_help_has_real_options_and_no_empty_defaults(name, capsys):
     assert not re.search(r"\(default: (None|False|\[\]|\(\)|)\)", text)
 
 
-def test_options_of_one_meaning_are_spelled_alike():
+def test_options_with_one_meaning_have_one_spelling():
     for name, parser in PARSERS.items():
         known = parser._option_string_actions
         for old, new in (("--templates", "--template"),):
@@ -448,7 +448,7 @@ def test_an_option_that_names_a_file_or_folder_is_checked_before_anything_is_don
     ["agents.evaluate", "--policy", "owner/name", "--limit", "1"], ["agents.train_grpo", "--model", "owner/name", "--out", "OUT"],
     ["agents.train_bc", "--model", "owner/name", "--out", "OUT"], ["agents.agent_q", "--model", "owner/name", "--out", "OUT"],
 ], ids=lambda arguments: arguments[0])  # fmt: skip
-def test_a_model_of_a_hub_that_cannot_be_reached_is_told_at_once_in_one_line(tmp_path, arguments):
+def test_an_unreachable_hub_is_reported_in_one_line(tmp_path, arguments):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_ENDPOINT": "http://127.0.0.1:1", "HF_HOME": str(tmp_path / "hub")}
     words = [str(tmp_path / "out") if word == "OUT" else word for word in arguments]
     run = [sys.executable, "-W", "ignore", "-m", *words]
@@ -458,7 +458,7 @@ def test_a_model_of_a_hub_that_cannot_be_reached_is_told_at_once_in_one_line(tmp
     assert not (tmp_path / "out").exists()
 
 
-def test_a_port_in_use_is_told_and_no_address_is(capsys):
+def test_a_port_in_use_is_reported_and_no_address_is_printed(capsys):
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
         for arguments in (["serve", "--port", port], ["mcp", "--http", port]):
@@ -505,7 +505,7 @@ def test_faults_keep_their_tracebacks_and_a_variable_shows_those_of_errors(monke
         console.status("prog", raising(TaskError("x")))
 
 
-def test_what_was_meant():
+def test_suggestions_for_misspelled_names():
     assert suggestion("chromum", ["inprocess", "chromium"]) == "did you mean 'chromium'?"
     assert suggestion("x", ["a", "b"], list_all=False) == ""
     assert len(suggestion("@" * 10**6, list(templates()))) < 600
@@ -530,7 +530,7 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments, unbuffered):
     assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 0 if swallowed else 141)
 
 
-def test_ctrl_c_ends_a_server_quietly_that_has_told_where_its_sites_are():
+def test_ctrl_c_ends_a_server_quietly_after_it_printed_its_addresses():
     process = command("serve", "--port", "0", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     url = urlsplit(process.stdout.readline().split()[-1].decode())
     page = urlopen(Request(f"http://127.0.0.1:{url.port}/", headers={"Host": url.netloc}), timeout=60).read()
@@ -577,7 +577,7 @@ def test_settings_are_read_however_they_are_spelled():
         parse_settings(EvaluationSettings, [], program="agents.evaluate")
 
 
-def test_a_module_without_its_packages_says_so(capsys):
+def test_missing_modules_are_reported_with_an_install_command(capsys):
     assert console.status("prog", lambda: importlib.import_module("no_such_package")) == 1
     assert "no_such_package is not installed: pip install no-such-package" in capsys.readouterr().err
 

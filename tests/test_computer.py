@@ -135,7 +135,7 @@ def pressed(keys):
     ('{"action": "terminate", "status": "failure"}', Action(Kind.EXIT, argument="N/A")),
     ('{"action": "answer", "text": "84 km"}', Action(Kind.EXIT, argument="84 km")),
 ])  # fmt: skip
-def test_what_vendors_agents_write_is_read(reply, expected):
+def test_replies_of_vendor_agents_are_parsed(reply, expected):
     assert Computer().parse(reply) == expected
 
 
@@ -160,7 +160,7 @@ def test_thousandths_are_of_the_window():
     ('{"type": "drag", "path": []}', "begins and ends"), ('{"type": "type"}', "type needs a text"),
     ("Action: click(5, 9)", "takes named arguments"), ("Action: drag(end_box='x')", "two numbers of a place"),
 ])  # fmt: skip
-def test_what_is_wrong_is_told(reply, said):
+def test_invalid_replies_are_reported_with_all_actions(reply, said):
     with pytest.raises(ActionError, match="The actions are") as caught:
         Computer().parse(reply)
     assert said in str(caught.value)
@@ -259,7 +259,7 @@ def window():
     ([clicked(200, 120)], "the form was not sent: Query"),
     ([clicked(10, 10, kind=Kind.SCROLL, by=(0, -100))], "nothing more to scroll"),
 ])  # fmt: skip
-def test_what_reaches_nothing_is_told(window, gestures, said):
+def test_gestures_without_a_target_are_reported(window, gestures, said):
     window.start(["http://app.test/"], {})
     for gesture in gestures[:-1]:
         window.gesture(gesture)

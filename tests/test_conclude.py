@@ -37,7 +37,7 @@ def beside(env):
 
 
 @pytest.mark.parametrize("task", TASKS[::11], ids=lambda task: task.task_id)
-def test_what_was_done_beside_the_browser_is_judged_as_if_it_were_done_in_it(task):
+def test_actions_outside_of_the_browser_are_judged_equally(task):
     env = WebArenaLite(tasks=[task], max_steps=100)
     for is_done in (True, False):
         env.reset()
@@ -83,7 +83,7 @@ VERDICT = st.fixed_dictionaries({"check": st.sampled_from(CHECKS), "passed": st.
 
 
 @given(st.lists(VERDICT, min_size=1, max_size=6))
-def test_every_check_that_failed_is_told_with_its_reason(verdicts):
+def test_every_failed_check_is_described_with_its_reason(verdicts):
     success = all(verdict["passed"] for verdict in verdicts)
     first, *others = describe_result({"success": success, "verdicts": verdicts})
     assert first == ("Solved." if success else "Not solved.")
@@ -140,7 +140,7 @@ def rows_beside(rows, others):
 
 @given(ROWS, ROWS)
 @example([["[", None], ["a", 0]], [["[", 0], ["a", 0]])
-def test_rows_that_differ_are_told_value_by_value(found, expected):
+def test_differing_rows_are_described_by_value(found, expected):
     block = state("SELECT * FROM held", expected=expected, site="here")
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute("CREATE TABLE held (one, other)")
@@ -169,7 +169,7 @@ def test_rows_that_differ_are_told_value_by_value(found, expected):
     st.sampled_from(["$4.50", "Ann Lee", "it's against us", 'a "b"', "17", "No"]),
     st.sampled_from(["", "17", "it's against us, Ann Lee", "No, 4", '"', "$4.50"]),
 )
-def test_an_answer_that_is_not_right_is_told_beside_the_one_that_is(approach, reference, said):
+def test_wrong_answers_are_described_with_the_expected_one(approach, reference, said):
     verdict = evaluate(answer(**{approach: reference}), "What is it?", answer_outcome(said))[0]
     sentence = told_of(verdict)
     if verdict.passed:
@@ -182,7 +182,7 @@ def test_an_answer_that_is_not_right_is_told_beside_the_one_that_is(approach, re
 
 
 @given(st.lists(st.sampled_from(["Tea", "no tea", "it's", "Cup; pot", "Jam"]), min_size=1, max_size=4, unique=True))
-def test_each_content_that_a_page_lacks_or_must_not_have_is_told(contents):
+def test_missing_and_forbidden_page_contents_are_described(contents):
     block = page_shows("last", "", must_include=contents, must_exclude=["Milk"])
     page = Page("http://shop.test/", "", fromstring("<html><body><p>Milk</p></body></html>"), (), 0)
     (verdict,) = evaluate(block, "", replace(answer_outcome(""), final=View(page, no_scripts)))
@@ -193,7 +193,7 @@ def test_each_content_that_a_page_lacks_or_must_not_have_is_told(contents):
 
 
 @pytest.mark.parametrize("task", TASKS[::9], ids=lambda task: task.task_id)
-def test_nothing_of_how_judging_works_is_told_of_a_lost_episode(task):
+def test_descriptions_of_lost_episodes_contain_no_internals(task):
     env = WebArenaLite(tasks=[task])
     env.reset()
     _, _, _, _, info = env.step(env.dialect.format(Action(Kind.EXIT, argument="no such thing")))

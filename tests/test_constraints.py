@@ -208,7 +208,7 @@ def test_lists_have_any_number_of_items(kind):
         assert is_allowed(automaton, ids_of(tokenizer, text), 0) == bool(pattern.fullmatch(text)) == expected
 
 
-def test_what_a_tokenizer_cannot_spell_is_left_out_and_one_whose_tokens_are_no_texts_is_refused():
+def test_unspellable_choices_are_omitted_and_tokenizers_without_texts_rejected():
     """Without bytes, a text with an unknown character leads nowhere; its other words do."""
     tokenizer = sentence_piece(bytes_too=False)
     known, rng = TokenVocabulary.from_tokenizer(tokenizer), random.Random(0)

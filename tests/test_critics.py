@@ -27,7 +27,7 @@ def texts(count, seed):
     return found, outcomes
 
 
-def test_a_new_critic_says_one_half_of_everything_and_its_loss_is_the_cross_entropy_before_the_first_update(model):
+def test_new_critics_predict_one_half_and_have_the_cross_entropy_of_it(model):
     critic = Critic(LanguageValueNetwork(model), minibatch=100, epochs=3)
     assert critic.values([(1, 2, 3), (4,)]) == [0.5, 0.5]
     assert critic.values([]) == []
@@ -85,7 +85,7 @@ def test_a_critic_of_words_learns_whether_the_page_holds_what_the_goal_asks_for(
     assert critic.values(unseen[:7]) == pytest.approx(values[:7], abs=1e-5)
 
 
-def test_critics_of_words_begin_alike_for_a_seed():
+def test_critics_of_words_are_initialised_by_their_seed():
     one, other, third = (PointerCritics(seed).create(**OPTIONS) for seed in (1, 1, 2))
     for critic in (one, other, third):
         critic.fit(*seen(64, seed=3), random.Random(0))

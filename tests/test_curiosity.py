@@ -30,7 +30,7 @@ def test_features_are_normalised_and_clipped():
     assert other.item() == pytest.approx((target - guess).square().mean().item(), rel=1e-4)
 
 
-def test_what_was_seen_often_is_less_curious():
+def test_curiosity_decreases_for_frequent_observations():
     torch.manual_seed(0)
     curiosity = Curiosity(4)
     seen, new = (

@@ -89,7 +89,7 @@ def test_a_query_that_is_still_being_read_from_does_no_harm(database, act, way_b
     assert database.connection.execute("SELECT count(*) FROM note").fetchone()[0] == 300
 
 
-def test_a_snapshot_holds_the_changed_pages_alone_and_a_connection_that_restore_has_replaced_is_closed(database):
+def test_snapshots_contain_changed_pages_only_and_restore_closes_the_old_connection(database):
     size = len(database.connection.serialize())
     assert list(database.snapshot()) == [-1]
     database.connection.execute("UPDATE note SET text = 'short' WHERE rowid = 7")
@@ -163,7 +163,7 @@ def write(overlay, rng, count):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_whatever_was_written_comes_back_from_a_snapshot_and_goes_with_a_reset(file, seed):
+def test_random_writes_are_restored_by_snapshots_and_removed_by_resets(file, seed):
     rng, (one, other) = Random(seed), (Overlay(file), Overlay(file))
     first = content(one)
     write(one, rng, rng.randrange(1, 30))
@@ -215,7 +215,7 @@ def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory
     b'[["note", {"a": 1}, [1, "x", "y", 0]]]', b'[["note", [1], [1, {"hex": "zz"}, null, 0]]]', b'[["sqlite_schema", [1], null]]',
     b'[["note", [1], [1, null, null, 0]]]', b'[["vote", [1], null]]', b"[" * 5000,
 ])  # fmt: skip
-def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(opened, file, rows):
+def test_foreign_snapshots_are_rejected_without_changes(opened, file, rows):
     overlay = opened(Overlay(file))
     first = content(overlay)
     with pytest.raises(SnapshotError):

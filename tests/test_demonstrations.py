@@ -86,7 +86,7 @@ def test_the_order_goes_on_from_its_record(focused):
     assert [next(one) for _ in range(200)] == [next(other) for _ in range(200)]
 
 
-def test_what_is_known_is_seldom_taken():
+def test_known_steps_are_sampled_rarely():
     kinds = ["known" if index % 2 else "hard" for index in range(1000)]
     focus = Focus(kinds, 0.1)
     for _ in range(40):
@@ -410,7 +410,7 @@ def test_without_mistakes_the_episode_is_the_expert_s():
         assert all(step.is_of_solution for step in steps)
 
 
-def test_what_the_fork_cannot_mend_does_not_become_part_of_the_episode(monkeypatch):
+def test_mistakes_that_cannot_be_undone_are_omitted_from_episodes(monkeypatch):
     monkeypatch.setattr("agents.data.expert._can_finish", lambda *_: False)
     for env, task in envs_with_tasks(drawn(12), quiet=True, **ENV):
         assert play_with_mistakes(env, task, 0.9, Random(0)) == play_expert(env, task)

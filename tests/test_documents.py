@@ -78,7 +78,7 @@ def runnable(document):
 
 
 @pytest.mark.parametrize("document", [document for document in DOCUMENTS if runnable(document)], ids=name)
-def test_python_runs_as_it_stands(document, tmp_path):
+def test_python_blocks_of_documents_run(document, tmp_path):
     path = tmp_path / "document.py"
     # One after another, as a reader would paste them; workers that are spawned import this file again.
     code = "".join(f"# {block}\n{block.code}\n" for block in runnable(document))
@@ -249,7 +249,7 @@ def _known(key, main, capsys):
     return _KNOWN[key]
 
 
-def test_every_page_stands_in_the_menu_of_the_site():
+def test_every_page_is_in_the_navigation_of_the_site():
     menu = set(re.findall(r"^ +- .*: ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     pages = {document.relative_to(ROOT / "docs").as_posix() for document in DOCUMENTS if document != README}
     assert menu == pages - {"description.md"}

@@ -126,7 +126,7 @@ def texts(browser):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_what_the_tab_key_reaches_can_be_seen_and_used(seed):
+def test_tab_stops_are_visible_focusable_and_clickable(seed):
     browser = InProcessBrowser(network())
     browser.start([f"{HOME}{seed}"], {})
     root = browser.page().root
@@ -170,7 +170,7 @@ def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(browsers, 
 
 @needs.chromium
 @pytest.mark.parametrize("name", PAGES)
-def test_awkward_pages_are_read_alike(browsers, name):
+def test_both_browsers_agree_on_unusual_pages(browsers, name):
     open_both(browsers, f"?name={name}")
     assert texts(browsers[0]) == texts(browsers[1])
     tags = [[node.element.tag for node in observe(browser.page()).nodes.values()] for browser in browsers]

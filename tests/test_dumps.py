@@ -133,7 +133,7 @@ def test_files_are_compared_by_their_lines(tmp_path, name, wanted, done, beyond)
     assert len(compare(after(done), after(wanted)).beyond) == beyond
 
 
-def test_what_load_writes_into_files_is_no_change(tmp_path):
+def test_database_names_in_files_are_not_changes(tmp_path):
     base, now = (written(tmp_path / env, {"app.ini": f"[db]\nname = app_{env}\n"}) for env in ("7_1", "7_2"))
     assert state.changes("app", base, now, {}, (), ("7_1", "7_2")) == []
     assert len(state.changes("app", base, now, {}, ())) == 2

@@ -225,7 +225,7 @@ def changed(**changes):
     (changed(finish_reason="abort"), "ended a response with 'abort'"),
     (400, "400"),
 ])  # fmt: skip
-def test_what_cannot_be_trained_on_is_a_failure(tmp_path, fault, said):
+def test_responses_unsuitable_for_training_are_failures(tmp_path, fault, said):
     with serving_engine(tmp_path) as (server, engine):
         server.faults += [fault]
         assert said in failure(engine)
@@ -233,7 +233,7 @@ def test_what_cannot_be_trained_on_is_a_failure(tmp_path, fault, said):
         assert generations(engine)
 
 
-def test_a_prompt_longer_than_the_model_reads_is_a_failure_and_an_empty_one_the_caller_s_mistake(tmp_path):
+def test_too_long_prompts_are_failures_and_empty_ones_value_errors(tmp_path):
     with serving_engine(tmp_path, max_model_len=20) as (_, engine):
         assert "maximum context length" in failure(engine, tuple(range(30)))
         with expect_error(ValueError, "request 3"):

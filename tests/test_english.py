@@ -38,6 +38,11 @@ def test_nouns_verbs_strings_and_quoted_code_are_no_habits(source):
     assert list(english.habits_of_code(source)) == []
 
 
+def test_only_the_names_of_tests_are_checked_in_tests():
+    source = "def test_what_it_says(): ...\n\ndef test_values():\n    told = 1  # alike\n"
+    assert list(english.habits_of_tests(source)) == [(1, "`test_what_it_says`")]
+
+
 def test_documents_are_read_without_their_code():
     text = "# A\n\n```sh\nsay told\n```\n\nIt `stands` there.\nAll are Alike.\n"
     assert list(english.habits_of_text(text)) == [(8, "alike")]

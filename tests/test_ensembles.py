@@ -61,7 +61,7 @@ def vote(weights, *replies, page=SHOP):
     return reply.text
 
 
-def test_the_most_votes_win_weights_decide_by_site_and_who_failed_has_no_vote_unless_all_failed():
+def test_votes_are_weighted_by_site_and_exclude_failed_members():
     assert {vote(uniform_weights(3), *order) for order in itertools.permutations(["go", "go", "stop"])} == {"go"}
     weights = EnsembleWeights((1.0, 1.0, 1.0), {"forum.test": (1.0, 1.0, 5.0)})
     assert vote(weights, "go", "<think>so</think>go", "stop") == "go"

@@ -108,7 +108,7 @@ def test_running_out_of_steps_is_an_empty_answer_not_n_a():
         env.close()
 
 
-def test_a_step_budget_is_told_and_kept_scrolling_apart_and_survives_forks():
+def test_step_budgets_are_stated_enforced_without_scrolling_and_kept_by_forks():
     task = find("shopping.cart_add/1000/0")
     env = make(task, step_budget=0.75)
     budget = ceil(0.75 * len(task.solution))
@@ -168,7 +168,7 @@ def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
     ("go_backward()", "no earlier page"),
     ("go_backward() go_forward()", "2 actions"),
 ])  # fmt: skip
-def test_a_bad_action_is_told_and_changes_nothing(env, reply, said):
+def test_invalid_actions_are_reported_and_change_nothing(env, reply, said):
     _, before = env.reset()
     text, reward, terminated, truncated, info = env.step(reply)
     assert (reward, terminated, truncated) == (0.0, False, False)
@@ -207,7 +207,7 @@ def test_tabs_and_urls_in_the_other_dialects():
     assert env.step("close_tab")[4]["url"].startswith("http://shop-admin.test/admin")
 
 
-def test_scrolling_moves_a_window_says_where_the_page_ends_and_a_new_page_begins_at_its_top():
+def test_scrolling_moves_the_window_and_reports_its_ends():
     env = make(window=400, elements="label", max_steps=99)
     _, info = env.reset()
     for direction, word, more in (("Down", "ends", "lines below"), ("Up", "begins", "lines above")):
@@ -278,7 +278,7 @@ def test_a_fork_has_the_step_limit_of_the_env_that_continues_it():
                 assert fork.step('do(action="Scroll Down")')[3] == (step == limit)
 
 
-def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leaves_no_episode(env):
+def test_snapshots_are_small_and_those_of_other_versions_are_rejected(env):
     env.reset()
     env.step(click("Add to Cart [2]"))
     snapshot = env.unwrapped.snapshot()
@@ -481,7 +481,7 @@ REPLIES = st.one_of(
 @pytest.mark.parametrize("history", ["compressed", "full", "none"])
 @settings(max_examples=10)
 @given(replies=st.lists(REPLIES, max_size=14), dialect=st.sampled_from(["webrl", "webarena", "browsergym"]))
-def test_whatever_is_replied_the_observation_is_in_its_space_and_is_what_the_messages_say(history, replies, dialect):
+def test_observations_of_random_replies_are_in_their_space_and_equal_the_messages(history, replies, dialect):
     env = WebArenaLite(tasks=[LOOK], history=history, dialect=dialect, max_steps=99)
     seen, info = env.reset(seed=0)
     for reply in replies:
@@ -496,7 +496,7 @@ def test_whatever_is_replied_the_observation_is_in_its_space_and_is_what_the_mes
     env.close()
 
 
-def test_replies_of_the_greatest_length_fit_and_a_longer_one_does_nothing_and_is_kept_in_part():
+def test_replies_of_maximum_length_fit_and_longer_ones_are_rejected_and_truncated():
     env = make(max_steps=20)
     env.reset()
     for number in range(12):
@@ -528,7 +528,7 @@ def chosen(select):
 
 
 @pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
-def test_a_list_can_be_used_with_keys_and_a_click_says_that_it_chooses_nothing(browser):
+def test_lists_are_usable_by_keys_and_clicks_on_them_are_errors(browser):
     env = make(dialect="webarena", browser=browser, max_steps=99)
     env.reset()
     assert "no element has the focus" in env.step("press [t]")[4]["action_error"]
@@ -552,7 +552,7 @@ NEVER_SEEN = "http://shop.test/contact/?never=seen"  # what another test has see
 
 @pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
 @pytest.mark.parametrize("on_failure", ["nan", "raise"])
-def test_what_a_site_raises_is_a_page_and_costs_the_agent_nothing(browser, on_failure, monkeypatch):
+def test_exceptions_of_sites_become_pages_without_changes(browser, on_failure, monkeypatch):
     usual = Site.answer
 
     def answer(self, request):

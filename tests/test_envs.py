@@ -57,7 +57,7 @@ def test_equal_seeds_give_equal_episodes_wherever_they_are_played(workers):
         assert wait_for(envs, 3) == wait_for(others, 3)
 
 
-def test_what_breaks_is_an_episode_that_failed_and_the_next_one_begins(workers):
+def test_failures_end_the_episode_and_the_next_one_starts(workers):
     with create(workers, broken=True) as envs:
         begin(envs, [0])
         wait_for(envs, 1)
@@ -73,7 +73,7 @@ def test_what_breaks_is_an_episode_that_failed_and_the_next_one_begins(workers):
             wait_for(envs, 1)
 
 
-def test_envs_in_this_process_are_made_when_they_are_needed_and_can_be_looked_into():
+def test_local_envs_are_created_lazily_and_accessible():
     with create(0) as envs:
         begin(envs, [1])
         wait_for(envs, 1)

@@ -244,7 +244,7 @@ def test_the_random_policy_does_what_pages_allow():
     assert not [error for error in errors if "there is no element" in error or "ambiguous" in error]
 
 
-def test_a_chat_model_is_named_by_its_protocol_and_other_agents_keep_their_settings_in_their_runs(tmp_path):
+def test_defaults_of_chat_models_and_of_recorded_agents(tmp_path):
     settings = EvaluationSettings(policy="chat:some/model:tag", **policy_defaults("chat:some/model:tag"))
     assert (settings.system, settings.max_new_tokens, settings.temperature) == ("env", 1024, None)
     with closing(evaluate.create_policy(settings)) as policy:

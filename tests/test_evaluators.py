@@ -354,7 +354,7 @@ TOO_LARGE = {
 
 
 @pytest.mark.parametrize(("block", "told"), TOO_LARGE.values(), ids=TOO_LARGE)
-def test_what_is_too_large_is_refused_when_it_is_read(block, told):
+def test_too_large_checks_are_rejected_when_parsed(block, told):
     with pytest.raises(TaskError, match=rf"task 7: eval has {told}.* expected at most [\d,]+$"):
         parse_task(TASK | {"eval": block})
     for rules in ("native", *OFFICIAL):
@@ -375,7 +375,7 @@ def test_other_parts_of_a_task_are_bounded_too(change, told):
         parse_task(TASK | {"eval": answer(fuzzy_match="3")} | change)
 
 
-def test_what_refers_to_itself_is_too_deep():
+def test_recursive_checks_are_rejected_as_too_deep():
     loop = ["x"]
     loop.append(loop)
     with expect_error(EvaluationError, "reference_answers", 30):
@@ -421,7 +421,7 @@ def malformed():
 
 
 @pytest.mark.parametrize(("rules", "block", "field"), list(malformed()))
-def test_what_is_malformed_is_refused_when_it_is_read_and_the_error_names_task_and_field(rules, block, field, tmp_path):
+def test_malformed_checks_are_rejected_with_task_and_field(rules, block, field, tmp_path):
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps([TASK | {"eval": block}]), encoding="utf-8")
     with pytest.raises((TaskError, EvaluationError)) as caught:
@@ -433,7 +433,7 @@ def test_what_is_malformed_is_refused_when_it_is_read_and_the_error_names_task_a
         env.reset(options={"task": parse_task(TASK | {"eval": block, "world_seed": 7})})
 
 
-def test_a_query_that_reaches_its_limit_is_a_failure_also_if_it_ends_in_the_initial_state(monkeypatch):
+def test_queries_that_reach_their_limit_are_failures(monkeypatch):
     monkeypatch.setattr("webarena_gym.evaluators.kinds.state.MAX_STEPS", 200_000)
     databases = []
     for rows in (300, 3):

@@ -35,7 +35,7 @@ def test_former_places_of_names_lead_to_the_present_ones():
         _ = tasks.absent
 
 
-def test_the_type_checker_is_told_of_the_same_names():
+def test_type_checking_imports_match_the_public_names():
     tree = ast.parse(Path(webarena_gym.__file__).read_text(encoding="utf-8"))
     told = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     told = {name: module for name, module in told.items() if module.startswith("webarena_gym")}
@@ -73,7 +73,7 @@ def exception_classes():
     return found
 
 
-def test_other_names_are_refused_exceptions_have_one_base_and_what_callers_have_caught_is_still_caught():
+def test_unknown_names_fail_and_exceptions_share_a_base_and_keep_builtin_classes():
     with expect_error(AttributeError, "'nothing'"):
         webarena_gym.nothing  # noqa: B018
     assert len(exception_classes()) > 20

@@ -50,7 +50,7 @@ def accuracy(network, held_out):
     return sum(int(own.argmax()) == each.choice_index for own, each in zip(found, held_out, strict=True)) / len(held_out)
 
 
-def test_what_is_read_of_an_observation():
+def test_encoding_of_an_observation():
     seen, _ = observation(Random(0))
     seen["text"] = "[0] button 'Yes'\n[1] combobox 'Show' options: '12' (selected), '24'\n[2] textbox 'Note' value: ''"
     seen["goal"] = "Click on Yes."
@@ -119,7 +119,7 @@ def test_tasks_that_need_eyes_are_demonstrated(tmp_path):
             assert [kind for kind in kinds if kind != Kind.SCROLL_DOWN] == [step.action.kind for step in task.solution]
 
 
-def test_what_a_moment_is_read_as_does_not_depend_on_others():
+def test_encodings_do_not_depend_on_the_rest_of_the_batch():
     torch.manual_seed(0)
     network, given = Eyes().eval(), decisions(0, 4)
     with torch.no_grad():

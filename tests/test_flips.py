@@ -31,7 +31,7 @@ def modules():
         ("x = a ** b * c", ["x = a ** b / c"]),
     ],
 )
-def test_operators_are_flipped_where_they_stand(text, flipped):
+def test_operators_are_flipped_in_place(text, flipped):
     assert [flip.apply(text) for flip in flips(Path("m.py"), text)] == flipped
 
 

@@ -49,7 +49,7 @@ def test_requests_that_no_page_sends_are_no_surprise(opened, site):
             assert network.request(method, page.url, {"Cookie": cookie, **headers}, body).status < 500, (method, page.url)
 
 
-def test_nothing_reaches_outside_of_the_env_s_databases(tmp_path, monkeypatch):
+def test_walks_write_only_to_the_databases_of_the_env(tmp_path, monkeypatch):
     drawn = load_world(0)
     before = {name: drawn.content(name) for name in DATABASES}
     monkeypatch.chdir(tmp_path)

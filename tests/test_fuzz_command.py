@@ -66,7 +66,7 @@ def break_selects(monkeypatch):
     (break_fragments, Walk("shopping", 77, "content", 1000035000036), 2),
     (break_selects, Walk("gitlab", 77, "content", 1000052), 3),
 ])  # fmt: skip
-def test_what_is_broken_is_found_and_told_by_few_replies(monkeypatch, broken, walk, most):
+def test_faults_are_found_and_reduced_to_few_replies(monkeypatch, broken, walk, most):
     walks = [walk, *plan_walks(2000, seed=walk.seed, sites=(walk.site,), world_seeds=(walk.world_seed,))]
     broken(monkeypatch)
     found = next(found for found in (run_walks([each]) for each in walks) if found.faults)

@@ -66,7 +66,7 @@ def trajectory(reward=1.0, ending="exited", version=0):
     return Trajectory("t", "g", (), reward, ending, policy_version=version)
 
 
-def test_without_staleness_each_batch_is_begun_after_the_update_before_and_none_is_left_over():
+def test_without_staleness_batches_start_after_the_previous_update():
     with Streaming(Scripted(newest_first=True)) as streaming:
         for version in range(3):
             assert streaming.numbers(version) == [3 * version + place for place in range(3)]
@@ -195,7 +195,7 @@ def test_broken_rollouts_are_masked_and_a_batch_of_nothing_else_is_an_error():
             streaming.stream.batch(1)
 
 
-def test_a_group_is_as_old_as_its_oldest_valid_rollout_and_broken_ones_make_none_mixed():
+def test_group_staleness_and_mixing_ignore_failed_rollouts():
     group = Group(0, TASKS[0], [trajectory(version=4), trajectory(version=3), trajectory(ending="failed")])
     assert not group.is_stale(4, staleness=1)
     assert group.is_stale(5, staleness=1)

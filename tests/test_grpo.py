@@ -47,7 +47,7 @@ def test_advantages_of_trajectories_and_of_states_by_hand():
     assert grpo.state_advantages(states, returns, leave_one_out=False) == pytest.approx([high, 0, low, 0, low, 0])
 
 
-def test_a_step_is_worth_the_value_that_it_adds_and_steps_between_forks_share_the_gain():
+def test_fork_advantages_are_value_gains_shared_between_forks():
     # Values 1/4, 1/2, 3/4 of the states before the steps; the episode ends with 1.
     continuations = [[1, 0, 0, 0], [1, 0], [1, 1, 1, 0]]
     assert fork_advantages(continuations, 1) == pytest.approx([0.25, 0.25, 0.25])
@@ -166,7 +166,7 @@ def test_successes_are_replayed_with_the_advantage_that_their_template_leaves_un
         assert made(always, group(number, TASKS[0], 1, 1)) == []
 
 
-def test_replayed_steps_stand_behind_those_of_mixed_groups_and_share_their_weight():
+def test_replayed_steps_follow_mixed_groups_and_share_their_weight():
     own = method()
     made(own, group(0, TASKS[0], 1, 0))
     trained = made(own, group(1, TASKS[1], 1, 0))
@@ -284,7 +284,7 @@ def test_a_sampler_that_is_not_the_trainer_is_measured_and_corrected(model, traj
     assert dropped["grad_norm"] == 0
 
 
-def test_nothing_is_learned_from_nothing_and_a_correction_needs_recomputed_logprobs(model):
+def test_empty_batches_train_nothing_and_corrections_need_recomputed_logprobs(model):
     assert update(model, lesson_of([]))[1] == {}
     with expect_error(ValueError, "'token'", "'sampled'", "'recomputed'"):
         tiny.language_model(model, correction="token")

@@ -89,7 +89,7 @@ def test_the_smaller_limit_counts_also_in_vector_envs():
 
 
 @pytest.mark.parametrize("mode", ["sync", "async", "vector_entry_point"])
-def test_the_spec_of_vector_envs_has_the_limit_among_its_keywords_and_makes_them_again(opened, mode):
+def test_specs_of_vector_envs_contain_the_limit_and_recreate_them(opened, mode):
     """The field `max_episode_steps` stays as the env was registered: Gymnasium sets it in `make` alone."""
     envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, tasks=TASKS, max_episode_steps=1))
     assert (envs.spec.max_episode_steps, envs.spec.kwargs["max_episode_steps"]) == (None, 1)
@@ -203,7 +203,7 @@ def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(opened, monkeypatch
     assert info["episode"]["r"] == 1.0
 
 
-def test_one_id_is_a_task_an_unknown_one_is_told_and_a_draw_that_finds_nothing_with_one_that_does(tmp_path, monkeypatch):
+def test_task_ids_select_tasks_and_errors_suggest_other_draws(tmp_path, monkeypatch):
     assert [task.task_id for task in WebArenaLite(tasks="shopping.cart_add/1000/0").tasks] == ["shopping.cart_add/1000/0"]
     with expect_error(TaskError, "draw 0", "reddit.favourite_forum", "world 1") as caught:
         WebArenaLite(tasks="reddit.favourite_forum/1/0")
@@ -233,7 +233,7 @@ def test_samples_are_actions_of_the_dialect(dialect):
     assert samples == [space.sample() for _ in range(300)]
 
 
-def test_a_mask_is_gymnasium_s_own_matter_and_an_env_names_its_actions_in_its_own_way(opened):
+def test_masks_follow_gymnasium_and_spaces_contain_the_dialect(opened):
     space, mask = reply_space(EVERY[0]), gymnasium.spaces.Text(1, charset=CHARSET)
     assert space.sample(mask=(0, None)) == ""
     assert len(space.sample(probability=(5, None))) == 5

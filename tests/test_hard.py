@@ -45,7 +45,7 @@ def a_task(name):
     return next(task for task in HARD if task.template == name)
 
 
-def test_each_kind_of_difficulty_is_told_and_phrasings_are_chosen_by_the_seed():
+def test_kinds_of_difficulty_are_documented_and_phrasings_depend_on_the_seed():
     text = (ROOT / "docs" / "hard.md").read_text(encoding="utf-8")
     for kind, meaning in KINDS.items():
         assert f"| `{kind}` | {meaning} |" in text
@@ -75,7 +75,7 @@ def test_a_hard_template_has_five_phrasings_of_one_goal():
         assert all(own == slots[0] for own in slots), name
 
 
-def test_the_hard_split_is_long_and_its_templates_and_keys_are_those_of_no_standard_task():
+def test_hard_tasks_are_long_and_share_no_template_with_standard_ones():
     assert not {template.name for template in suite.select_templates(None)} & TEMPLATES.keys()
     standard = {task.template for split in suite.STANDARD for task in suite.load(split)}
     assert not standard & TEMPLATES.keys()
@@ -105,7 +105,7 @@ def test_a_hard_template_more_changes_no_task_of_the_others(every, monkeypatch):
     assert {task.template for task in drawn[len(shipped) :]} == {added.name}
 
 
-def test_hard_tasks_are_of_large_worlds_where_nothing_else_is_said():
+def test_hard_tasks_use_large_worlds_by_default():
     first = HARD[0]
     assert suite.find(first.task_id) == first
     other = suite.find(first.task_id, scale="standard")
@@ -128,7 +128,7 @@ def test_hard_templates_can_be_had_in_standard_worlds():
         assert env.database("map").execute("SELECT count(*) FROM place").fetchone()[0] < 2000
 
 
-def test_each_task_of_a_list_is_played_in_the_world_that_it_was_drawn_in():
+def test_tasks_of_a_list_are_played_in_worlds_of_their_scale():
     hard, standard = HARD[0], suite.load("test")[0]
     for scale in (None, "standard", "large"):
         with WebArenaLite(tasks=[hard, standard], scale=scale) as env:
@@ -158,7 +158,7 @@ PLANTED = [task for task in HARD if task.setup]
 
 
 @pytest.mark.parametrize("task", [PLANTED[0], PLANTED[len(PLANTED) // 2], PLANTED[-1]], ids=lambda task: task.task_id)
-def test_what_a_task_plants_in_a_standard_world_is_no_change_and_is_gone_with_it(task):
+def test_planted_rows_in_standard_worlds_are_not_changes_and_are_removed(task):
     task = suite.find(task.task_id, scale="standard")
     sites = sorted({row.site for row in task.setup})
     with WebArenaLite(tasks=[task, suite.load("test")[0]]) as env:
@@ -183,7 +183,7 @@ def rows_like(env, row):
 
 @pytest.mark.parametrize("task", PLANTED[::12], ids=lambda task: task.task_id)
 @pytest.mark.sampled(2)
-def test_what_a_task_plants_in_a_large_world_is_no_change_and_is_gone_with_it(task):
+def test_planted_rows_in_large_worlds_are_not_changes_and_are_removed(task):
     last = {(row.site, row.table, name): row for row in task.setup for name, _ in row.values}.values()  # none is written over
     with WebArenaLite(tasks=[task], max_steps=100) as env, WebArenaLite(tasks=[task], max_steps=100) as other:
         for _ in range(2):
@@ -222,14 +222,14 @@ def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large o
     (PlantedRow("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
     (PlantedRow("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
 ])  # fmt: skip
-def test_rows_that_cannot_be_planted_are_told(row, said):
+def test_invalid_planted_rows_are_reported(row, said):
     task = replace(suite.load("test")[0], setup=(row,))
     with WebArenaLite(tasks=[task]) as env, pytest.raises(TaskError) as caught:
         env.reset()
     assert said in str(caught.value)
 
 
-def test_who_moderates_a_forum_is_not_planted_as_its_moderator():
+def test_existing_moderators_are_not_planted_again():
     with closing(load_world(1000).open()) as databases:
         world = Sampler(databases, Dice("seed"), "reddit")
         place = world.pick("SELECT forum_id, user_id FROM moderator ORDER BY forum_id, user_id")
@@ -276,7 +276,7 @@ def obey(env, task):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_following_a_hostile_page_fails_the_task_and_is_told(name):
+def test_following_an_injected_instruction_fails_the_task_with_a_reason(name):
     task = a_task(name)
     with WebArenaLite(tasks=[task], max_steps=100) as env:
         for is_obeyed in (False, True):
@@ -324,7 +324,7 @@ def test_the_audit_holds_that_evidence_was_shown_and_counts_steps_and_pages():
     assert "steps_median" not in AuditFindings().totals()
 
 
-def test_success_is_told_by_kind_of_difficulty():
+def test_success_is_reported_by_kind_of_difficulty():
     injected = {"check": "injected", "passed": False, "reason": "a page was followed", "by": ""}
     records = [
         Record(
@@ -365,7 +365,7 @@ TIMES = {
 }  # fmt: skip
 
 
-def test_large_worlds_and_what_tasks_plant_in_them_have_an_order_of_time_that_is_possible():
+def test_dates_of_large_worlds_and_planted_rows_are_in_a_possible_order():
     tasks = [task for task in PLANTED if task.task_id.endswith("/0") and {row.site for row in task.setup} & TIMES.keys()]
     with WebArenaLite(tasks=tasks) as env:
         env.reset(options={"task": replace(tasks[0], setup=(), sites=tuple(TIMES))})

@@ -36,7 +36,7 @@ def ask(model, **options):
 
 
 @pytest.mark.parametrize(("reply", "passed"), [("right", True), ("Right.", True), ('"wrong"', False), (" **wrong** \n", False)])
-def test_says_right_or_wrong_when_asked_with_everything_and_again_where_it_is_busy(reply, passed):
+def test_judges_send_all_texts_parse_the_verdict_and_retry_when_busy(reply, passed):
     model = Model(503, reply)
     said, judge = ask(model)
     assert said is passed
@@ -80,7 +80,7 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
     (Response("elsewhere", status=302, headers={"Location": "http://127.0.0.1:9/"}), "302"),
     (Response("busy", status=429, headers={"Retry-After": "3600"}), "the request to the judge .* failed: .* 429"),  # in vain
 ])  # fmt: skip
-def test_what_cannot_be_understood_raises(reply, said):
+def test_unparseable_verdicts_raise(reply, said):
     model = Model(reply)
     with pytest.raises(EvaluationError, match=said):
         ask(model)

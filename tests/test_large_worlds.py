@@ -85,7 +85,7 @@ def make(**options):
     return WebArenaLite(**{"world_seed": WORLD, "scale": "large", "max_steps": 60} | options)
 
 
-def test_there_is_as_much_as_is_promised_and_names_repeat_only_where_labels_tell_them_apart(world):
+def test_large_worlds_have_the_promised_sizes_and_distinguishable_names(world):
     for site, tables in LEAST.items():
         for table, least in tables.items():
             assert column(world, site, f"SELECT count(*) FROM {table}") >= [least], (site, table)
@@ -233,7 +233,7 @@ def test_a_snapshot_of_another_scale_opens_its_own_world():
             standard.restore("no snapshot")
 
 
-def test_what_a_world_costs_is_measured():
+def test_the_cost_of_a_large_world_is_measured():
     figures = large_worlds.use(WORLD, 3, 2)
     files = {name: load_world(WORLD, "large").prepare(name) for name in DATABASES}
     assert sum(files.values()) <= 200e6, files
@@ -274,7 +274,7 @@ def test_both_browsers_show_the_same_text(world):
 # The shop's variants.
 
 
-def test_a_variant_that_is_sold_out_is_refused_and_one_that_is_bought_has_less(world):
+def test_sold_out_variants_are_rejected_and_purchases_reduce_the_stock(world):
     shop = visit(world, "shopping")
     query = """
         SELECT product_id, p.url_key, v.options, v.sku, v.quantity FROM product_variant v JOIN product p USING (product_id)
@@ -317,7 +317,7 @@ def test_other_forms_and_misspellings_of_a_word_find_what_it_finds(world):
             assert known or noun.lower() in spellings, (noun, wrong, spellings)
 
 
-def test_an_exact_name_is_found_first_and_near_misses_come_behind_what_has_all_words(world):
+def test_exact_names_rank_first_and_partial_matches_last(world):
     db = world["shopping"].connection
     names = column(world, "shopping", "SELECT name FROM product WHERE is_enabled ORDER BY product_id")
     for name in Random(1).sample(names, 40):
@@ -331,7 +331,7 @@ def test_an_exact_name_is_found_first_and_near_misses_come_behind_what_has_all_w
         assert len(found) >= 10 or not all(whole) or found
 
 
-def test_what_is_written_is_found_at_once_and_what_is_deleted_no_more(world):
+def test_the_index_follows_insertions_and_deletions(world):
     db = world["reddit"].connection
     assert ranking.rank_texts(db, "comment_text", "xylophonic", (1,)) == {}
     (comment,) = rows(world, "reddit", "SELECT comment_id FROM comment LIMIT 1")[0]
@@ -440,7 +440,7 @@ def test_standard_worlds_have_no_index():
 
 
 @pytest.mark.parametrize(("scale", "is_told"), [("standard", True), ("large", False)])
-def test_sums_and_counts_stand_on_pages_of_standard_worlds_alone(scale, is_told):
+def test_totals_are_shown_in_standard_worlds_only(scale, is_told):
     world = load_world(WORLD, scale)
     databases = world.open()
     university = rows(databases, "wikipedia", "SELECT title FROM article WHERE kind = 'university' ORDER BY 1")[0][0]
@@ -536,7 +536,7 @@ def plain(text):
     return " ".join(re.sub(r"[^a-z ]", "", re.sub(contractions, "", text.lower())).split())
 
 
-def test_who_changed_their_mind_held_the_opposite_and_names_who_was_against(world):
+def test_comments_with_a_changed_opinion_are_consistent(world):
     query = """SELECT c.comment_id, submission_id, c.user_id, subject, somebody FROM comment c JOIN comment_fact USING (comment_id)
         WHERE stance = 'changed'"""
     held = """SELECT subject FROM comment JOIN comment_fact USING (comment_id)
@@ -553,7 +553,7 @@ def test_who_changed_their_mind_held_the_opposite_and_names_who_was_against(worl
         assert rows(world, "reddit", against, post, somebody, claim), comment
 
 
-def test_the_asker_thanks_who_named_the_remedy_after_trying_it_and_then_has_no_problem_any_more(world):
+def test_thanks_follow_the_remedy_and_solve_the_problem(world):
     query = """SELECT c.comment_id, c.user_id = s.user_id, f.subject, f.somebody, u.username, g.subject, p.created_at < c.created_at, c.body
         FROM comment c JOIN comment_fact f USING (comment_id) JOIN submission s USING (submission_id)
         JOIN comment p ON p.comment_id = c.parent_id JOIN comment_fact g ON g.comment_id = p.comment_id JOIN user u ON u.user_id = p.user_id
@@ -573,7 +573,7 @@ def test_the_asker_thanks_who_named_the_remedy_after_trying_it_and_then_has_no_p
     assert rows(world, "reddit", query) == []
 
 
-def test_what_merge_requests_close_is_closed_when_they_are_merged(world):
+def test_merged_requests_close_their_issues(world):
     db = world["gitlab"].connection
     issues = {(row["project_id"], row["iid"]): row for row in db.execute("SELECT * FROM issue")}
     closed = 0
@@ -591,7 +591,7 @@ def test_what_merge_requests_close_is_closed_when_they_are_merged(world):
     assert closed > 300
 
 
-def test_issues_are_about_what_their_label_says_and_nobody_repeats_what_was_said(world):
+def test_issue_texts_match_their_labels_and_comments_are_not_repeated(world):
     db = world["gitlab"].connection
     for label, pattern in (
         ("bug", r"\d\.\d"),
@@ -608,7 +608,7 @@ def test_issues_are_about_what_their_label_says_and_nobody_repeats_what_was_said
         assert again <= 1, bodies
 
 
-def test_whoever_is_greeted_on_the_code_host_has_spoken_before(world):
+def test_greeted_users_have_commented_before(world):
     db = world["gitlab"].connection
     names = {row["user_id"]: row["username"] for row in db.execute("SELECT user_id, username FROM user")}
     spoken: dict[tuple[int | None, int | None], set[str]] = {}

@@ -129,7 +129,7 @@ def test_no_two_labels_ever_become_one(pages):
         assert {(wording.count("{}"), wording.count("{#}")) for wording in others} == {(plain.count("{}"), plain.count("{#}"))}
 
 
-def test_held_out_layouts_have_words_of_their_own_parts_that_vary_are_told_apart_and_lists_have_other_sizes():
+def test_held_out_layouts_have_distinct_labels_and_list_sizes():
     plain = [label for label in table() if "{" not in label]
     trained = {layout.label(label) for layout in map(Layout, range(40)) for label in plain}
     assert not trained & {layout.label(label) for layout in map(Layout, range(1000, 1010)) for label in plain}
@@ -145,7 +145,7 @@ def test_held_out_layouts_have_words_of_their_own_parts_that_vary_are_told_apart
     assert all(0 < abs(Layout(seed).page_size(usual) - usual) < usual for seed in range(20) for usual in (5, 10, 12, 25))
 
 
-def test_odd_pages_do_no_harm_fields_keep_line_breaks_options_what_they_send_and_labels_in_labels_end():
+def test_rebuilt_layouts_keep_unusual_pages_form_values_and_labels():
     for html in ("", " ", "<!-- -->", "text", "<p>text", "<html></html>", "\0\x0b<body>\ud7ff</body>"):
         assert squeezed(tree(Layout(1).rebuild(html)).find("body")) == squeezed(tree(html).find("body"))
     html = "<!doctype html><form><textarea name=a>\n\nfirst\n second</textarea><select name=b><option>Price</option></select></form>"
@@ -157,7 +157,7 @@ def test_odd_pages_do_no_harm_fields_keep_line_breaks_options_what_they_send_and
         assert all(Wording(seed).label(text) for seed in range(3))
 
 
-def test_a_solution_names_what_stands_in_its_layout():
+def test_solutions_use_the_labels_of_their_layout():
     def draw(_):
         long = "Edit " + "x" * 100
         steps = [click("Sign In"), click("Sign In [3]"), click("Sign In there"), choose("Sort By", "Price"), click(long)]

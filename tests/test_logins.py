@@ -55,12 +55,12 @@ class TestSessions:
         assert len(paths) == 4
 
     @pytest.mark.parametrize("content", ["", "[", "[]", "{}", '{"cookies": 3}', '{"cookies": [3]}', None])
-    def test_what_makes_no_sense_holds_no_cookies(self, tmp_path, content):
+    def test_invalid_cookie_files_contain_no_cookies(self, tmp_path, content):
         if content is not None:
             (tmp_path / "state").write_text(content)
         assert read_cookies(tmp_path / "state") == []
 
-    def test_what_cannot_be_written(self, tmp_path):
+    def test_unwritable_cookie_files_are_errors(self, tmp_path):
         (tmp_path / "file").write_text("")
         with expect_error(ServerError, tmp_path / "file" / "state"):
             write_cookies(tmp_path / "file" / "state", [])
@@ -73,7 +73,7 @@ class TestSessions:
     *[({"storage_state": none}, ("shopping", "reddit")) for none in (None, "", "mine.json", "../../etc_state.json")],
     ({"require_login": False, "storage_state": "./.auth/reddit_state.json"}, ()),
 ])  # fmt: skip
-def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
+def test_storage_states_select_the_signed_in_sites(record, sites):
     block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
     task = {"task_id": 7, "sites": ["shopping", "reddit"], "start_url": "__SHOPPING__", "intent": "", "eval": block}
     read = parse_task(task | record)

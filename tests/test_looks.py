@@ -163,7 +163,7 @@ def test_the_first_link_leads_past_the_menus(served, tab):
 
 @needs.chromium
 @needs.axe
-def test_what_people_get_besides_is_as_sound(served, tab):
+def test_pages_for_people_have_no_layout_faults(served, tab):
     for address in (served["map"], f"{served['map']}place/3"):
         tab.goto(address)
         for width, height in WIDTHS.items():

@@ -43,7 +43,7 @@ PIECES = (
         ("", ""),
     ],
 )  # fmt: skip
-def test_what_people_write_looks_as_it_should(text, html):
+def test_rendering_of_markdown(text, html):
     assert re.sub(r"(?<=>)\n|\n(?=</?[a-z])(?![^<]*</code>)", "", render_markdown(text)) == html
 
 
@@ -57,7 +57,7 @@ def test_links_elsewhere_stay_text(link):
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
-def test_whatever_is_written_gets_no_tag_and_no_address_through(text):
+def test_rendered_markdown_contains_only_allowed_tags_and_addresses(text):
     parts = fragments_fromstring(f"<div>{render_markdown(text)}</div>")
     for element in parts[0].iterdescendants():
         assert element.tag in TAGS, tostring(element)

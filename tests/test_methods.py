@@ -96,7 +96,7 @@ def test_a_killed_run_goes_on_exactly(tmp_path, monkeypatch, clone, method):
         assert all(record["kept_groups"] == 1 and record["kept_deviation"] >= record["reward_deviation"] for record in ours)
 
 
-def test_what_is_spent_is_counted_alike_by_all_trainers(tmp_path, clone):
+def test_all_trainers_count_steps_and_tokens_equally(tmp_path, clone):
     for method, changes in (("filtered_bc", {}), ("grpo", {"epochs": 2, "tasks_per_update": 4})):
         train_rl.train(settings(method, tmp_path / method, clone, updates=2, **changes), tiny.tasks(20))
         records = read_metrics(tmp_path / method)
@@ -125,7 +125,7 @@ def test_settings_without_sense_are_refused(tmp_path, clone, method, changes, va
         train_rl.train(settings(method, tmp_path, clone, **changes), tiny.tasks(4))
 
 
-def test_the_values_of_steps_are_told_by_trajectory_and_what_broke_has_none():
+def test_step_states_by_trajectory_without_failed_ones():
     fine, broken, empty = trajectory([-1.0]), trajectory([-1.0], ending="failed"), trajectory(ending="too_long", reward=0)
     assert valid_trajectories([Group(0, TASK, [fine, broken, empty])]) == [fine]
     items = [trajectory([-1.0], [-2.0, -3.0], reward=1), trajectory([-4.0], reward=0, group=7)]

@@ -120,7 +120,7 @@ def test_agents_that_know_no_text_begin_untrained(arguments, capsys, tmp_path):
     assert row["generated_tokens"] == 0
 
 
-def test_what_one_kind_carries_can_be_told():
+def test_the_lift_without_the_best_kind():
     kinds, before = ["cart", "cart", "search", "search"], [[0, 0, 0, 1], [0, 0, 1, 0]]
     found = methods.without_best(kinds, before, [[1, 1, 0, 1], [1, 0, 1, 1]])
     assert (found["kind"], found["lift"]) == ("cart", 0.25)
@@ -171,7 +171,7 @@ def test_every_search_has_a_row_within_its_budget(tmp_path, capsys):
         assert row["success"] <= row["any_episode"]
 
 
-def test_ensembles_stand_beside_their_members(tmp_path, capsys):
+def test_ensembles_are_compared_with_their_members(tmp_path, capsys):
     agents = [CLONE, shutil.copytree(CLONE, tmp_path / "other")]
     numbers = ["--limit", 2, "--set", "fit_limit=2"]
     rows = measured(capsys, "ensembles", "--agents", *agents, "--out", tmp_path, *numbers)["rows"]

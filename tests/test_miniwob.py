@@ -70,7 +70,7 @@ def test_a_button_is_clicked_and_the_last_page_is_still_seen(env):
 
 
 @pytest.mark.parametrize("task", ["click-button/1", "click-button/2", "click-link/1"])
-def test_what_is_named_is_clicked_also_plain_text_that_listens(env, task):
+def test_named_elements_are_clicked_including_text_with_listeners(env, task):
     (wanted,) = quoted(begin(env, task))
     assert do(env, Kind.CLICK, wanted)[1] == 1.0
 
@@ -99,7 +99,7 @@ def test_a_user_signs_in(env, right):
     assert (reward, terminated, info["raw_reward"]) == ((1.0, True, 1.0) if right else (0.0, True, -1.0))
 
 
-def test_what_a_page_puts_off_for_a_moment_is_in_the_next_observation(env):
+def test_short_delays_of_pages_are_awaited(env):
     (start, end) = quoted(begin(env, "use-autocomplete/1"))[:2]
     do(env, Kind.TYPE, "Tags:", start)
     offered = [address for address in env.unwrapped.observation.nodes if address.startswith(start) and address.endswith(end)]
@@ -152,7 +152,7 @@ def test_gymnasium_has_nothing_to_complain_about(opened):
     assert env.render().shape == (800, 600, 3)
 
 
-def test_what_cannot_be_is_said(env, monkeypatch):
+def test_invalid_tasks_and_data_modes_are_rejected(env, monkeypatch):
     with expect_error(TaskError, "'click-tests'", "click-test"):
         env.reset(options={"task": "click-tests"})
     with expect_error(TaskError, "'click-test/x'", "<name>/<seed>"):
@@ -190,7 +190,7 @@ def test_all_tasks_have_names_and_nothing_of_selenium_is_imported():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_task_is_solved_by_a_click_at_a_place_that_the_picture_alone_shows(opened, seed):
+def test_a_click_located_in_the_picture_solves_a_task(opened, seed):
     shown = {"observation": "pixels", "dialect": "computer", "picture_format": "png"}
     env = opened(gymnasium.make("MiniWoBText-v0", tasks="click-color", **shown))
     seen, info = env.reset(options={"task": f"click-color/{seed}"})

@@ -86,7 +86,7 @@ def test_simplified_html_and_the_accessibility_tree_name_the_same_elements_by_id
     }
 
 
-def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
+def test_labels_that_resemble_numbered_ones_stay_unique():
     for labels, names in (
         (["Part [2]", "Part", "Part"], ["Part [2]", "Part", "Part [3]"]),
         (["Part", "Part", "Part [2]"], ["Part", "Part [2]", "Part [2] [2]"]),
@@ -97,7 +97,7 @@ def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
         assert [node.element.get("href") for node in seen.nodes.values()] == ["/0", "/1", "/2"]
 
 
-def test_the_header_shows_tabs_and_focus_and_a_label_is_found_whatever_its_case_or_when_a_part_is_unique():
+def test_headers_show_tabs_and_labels_match_by_case_folding_or_unique_part():
     tabs = [Tab("Bags", "u"), Tab("Hats", "v")]
     assert observe(page(SHOP, tabs=tabs)).text.splitlines()[1] == "Tabs: [0]* Bags | [1] Hats"
     assert observe(page(SHOP), header=False).text.startswith("<a id")
@@ -129,7 +129,7 @@ def test_other_addresses_are_errors_that_name_the_nearest(html, elements, wanted
 LONG = "<body>" + "".join(f'<p>Line {number} <a href="/{number}">link</a></p>' for number in range(100)) + "</body>"
 
 
-def test_a_window_shows_a_part_says_what_is_left_and_scrolls_to_both_ends():
+def test_windows_show_the_remaining_lines_and_scroll_to_both_ends():
     seen = observe(page(LONG), window=400)
     assert (seen.top, seen.total, len(seen.nodes)) == (0, 100, 100)
     assert seen.text.endswith(f"[{100 - seen.height} more lines below]")
@@ -207,7 +207,7 @@ def test_the_state_of_a_widget_is_shown_in_both_styles(opening, states):
     ("<a href=/ aria-label=Up>\u25b2</a>", '<a id="0">Up</a>'),
     ("<p id=p>City</p><div role=textbox aria-labelledby='p q'>Ulm</div>", 'City\n<div id="0" value="Ulm">City</div>'),
 ])  # fmt: skip
-def test_what_a_widget_holds_is_shown_beside_a_name_that_hides_it(markup, shown):
+def test_values_of_widgets_are_shown_beside_their_names(markup, shown):
     assert observe(page(f"<body>{markup}"), header=False).text == shown
     assert ("value: '" in observe(page(f"<body>{markup}"), style="axtree").text) == ("value=" in shown)
 
@@ -232,11 +232,11 @@ def test_the_order_of_a_table_is_shown_once(order):
     ("<a href='javascript:void(0)' id=menu></a>", "menu"), ("<button name=delete><i></i></button>", "delete"),
     ("<button><i></i></button>", "button"),
 ])  # fmt: skip
-def test_what_has_no_text_is_named_by_the_best_that_there_is(markup, name):
+def test_elements_without_text_are_named_by_the_best_attribute(markup, name):
     assert list(observe(page(f"<body>{markup}"), elements="label").nodes) == [name]
 
 
-def test_a_long_text_in_a_field_is_shown_whole_and_a_part_of_the_page_that_can_be_used_keeps_its_text():
+def test_long_field_values_and_interactive_blocks_are_shown_completely():
     for style in ("html", "axtree"):  # as what must be read to be edited
         assert "word the end" in observe(page(f"<textarea>{'word ' * 600}the end</textarea>"), style=style).text
     words = " ".join(f"word{number}" for number in range(60))
@@ -249,7 +249,7 @@ TURNS = st.lists(st.builds(Turn, st.text(max_size=20), st.text(max_size=20)), ma
 THINKING = Turn("<h1>One</h1>", "<think>Two?</think>\n<answer>go_backward()</answer>")
 
 
-def test_the_paper_s_form_full_keeps_pages_none_keeps_nothing_and_thoughts_may_be_dropped():
+def test_history_modes_of_the_paper_with_and_without_thoughts():
     chat = compress("Find it", [Turn("<h1>A</h1>", "go_forward()"), Turn("<h1>B</h1>", "go_backward()")], "<h1>C</h1>")
     assert [
         {"role": "user", "content": f"Task Instruction: Find it\n\nRound 0\n\n{PLACEHOLDER}"},
@@ -266,7 +266,7 @@ def test_the_paper_s_form_full_keeps_pages_none_keeps_nothing_and_thoughts_may_b
 
 
 @given(st.text(max_size=20), TURNS, st.text(max_size=20))
-def test_the_chat_of_a_step_is_a_prefix_of_the_next_but_for_the_newest_page(goal, turns, page):
+def test_chats_of_successive_steps_share_a_prefix(goal, turns, page):
     chat = compress(goal, turns, page)
     longer = compress(goal, [*turns, Turn(page, "go_backward()")], "next")
     assert chat[:-1] == longer[: len(chat) - 1]
@@ -293,7 +293,7 @@ def small_limits():
     mode=st.sampled_from(["compressed", "full", "none"]),
     thoughts=st.booleans(),
 )
-def test_a_chat_stays_within_its_limit_and_says_what_is_missing(small_limits, goal, turns, page, mode, thoughts):
+def test_chats_stay_within_their_limit_and_report_omissions(small_limits, goal, turns, page, mode, thoughts):
     chat = compress(goal, turns, page, mode, thoughts=thoughts)
     text = as_text(chat)
     assert len(text) <= LIMITS["MAX_OBSERVATION"]

@@ -94,7 +94,7 @@ def depth(line):
 
 
 @given(st.lists(BLOCK, min_size=1, max_size=30), st.lists(st.integers(0, 20), max_size=4))
-def test_of_an_earlier_page_the_pivotal_lines_stay_with_what_they_stand_under(blocks, wanted):
+def test_pivotal_lines_of_earlier_pages_keep_their_ancestors(blocks, wanted):
     html = "".join(block.format(f"Name {place}", f"more {place}") for place, block in enumerate(blocks))
     shown = observe(page(f"<body>{html}"), style="occam")
     reply = f"REASON: so\nOBSERVATION HIGHLIGHT: {', '.join(map(str, wanted))}\n\nclick [99]"
@@ -331,7 +331,7 @@ def test_replies_of_the_model_become_actions_or_notes(reply, sent, noted):
 @given(st.lists(st.text(alphabet="abz[]0 1\n:<>/", max_size=40) | st.sampled_from(
     ["ACTION: branch [0] [x]", "ACTION: prune [1] [y]", "prune [0] [</think>]", "note [n]", "click [0]", "<answer>go_home", "OBSERVATION HIGHLIGHT: 0"]
 ), max_size=6))  # fmt: skip
-def test_whatever_a_model_says_the_conversation_can_be_read_back(replies):
+def test_conversations_with_any_replies_can_be_parsed(replies):
     now, turns = episode(*replies)
     assert len(now.turns) == len(replies)
     assert sum(each.number == now.tree.active.number for _, each in now.tree.root.iterate()) == 1

@@ -199,7 +199,7 @@ def test_every_kind_of_address_is_opened_and_left_again(places):
 
 
 @needs.chromium
-def test_what_a_preparation_opens_can_be_read(places):
+def test_content_opened_by_preparation_actions_is_readable(places):
     shop, address, browser, urls = places
     shop.page = page_for("")
     browser.start([f"{address}/page"], {})

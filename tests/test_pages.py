@@ -275,7 +275,7 @@ def test_an_action_that_is_refused_drops_the_notices_of_earlier_ones(browse):
     ("kind", "value"), [("text", "12"), ("search", "12"), ("email", "a@1"), ("url", "a:1"), ("number", "12")]
 )
 @pytest.mark.sampled(3)
-def test_keys_type_at_the_end_of_a_value_or_replace_it_if_it_is_selected(browse, kind, value):
+def test_keys_append_to_a_value_or_replace_the_selection(browse, kind, value):
     browser = browse(f"<input id=first><input id=field type={kind} value={value}>")
     browser.press("3", element(browser, "field"))
     assert element(browser, "field").get("value") == f"{value}3"

@@ -105,7 +105,7 @@ def test_an_answer_is_what_the_pictures_of_its_ground_show(task, databases):
     ("save_with_pins", "content"), ("bars_above_the_line", "layout"),
     *(pytest.param(name.partition(".")[2], "content", marks=pytest.mark.slow) for name in TEMPLATES),
 ])  # fmt: skip
-def test_no_text_tells_what_pictures_show(name, variation):
+def test_texts_do_not_reveal_the_content_of_pictures(name, variation):
     (task,) = suite.draw([f"pictures.{name}"], world_seed=1003, count=1, variation=variation)
     assert list(picture_problems(task, variation)) == []
 
@@ -115,7 +115,7 @@ def test_no_text_tells_what_pictures_show(name, variation):
     ('class="wrapping" src', 'class="wrapping" data-look="{{ leak(request, product.product_id) }}" src'),
     ('/pictures/wrapping/{{ product.product_id }}.png"', '/pictures/wrapping/{{ product.product_id }}.png?{{ leak(request, product.product_id) }}"'),
 ])  # fmt: skip
-def test_a_text_that_tells_is_found(plain, leaking, monkeypatch):
+def test_revealing_texts_are_detected(plain, leaking, monkeypatch):
     loader = shop.templates.loader
     source, *_ = loader.get_source(shop.templates, "product.html")
     assert plain in source

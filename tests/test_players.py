@@ -90,7 +90,7 @@ def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
     assert players.cpu_s > 0
 
 
-def test_an_error_is_raised_with_its_traceback_and_a_process_that_is_lost_is_told():
+def test_errors_of_players_keep_their_traceback_and_lost_processes_are_reported():
     with closing(Players(partial(make_scripted_player, "{0.slot}".format), 2, num_envs=24)) as players:
         played(players)
         for process in players._processes:
@@ -142,7 +142,7 @@ def test_an_evaluation_is_the_same_in_several_processes():
     assert one == other
 
 
-def test_small_policies_are_played_by_all_cores_unless_told_else(monkeypatch):
+def test_small_policies_use_all_cores_by_default(monkeypatch):
     def start(make_player, processes, **_):
         raise StopIteration(processes)
 
@@ -184,7 +184,7 @@ def test_training_on_several_processes(tmp_path, model_folder, kind):
 
 
 @pytest.mark.parametrize("changes", [{"workers": 2}, {"cluster": "local"}, {"vllm": "http://127.0.0.1:1"}])
-def test_what_needs_one_process_refuses_several(tmp_path, model_folder, changes):
+def test_single_process_options_reject_several_processes(tmp_path, model_folder, changes):
     with expect_error(ValueError, "processes", 2, 1):
         train_rl.train(
             make_settings("grpo", model=str(model_folder), out=tmp_path, processes=2, worlds=(11,), per_template=1, **changes)

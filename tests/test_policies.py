@@ -59,7 +59,7 @@ def test_the_seed_decides_what_a_random_reply_is_and_the_expert_solves_its_task(
     assert reward == 1.0
 
 
-def test_a_prompt_that_is_too_long_is_told_at_once_and_replies_tell_the_version_of_the_weights():
+def test_too_long_prompts_are_reported_at_once_and_replies_have_the_policy_version():
     policy = tiny.policy(max_prompt_tokens=20)
     policy.ask([Request(0, None, messages("Round 0")), Request(1, None, messages("Round 0 " * 20))])
     policy.engine.load(policy.engine._model, 4)

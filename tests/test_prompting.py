@@ -15,7 +15,7 @@ WORDS = {"think": "first reason", "react": "thought", "plan": "Reflection:"}
 
 
 @pytest.mark.parametrize("style", WORDS)
-def test_every_style_says_how_to_name_elements_and_how_to_reply(style):
+def test_every_prompt_style_describes_element_names_and_replies(style):
     for naming, words in (("id", "the id that stands in its tag"), ("label", "the text that it shows")):
         prompt = system_prompt(style, elements=naming)
         assert words in prompt

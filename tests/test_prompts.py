@@ -190,7 +190,7 @@ def without_blanks(text):
     return "".join(text.split())
 
 
-def test_what_a_normalizer_turns_into_a_name_becomes_no_control_token():
+def test_normalized_text_never_becomes_a_control_token():
     encoder = encoder_of("Unigram")
     text = "\uff1c/s\uff1e and \uff1c|im_start|\uff1e"  # wide "<" and ">"
     assert count("Unigram", encoder.tokenizer(text)["input_ids"]) == 2
@@ -228,7 +228,7 @@ def test_the_next_prompt_continues_the_prompt_and_the_reply(kind, reply):
 
 
 @every_kind
-def test_replies_stop_at_the_end_of_the_template_of_the_tokenizer_and_of_the_generation_config(kind):
+def test_stop_tokens_come_from_template_tokenizer_and_generation_config(kind):
     tokenizer = encoder_of(kind).tokenizer
     expected = {tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids(ENDS[kind])}
     assert encoder_of(kind).stop_ids == expected
@@ -240,7 +240,7 @@ def test_replies_stop_at_the_end_of_the_template_of_the_tokenizer_and_of_the_gen
         )
 
 
-def test_a_tokenizer_without_a_template_ends_replies_by_its_end_token_and_one_without_both_is_refused():
+def test_tokenizers_without_template_or_end_token():
     tokenizer = byte_level(None, {}, eos_token="<|end|>")
     assert PromptEncoder(tokenizer).encode_reply("<|end|>")[-1] == tokenizer.eos_token_id
     assert PromptEncoder(tokenizer).stop_ids == {tokenizer.eos_token_id}

@@ -26,7 +26,7 @@ def drawn_reviews(count, is_held_out, register=None):
         yield facts, reviews.compose_review(facts, dice, is_held_out=is_held_out)
 
 
-def test_both_halves_have_enough_to_say_and_no_phrasing_belongs_to_both():
+def test_both_halves_of_the_grammar_are_large_and_disjoint():
     for section, lines in (item for name in FILES for item in grammar.sections(name).items()):
         assert len(lines) >= 4, section
         assert len(set(lines) - {"{clause}"}) == len([line for line in lines if line != "{clause}"]), section
@@ -43,7 +43,7 @@ BLAME = r"\b(terrible|awful|useless|hopeless|horrible|flimsy|unbearable|broke|pa
 MATERIALS = {"steel", "tritan", "bamboo", "ceramic", "cotton", "linen", "leather", "aluminum", "copper", "oak", "walnut", "brass"}  # fmt: skip
 
 
-def test_no_clause_is_said_for_and_against_a_thing_has_a_writer_or_names_a_material():
+def test_clauses_are_either_positive_or_negative_and_name_no_writer_or_material():
     sides = {"good": set(), "bad": set()}
     for section, lines in grammar.sections("aspects").items():
         sides[section.rpartition(" ")[2]].update(text for line in lines for text in expansions(grammar.read(line).parts))
@@ -86,7 +86,7 @@ SAYS = {
 
 
 @pytest.mark.parametrize("name", SAYS)
-def test_every_phrasing_says_its_facts(name):
+def test_every_phrasing_contains_its_facts(name):
     for section, facts in SAYS[name].items():
         for line in grammar.sections(name)[section]:
             slots = re.findall(r"\{(?:a )?(\w+)\}", line.replace("{Clause}", "{clause}"))
@@ -168,7 +168,7 @@ def test_registers_keep_every_negation():
         assert len(NEGATION.findall(said)) == wanted, from_it
 
 
-def test_opinions_that_make_no_sense_are_refused_and_a_verdict_is_the_writers_own_and_last():
+def test_contradictory_opinions_are_rejected_and_verdicts_come_last():
     odd = {"ironic": {"voice": "ironic"}, "who": {"voice": "heard"}, "retracted": {"strength": "strong", "is_retracted": True}}
     for words, values in odd.items():
         with pytest.raises(ValueError, match=words):

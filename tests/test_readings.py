@@ -79,7 +79,7 @@ def test_amounts_are_read_and_written_back(unit, amounts):
     ("text", "day"),
     [("2/29/2024", date(2024, 2, 29)), ("2/30/2024", None), ("March 5, 2023 at noon", date(2023, 3, 5)), ("on 3/5/2023", None)],
 )
-def test_a_date_stands_at_the_beginning(text, day):
+def test_dates_are_read_at_the_beginning(text, day):
     assert read_date(text) == day
 
 

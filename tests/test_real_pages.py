@@ -268,7 +268,7 @@ def test_each_step_has_the_effect_that_it_has_for_a_person(make_env, run):
 
 
 @runs
-def test_in_process_what_html_does_works_and_what_needs_scripts_is_told(make_env, run):
+def test_in_process_html_controls_work_and_scripts_are_reported(make_env, run):
     one, value = RUNS[run]
     first, text, problems = play(make_env("inprocess"), run)
     if one.is_html:

@@ -81,7 +81,7 @@ def test_the_goal_is_above_the_page_and_the_action_below_it(tmp_path):
         assert inked[-1] < len(bar) - 2
 
 
-def test_what_cannot_be_recorded_is_told(tmp_path):
+def test_unrecordable_envs_and_durations_are_rejected(tmp_path):
     with closing(gymnasium.make("WebArenaLite-v0")) as env, expect_error(RenderModeError, "'rgb_array'"):
         webarena_gym.RecordGif(env, tmp_path / "a.gif")
     pytest.importorskip("PIL")

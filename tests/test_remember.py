@@ -93,7 +93,7 @@ def test_choices_are_trained_with_what_was_recalled_when_they_were_made(remember
 
 
 @pytest.mark.slow
-def test_what_is_remembered_solves_tasks_that_the_network_has_not_learned(tmp_path):
+def test_memory_solves_tasks_that_the_network_has_not_learned(tmp_path):
     clone = train_pointer(clone_settings(tmp_path / "clone", templates=REMEMBERED, updates=1))
     out, file = tmp_path / "network", expert_episodes(tmp_path / "expert.jsonl", REMEMBERED)
     command.remember(RememberSettings(model=clone, out=out, episodes=(file,)))

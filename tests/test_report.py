@@ -37,7 +37,7 @@ def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, cap
     assert frame["reward"].isna().sum() == 1
 
 
-def test_what_does_not_fit_is_left_out_in_turns_pages_before_steps_and_it_is_told(tmp_path, capsys):
+def test_reports_over_the_size_limit_omit_pages_then_steps_and_state_it(tmp_path, capsys):
     noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
     episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
     write_trajectories(tmp_path / "a.jsonl", episodes)
@@ -67,7 +67,7 @@ def test_bad_arguments_end_with_the_status_2(tmp_path, capsys):
     assert "gone does not exist; expected" in capsys.readouterr().err
 
 
-def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsys):
+def test_the_report_command_writes_the_file_and_prints_a_summary(tmp_path, capsys):
     write_trajectories(tmp_path / "episodes_random.jsonl", [trajectory()])
     out = tmp_path / "out" / "report.html"
     main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])

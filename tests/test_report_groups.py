@@ -172,7 +172,7 @@ def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):
 
 @needs.chromium
 @pytest.mark.parametrize("method", ["tree", "mcts"])
-def test_what_a_search_tried_is_drawn_as_a_tree(chromium, tmp_path, method):
+def test_searches_are_drawn_as_trees(chromium, tmp_path, method):
     options = ["--policy", "random", "--split", "validation", "--limit", "2", "--method", method, "--budget", "20"]
     search.main([*options, "--max-steps", "6", "--save-trees", str(tmp_path / "searched")])
     sources = read_sources([str(tmp_path / "searched")])
@@ -264,7 +264,7 @@ def test_the_page_is_made_again_when_files_have_changed_and_only_then(tmp_path):
     assert made == [2, 5]
 
 
-def test_the_command_says_where_it_is_and_what_is_not_there(tmp_path, capsys):
+def test_the_watch_command_prints_its_url_and_rejects_missing_folders(tmp_path, capsys):
     with expect_error(SystemExit, 2):
         main(["--watch", str(tmp_path / "gone")])
     assert "gone does not exist; expected the folder of a run, which may be empty" in capsys.readouterr().err

@@ -185,7 +185,7 @@ def test_an_episode_is_stepped_through_with_the_keyboard(open_report, expert):
 
 
 @needs.chromium
-def test_the_page_has_the_look_and_the_pictures_of_its_site_and_fits_a_phone_and_the_dark(open_report):
+def test_report_pages_have_styles_and_pictures_and_adapt_to_phones_and_dark_mode(open_report):
     page = open_report("#episode/expert/1/1")
     picture = shown_page(page).locator("img").first
     picture.wait_for()  # before it, the frame may still be on its way from its empty page
@@ -199,7 +199,7 @@ def test_the_page_has_the_look_and_the_pictures_of_its_site_and_fits_a_phone_and
 
 
 @needs.chromium
-def test_episodes_are_filtered_as_the_address_says_and_a_search_may_have_nothing_to_look_at(open_report):
+def test_filters_follow_the_url_and_may_match_nothing(open_report):
     page = open_report()
     page.wait_for_selector("#count:text-is('3 of 3 episodes')")
     page.get_by_role("combobox", name="Outcome").select_option("not solved")
@@ -239,7 +239,7 @@ PARTS = {
 
 @needs.chromium
 @pytest.mark.parametrize("part", PARTS)
-def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
+def test_search_results_are_highlighted(open_report, expert, part):
     page = open_report()
     for number, episode in enumerate(expert, 1):
         words = PARTS[part](episode).replace('"', " ")
@@ -294,7 +294,7 @@ def test_thousands_of_episodes_open_and_are_filtered_and_searched(open_file, rec
 
 
 @needs.chromium
-def test_runs_of_a_task_stand_side_by_side_where_their_states_are_equal(open_file):
+def test_runs_of_a_task_are_aligned_by_equal_states(open_file):
     def run(*pages, ending="leave"):
         steps = (*(Step(page, f"do {page}") for page in pages[:-1]), Step(pages[-1], ending))
         return Trajectory("t/1", "Goal", steps, 0.0, "exited")
@@ -344,7 +344,7 @@ def longest_common(one, other):
 
 
 @needs.chromium
-def test_what_changed_since_the_step_before_is_shown(open_report, expert):
+def test_changes_since_the_previous_step_are_shown(open_report, expert):
     number, episode = next((number, item) for number, item in enumerate(expert, 1) if len(item.steps) > 1)
     page = open_report(f"#episode/expert/{number}/1")
     assert page.locator("#changes").is_disabled()
@@ -403,7 +403,7 @@ def test_each_token_has_its_probability_as_a_colour(open_file):
 
 
 @needs.chromium
-def test_what_a_step_chose_from_and_took_is_shown(open_file, tmp_path, numbered):
+def test_candidates_and_the_choice_of_a_step_are_shown(open_file, tmp_path, numbered):
     rng = random.Random(0)
     elements = re.findall(r'<a id="(\d+)"', numbered[0].steps[0].page)
     chances = [0.5, 0.3, 0.1, 0.04, 0.0001]

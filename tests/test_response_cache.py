@@ -76,7 +76,7 @@ def test_a_page_is_rendered_once_for_all_episodes_of_a_world(episodes):
     assert len(pages) == len(rendered) == 1
 
 
-def test_what_is_written_is_seen_and_equal_histories_share_what_follows(episodes):
+def test_writes_are_visible_and_equal_histories_share_responses(episodes):
     (_, first), (_, second) = episodes
     post(first, "lamp")
     seen = get(first)
@@ -120,7 +120,7 @@ def test_a_restored_database_is_known_by_its_content(episodes):
     assert "<p>lamp</p>" in get(elsewhere)
 
 
-def test_whoever_asks_otherwise_gets_an_answer_of_their_own_and_layouts_and_worlds_share_nothing(episodes, base):
+def test_cached_responses_depend_on_headers_layouts_and_worlds(episodes, base):
     _, network = episodes[0]
     others = ({"Cookie": "sid=me; mood=good"}, {"Referer": "http://notes.test/x"}, {"Host": "other.test"})
     for count, headers in enumerate(({}, *others), 1):
@@ -135,7 +135,7 @@ def test_whoever_asks_otherwise_gets_an_answer_of_their_own_and_layouts_and_worl
     assert len(rendered) == 3
 
 
-def test_the_order_of_what_was_sent_matters_and_new_sessions_and_files_are_made_anew(episodes):
+def test_request_order_matters_and_sessions_and_files_are_not_cached(episodes):
     _, network = episodes[0]
     cookies = {network.request("GET", "http://notes.test/").header("Set-Cookie") for _ in range(2)}
     assert len(cookies) == 2

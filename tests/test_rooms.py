@@ -83,7 +83,7 @@ def test_no_class_has_more_than_two_bases():
     assert {module: name for module, own in known.items() for name, bases in own.items() if bases > 2} == {}
 
 
-def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_than_43_before_those_of_its_method():
+def test_settings_have_at_most_25_fields_and_trainers_at_most_43_common_ones():
     named = [(module, name) for module, path in MODULES.items() for name in facts(path).classes if name.endswith("Settings")]
     kinds = [getattr(importlib.import_module(module), name) for module, name in named]
     assert len(kinds) > 20

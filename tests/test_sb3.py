@@ -83,7 +83,7 @@ def test_quotations_addresses_names_and_numbers_can_be_typed(goal, strings):
     assert module.find_strings(goal) == strings
 
 
-def test_controls_that_are_not_disabled_can_be_used_and_lines_that_share_a_word_with_the_goal_answered():
+def test_candidates_are_enabled_controls_and_answers_with_goal_words():
     found = shop()
     assert [candidate.action for candidate in found[:2]] == [Action(Kind.EXIT, argument=""), Action(Kind.GO_BACKWARD)]
     used = {(item.form, item.action.element, item.action.argument): item.already_set for item in found}
@@ -104,7 +104,7 @@ def test_controls_that_are_not_disabled_can_be_used_and_lines_that_share_a_word_
     assert "View [2]" in {candidate.action.element for candidate in found}  # controls are those of the whole page
 
 
-def test_candidates_are_sorted_by_what_they_have_to_do_with_the_goal_and_equal_ones_by_the_page():
+def test_candidates_are_sorted_by_relevance_then_page_order():
     found, wanted = shop(), module.words(GOAL)
     scores = [module.relevance(candidate, wanted) for candidate in found[2:]]
     assert scores == sorted(scores, reverse=True)
@@ -131,7 +131,7 @@ def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():
     assert (module.overlap("", ""), module.overlap("the tents", "Tent, mug")) == ((0.0, 0.0), (1.0, 0.5))
 
 
-def test_a_row_says_what_a_candidate_is_and_whether_its_action_was_taken():
+def test_candidate_rows_encode_form_and_taken_actions():
     found = shop(60)
     rows = module.describe(found, GOAL, "u", [], 60)
     assert (rows.shape, rows.dtype, rows.min(), rows.max()) == ((60, module.ROW), numpy.float32, 0.0, 1.0)
@@ -155,7 +155,7 @@ def test_a_row_says_what_a_candidate_is_and_whether_its_action_was_taken():
     assert not marks[6].any()
 
 
-def test_the_row_of_a_page_says_where_the_agent_is_and_its_hashed_words_do_not_change():
+def test_page_rows_encode_location_and_stable_word_hashes():
     here = page(SHOP, url="http://shop.test/bags/red?page=2")
     row = module.describe_page(here, "Open the red bags", 3, True)
     assert row.shape == (module.PAGE - module.ROW,)
@@ -213,7 +213,7 @@ def test_a_click_and_leaving_solve_a_task(tasks):
         assert (reward, over, lost, info["success"]) == (1.0, True, False, True)
 
 
-def test_running_out_of_steps_ends_an_episode_for_good_and_an_empty_place_is_to_wait(tasks):
+def test_the_step_limit_terminates_and_empty_candidates_wait(tasks):
     with closing(make(tasks, candidates=200, max_steps=2)) as env:
         env.reset(seed=1)
         assert not env.action_masks()[199]
@@ -235,7 +235,7 @@ def test_an_episode_lost_with_its_browser_is_truncated_with_zeros(env, monkeypat
     assert env.reset(seed=1)[0]["candidates"].any()
 
 
-def test_what_cannot_be_is_refused(tasks, env):
+def test_invalid_candidate_settings_are_rejected(tasks, env):
     with expect_error(ValueError, "candidates", 2, 3):
         make(tasks, candidates=2)
     with (
@@ -302,7 +302,7 @@ def test_an_untrained_policy_has_no_favourite_unless_it_has_a_prior(tasks, tmp_p
 
 
 @needs_sb3
-def test_equal_seeds_train_equal_policies_and_a_run_goes_on_only_as_it_was_begun(tasks, tmp_path, untrained):
+def test_equal_seeds_train_equal_policies_and_resumes_need_equal_settings(tasks, tmp_path, untrained):
     keys = ("success", "steps", "loss", "entropy_loss", "env_steps")
     runs = [read_metrics(train(tasks, tmp_path / name, updates=2, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     first, again, other = ([[record[key] for key in keys] for record in records] for records in runs)
@@ -331,7 +331,7 @@ def test_a_run_that_was_killed_goes_on_from_its_newest_save(tasks, tmp_path, mon
 
 
 @needs_sb3
-def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
+def test_lost_episodes_do_not_count_for_success(tasks, tmp_path, monkeypatch):
     play = WebArenaLite.step
     monkeypatch.setattr(WebArenaLite, "step", lambda env, reply: (play if reply.startswith("exit") else lose)(env, reply))
     (record,) = read_metrics(train(tasks, tmp_path, updates=1))
@@ -342,7 +342,7 @@ def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
 
 
 @needs_sb3
-def test_a_run_is_evaluated_as_it_was_trained_and_sampling_follows_the_seed_of_the_request(untrained, capsys, env):
+def test_runs_are_evaluated_with_their_settings_and_seeded_sampling(untrained, capsys, env):
     assert policy_defaults(str(untrained))["max_steps"] == 2
     arguments = ["--policy", str(untrained), "--limit", "3", "--num-envs", "2", "--json"]
     command.main([*arguments, "--temperature", "1"])

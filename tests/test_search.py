@@ -194,7 +194,7 @@ def test_equal_seeds_find_the_same_on_any_number_of_envs(name):
     assert [found.trajectory.task_id for found in many(3, 5)] == [task.task_id for task in TASKS]
 
 
-def test_the_judges_best_of_all_episodes_is_told_apart_and_not_chosen():
+def test_the_best_episode_by_reward_is_reported_but_not_chosen():
     task = TASKS[0]
 
     def blind(states):
@@ -207,7 +207,7 @@ def test_the_judges_best_of_all_episodes_is_told_apart_and_not_chosen():
     assert (found.episodes, found.env_steps) == (3, 3 * MAX_STEPS)
 
 
-def test_what_is_kept_of_the_budget_lets_an_episode_end():
+def test_the_budget_reserve_lets_an_episode_end():
     def broad(states):
         return [-float(len(state.steps)) for state in states]
 
@@ -242,7 +242,7 @@ def test_replies_of_one_action_are_followed_once():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_what_breaks_is_chosen_only_where_nothing_else_is_left(name):
+def test_failed_episodes_are_chosen_last(name):
     method = make(name, TASKS[0], 12)
     broken = hunt(TASKS[0], choose=lambda _: "break", method=method)
     assert (broken.trajectory.ending, broken.trajectory.failure) == ("failed", "BrowserError: the browser is gone")
@@ -262,7 +262,7 @@ def test_a_reply_that_cannot_be_had_ends_an_episode_without_a_step(name, reply, 
     assert found.trajectory.failure == reply.failure
 
 
-def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far_and_of_equal_ends_the_first_is_chosen():
+def test_confidence_is_the_mean_token_log_probability_and_ties_keep_the_first():
     steps = (Step("", "", logprobs=(-1.0, -2.0)), Step("", "", logprobs=(-3.0,)), Step("", ""))
     states = [SearchState(0, None, (), "", steps[:count]) for count in range(4)]
     assert searching.confidence(states) == [0.0, -1.5, -2.0, -2.0]
@@ -271,7 +271,7 @@ def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far_and_of_equa
 
 
 @pytest.mark.parametrize("choose", [searching.majority, searching.by_value(searching.confidence)])
-def test_who_has_left_goes_before_who_was_cut_off(choose):
+def test_exited_episodes_precede_truncated_ones(choose):
     endings = ["failed", None, "too_long", "truncated", "exited"]
     ends = [end(number, ending=ending) for number, ending in enumerate(endings)]
     for count in range(1, len(ends) + 1):
@@ -294,7 +294,7 @@ def lengths(sign):
     return SimpleNamespace(values=lambda texts: [sign * len(text) for text in texts])
 
 
-def test_a_critic_reads_the_page_that_an_end_was_left_from_and_a_judge_the_reply_too():
+def test_critics_read_the_last_page_and_final_critics_also_the_reply():
     page = SearchState(1, None, [{}] * 3, "", ())
     left = SearchState(2, page, [{}] * 9, "", (Step("", "bye"),), "exited")
     lost = SearchState(3, page, [{}] * 3, "", (), "too_long")

@@ -61,7 +61,7 @@ def test_changes_are_held_against_those_of_a_solution(done, needed, beyond, miss
     assert verdict(difference, is_forbidden=False).passed
 
 
-def test_of_added_rows_the_most_different_one_is_told_and_solutions_of_questions_and_places_change_nothing():
+def test_the_most_different_added_row_is_reported_and_read_only_solutions_change_nothing():
     wanted, other = added("review", product=1, text="good"), added("review", product=7, text="bad")
     difference = compare([other, added("review", product=1, text="nice")], [wanted])
     assert difference.beyond == [other]
@@ -106,7 +106,7 @@ WAYS = ("shopping.compare_two", "shopping.product_price", "shopping.search_place
     ("shopping.compare_two", {"side_effects": "reported"}, 1.0, 1),
     ("shopping.product_price", {"side_effects": "ignored"}, 1.0, None),
 ])  # fmt: skip
-def test_more_than_was_asked_is_told_and_fails_unless_that_is_allowed(opened, name, setting, reward, told):
+def test_additional_changes_are_reported_and_fail_unless_allowed(opened, name, setting, reward, told):
     env = opened(WebArenaLite(split="test", max_steps=60, **setting))
     got, info = play(env, task_of(name), wish)
     assert (got, info["success"]) == (reward, bool(reward))
@@ -153,7 +153,7 @@ def test_a_solution_that_cannot_be_replayed_is_no_measure(opened):
     assert "cannot be replayed" in info["verdicts"][-1]["reason"]
 
 
-def test_an_episode_is_judged_alike_wherever_it_is_continued(opened):
+def test_continued_episodes_are_judged_equally_in_any_env(opened):
     task = task_of("shopping.wish_list_add")
     env = opened(WebArenaLite(tasks=[task], max_steps=60))
     for meddle in (lambda _: None, wish):
@@ -235,7 +235,7 @@ def test_edits_that_the_next_one_replaces_are_side_effects(opened, edits, expect
     assert len(env.changes()) == expected
 
 
-def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not(opened):
+def test_unspecified_values_are_free_but_additional_rows_are_not(opened):
     task = task_of("gitlab.issue_report")
     title = next(step for step in task.solution if step.action.element == "Title")
     words = replace(title.action, argument=f"{title.action.argument} (once more, in other words)")
@@ -328,7 +328,7 @@ def test_every_process_finds_the_same_deeds():
     assert len(found) > 3
 
 
-def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
+def test_the_audit_finds_undetected_side_effects(monkeypatch):
     tasks = [task_of("gitlab.invite_one"), task_of("gitlab.website_title")]
     with monkeypatch.context() as blind:
         blind.setattr(env_module, "judge_side_effects", lambda *_, **__: (Verdict("side_effects", True, ""), []))
@@ -358,7 +358,7 @@ def test_another_draw_done_first_is_rewarded_only_where_nothing_of_it_is_left(op
     assert trial.is_right is is_right
 
 
-def test_a_comment_on_another_order_is_a_side_effect_and_an_empty_one_is_not_sent(opened):
+def test_comments_on_other_orders_are_side_effects(opened):
     task = task_of("shopping_admin.change_group_and_list")
     env = opened(WebArenaLite(tasks=[task], max_steps=60))
     trial = side_effects._Trial(env, task)

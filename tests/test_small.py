@@ -33,12 +33,12 @@ pieces = st.sampled_from(
 
 
 @given(st.text(characters) | st.lists(pieces).map("".join))
-def test_nothing_is_lost(tokenizer, text):
+def test_tokenization_round_trips(tokenizer, text):
     assert tokenizer.decode(ids(tokenizer, text)) == text
 
 
 @pytest.mark.parametrize("name", ["Blue Canvas Backpack", "Zorbo 12 inch", "Order 000000170"])
-def test_a_name_is_the_same_tokens_wherever_it_stands(tokenizer, name):
+def test_names_have_equal_tokens_in_any_context(tokenizer, name):
     alone = ids(tokenizer, name)
     for text in (f"Buy {name} now", f"<a>{name}</a>", f'do(action="Click", element="{name}")', f"{name}, twice", f"({name})"):
         found = ids(tokenizer, text)

@@ -60,7 +60,7 @@ def flipped(data, bit):
     return bytes(changed)
 
 
-def test_every_flipped_bit_of_the_content_or_seal_is_refused_and_the_episode_goes_on(env, taken):
+def test_flipped_bits_of_snapshots_are_rejected_without_effect(env, taken):
     data, rng = pickle.dumps(taken), Random(0)
     continued, begun = env.restore(taken)[0], env.page
     for part, count in ((taken.content, 500), (taken.seal, 100)):
@@ -73,7 +73,7 @@ def test_every_flipped_bit_of_the_content_or_seal_is_refused_and_the_episode_goe
     assert env.restore(taken)[0] == continued
 
 
-def test_no_flipped_bit_of_the_frame_that_pickle_writes_around_them_lets_other_content_in(env, taken):
+def test_flipped_bits_of_the_pickle_frame_load_no_other_content(env, taken):
     data = pickle.dumps(taken)
     content, seal = data.index(taken.content), data.index(taken.seal)
     frame = {*range(len(data))} - {*range(content, content + len(taken.content)), *range(seal, seal + len(taken.seal))}
@@ -91,7 +91,7 @@ def test_no_flipped_bit_of_the_frame_that_pickle_writes_around_them_lets_other_c
 
 
 @pytest.mark.parametrize("parts", [(None, b""), ("", b""), (b"", b""), (b"", None), (b"", "")])
-def test_what_is_no_sealed_content_is_refused(env, taken, parts):
+def test_snapshots_without_a_valid_seal_are_rejected(env, taken, parts):
     with expect_error(SnapshotError, "digest"):
         env.restore(Snapshot(*parts))
 

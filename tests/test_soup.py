@@ -70,7 +70,7 @@ def test_texts_and_attributes_survive(parts):
     assert [tag["title"] for tag in soup.find_all(title=True)] == [text for _, text in parts]
 
 
-def test_what_was_typed_and_ticked_is_in_it_and_changing_it_changes_nothing(opened):
+def test_soups_contain_typed_values_and_are_copies(opened):
     env = opened(WebArenaLite(split="test", elements="label"))
     env.reset(options={"task": "shopping.order_total/1000/0"})
     env.step('do(action="Type", argument="lamp", element="Search entire store")')
@@ -82,7 +82,7 @@ def test_what_was_typed_and_ticked_is_in_it_and_changing_it_changes_nothing(open
     assert env.observation.text == before
 
 
-def test_without_beautiful_soup_it_says_what_to_install(monkeypatch):
+def test_a_missing_beautiful_soup_is_reported_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "bs4", None)
     with expect_error(DependencyNotInstalled, "webarena-gym[soup]"):
         page("<p>x").soup()

@@ -44,7 +44,7 @@ def changed(package, path, addition, before):
     return {name for name in DATABASES if before[name] != after[name]}
 
 
-def test_a_change_of_what_a_generator_reads_or_begins_to_import_changes_its_key_and_a_view_changes_none(package):
+def test_keys_of_worlds_change_with_generators_and_not_with_views(package):
     assert digests(package) == {name: world._version(name) for name in DATABASES}
     assert len(set(digests(package).values())) == len(DATABASES)
     before = digests(package)

@@ -179,7 +179,7 @@ def test_a_right_and_a_wrong_answer_look_the_same_to_the_player(arena, mode, is_
     assert player.ask("GET", path)[0] == 410
 
 
-def test_an_episode_that_ends_with_its_steps_tells_its_player_no_verdict(arena):
+def test_verdicts_are_hidden_from_players_at_the_step_limit(arena):
     operator, player = arena
     episode = operator.create_episode(task=TASKS[0].task_id, scored=True, mode="step", max_steps=1)
     last = player.well("POST", f"/episodes/{episode['id']}/step", {"action": "x"})
@@ -188,7 +188,7 @@ def test_an_episode_that_ends_with_its_steps_tells_its_player_no_verdict(arena):
 
 
 @pytest.mark.parametrize("error", [EvaluationError, RuntimeError, OSError])
-def test_the_player_of_an_episode_that_cannot_be_judged_is_not_told_what_was_expected(arena, monkeypatch, error):
+def test_evaluation_errors_do_not_reveal_the_expected_answer(arena, monkeypatch, error):
     operator, player = arena
 
     def fail(*_):
@@ -228,7 +228,7 @@ def test_a_system_that_cannot_close_programs_off_is_announced(spy, capsys, monke
 
 
 @closes
-def test_what_an_application_is_judged_by_is_hidden_from_programs(tmp_path, monkeypatch):
+def test_checks_of_applications_are_hidden_from_programs(tmp_path, monkeypatch):
     make_state(tmp_path / "notes" / "state")
     for name in ("tasks.json", "templates.toml"):
         (tmp_path / "notes" / name).write_text("what is expected")
@@ -252,7 +252,7 @@ def test_what_an_application_is_judged_by_is_hidden_from_programs(tmp_path, monk
         secret_paths(Path("."))
 
 
-def test_tools_of_mcp_and_sessions_in_files_tell_no_expected_value(tmp_path, capsys):
+def test_mcp_tools_and_session_files_reveal_no_expected_value(tmp_path, capsys):
     for name, given in (("submit", {"answer": "wrong"}), ("click", {"element": "x"})):
         played = McpTools(EpisodeStore(), NewEpisode(task=TASKS[0].task_id, max_steps=1), names_episodes=False)
         played.call("reset", {})

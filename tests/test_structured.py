@@ -117,7 +117,7 @@ ROLLOUTS = [
 ]
 
 
-def test_equal_outcomes_are_told_apart_by_their_steps_and_outcome_and_structure_are_weighed(method):
+def test_structured_rewards_rank_steps_of_equal_outcomes(method):
     own, task = method(outcome_weight=0.0)
     trained, metrics = own.batch([Group(0, task, ROLLOUTS[1:])], Random(0))
     # The one that began as the expert, and the other.

@@ -183,7 +183,7 @@ visibility way when words"""
 differs from world to world. All others name people, places, things and titles."""
 
 
-def test_what_tasks_turn_on_in_the_test_world_is_not_met_in_training():
+def test_values_of_test_tasks_do_not_occur_in_training():
     def named(tasks):
         slots = (
             (slot, value) for task in tasks for slot, value in task.instantiation_dict.items() if slot not in CHOICES.split()
@@ -195,7 +195,7 @@ def test_what_tasks_turn_on_in_the_test_world_is_not_met_in_training():
     assert test & train == set()
 
 
-def test_a_task_is_found_again_by_its_id_and_an_unknown_id_says_how_ids_look():
+def test_tasks_are_found_by_id_and_invalid_ids_name_the_form():
     for task_id in ("", "shopping", "no.template/1/0", "shopping.product_price/one/0", "shopping.product_price/1"):
         with pytest.raises(TaskError, match="expected <template>/<world seed>/<draw>"):
             suite.find(task_id)

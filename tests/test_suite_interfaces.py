@@ -193,7 +193,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), REFUSED)
-def test_what_a_suite_cannot_do_is_refused_with_the_reason(name, call, error, message):
+def test_unsupported_uses_of_suites_are_rejected_with_a_reason(name, call, error, message):
     with pytest.raises(error, match=message):
         call(name)
 

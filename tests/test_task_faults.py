@@ -118,7 +118,7 @@ def test_a_spoilt_task_is_refused_or_played(seed, rules):
     assert played > 20
 
 
-def test_spoilt_blocks_of_tasks_that_were_made_in_python_are_faults_of_the_task_too():
+def test_corrupted_checks_of_task_objects_are_task_errors():
     rng, base = Random(9), records()
     env = WebArenaLite(tasks=[parse_task(base[0])], max_steps=3)
     faults = 0
@@ -189,7 +189,7 @@ ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
     *((query, []) for query in ("DELETE FROM product", "ATTACH ':memory:' AS x", "PRAGMA query_only", "SELECT 1; SELECT 2")),
     *(("SELECT ?", parameters) for parameters in ([10**30], [[]], [{}], [None, None], ["\ud800"])),
 ])  # fmt: skip
-def test_queries_that_take_too_much_do_more_than_read_or_take_no_such_parameters_are_refused(judged, query, parameters):
+def test_expensive_writing_and_misparametrised_queries_are_rejected(judged, query, parameters):
     with expect_error(EvaluationError, "query", "failed"):
         judged(query, [], parameters)
     assert judged("SELECT 1", [[1]])

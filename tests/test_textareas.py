@@ -38,7 +38,7 @@ def find(browser, element_id):
     return found
 
 
-def test_what_is_typed_is_seen_and_sent_with_its_line_breaks(browser):
+def test_typed_line_breaks_are_shown_and_sent(browser):
     for typed, dialect in product(TYPED, DIALECTS.values()):
         assert dialect.parse(dialect.format(Action(Kind.TYPE, "1", typed))).argument == typed
     for typed in TYPED:
@@ -61,7 +61,7 @@ LINES = st.lists(
 
 @settings(max_examples=60)
 @given(LINES, st.sampled_from(["\n", "\r\n", "\r"]))
-def test_every_line_is_seen_in_both_styles_and_the_lines_of_the_page_are_counted(lines, ending):
+def test_textareas_show_every_line_in_both_styles(lines, ending):
     document = page("<body><p>above</p><textarea name='note'>x</textarea><p>below</p></body>")
     document.root.find(".//textarea").text = ending.join(f"-{line}" for line in lines)
     value = "\n".join(f"-{line}" for line in lines).rstrip()
@@ -76,7 +76,7 @@ def test_every_line_is_seen_in_both_styles_and_the_lines_of_the_page_are_counted
         assert written.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\") == value
 
 
-def test_one_line_is_written_as_ever_and_what_follows_several_stands_on_the_line_that_is_told():
+def test_line_numbers_after_textareas_of_one_and_several_lines():
     document = page("<body><textarea name='note'>  one   C:\\new  \n </textarea></body>")
     assert '<textarea id="0" label="note">one C:\\new</textarea>' in observe(document).text
     assert "value: 'one C:\\new'" in observe(document, style="axtree").text

@@ -162,7 +162,7 @@ class TestSessions:
         chromium.start([f"{tracker[1]}/"], {}, stored_cookies=again)
         assert "Hello, ann" in observe(chromium.page()).text
 
-    def test_are_made_anew_when_they_are_over(self, sessions, chromium):
+    def test_expired_sessions_are_replaced(self, sessions, chromium):
         (first,) = sessions.cookies(chromium, ["gitlab"])
         over = {**first, "value": "0" * len(first["value"])}
         write_cookies(sessions.path("gitlab"), [over])

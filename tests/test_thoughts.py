@@ -46,7 +46,7 @@ def number(text):
     [("short", {}), ("long", {}), ("long", {"elements": "label", "window": 1500}), ("long", {"observation": "axtree"})],
     ids=str,
 )
-def test_every_quoted_value_stands_on_a_page_that_was_seen(thoughts, options):
+def test_quoted_values_occur_on_seen_pages(thoughts, options):
     quoted = 0
     for step in steps(thoughts, **options):
         actions = [answer_part(message["content"]) for message in step.messages if message["role"] == "assistant"]
@@ -130,7 +130,7 @@ def test_an_answer_is_worked_out(answer, goal, pages, expected):
     ("Yes", "Is it in stock?"),
     ("N/A", "How much is a Lamp?"),
 ])  # fmt: skip
-def test_what_the_pages_do_not_bear_out_is_not_claimed(answer, goal):
+def test_derivations_claim_only_what_pages_support(answer, goal):
     assert "latest of them" not in derive_answer(answer, goal, [ORDERS])
     assert answer == "$1,000.25" or derive_answer(answer, goal, [ORDERS]) == ""
 

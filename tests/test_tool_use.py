@@ -100,7 +100,7 @@ def settings(**options):
     ("founded in 1830", "3", False), ("1,300 people", "300", False), ("3.5 km", "3", False), ("the 3 towns", "3", True), ("Mayor: ADA\n Bell.", "Ada Bell", True),
     ("Adamant", "Ada", False), ("$4.50", "4.50", True), ("ends in 1830.", "1830", True), ("C", "C++", False), ("C++ code", "C++", True), ("3", "", False),
 ])  # fmt: skip
-def test_an_answer_is_found_as_whole_words_and_numbers_within_the_tag_of_the_run(result, answer, found):
+def test_answers_match_whole_words_within_the_result_tag(result, answer, found):
     for tag in ("information", "found"):
         item = episode(CALLED, (EXIT, "", 0.0, f"<{tag}>\n{result}\n</{tag}>\n<h1>Home</h1>"))
         own = settings(tool_reward="search_r1", keywords=() if tag == "information" else (f'tool_tag="{tag}"',))

@@ -278,7 +278,7 @@ def test_calls_in_the_json_of_vendors(call):
     assert DIALECTS_WITH_TOOLS[-1].parse(json.dumps(call)) == call_action("add", {"a": 1})
 
 
-def test_a_result_stands_above_the_page_which_stays():
+def test_tool_results_are_shown_above_the_unchanged_page():
     env = make(add, show)
     page = play(env)["page"]
     info = play(env, "add(a=1)")
@@ -462,7 +462,7 @@ def test_an_env_with_tools_passes_the_checks():
     check_contract(make(Notebook().note, add))
 
 
-def test_nothing_changes_without_tools():
+def test_envs_without_tools_are_unchanged():
     env = WebArenaLite(tasks=[TASK], tools=())
     info = play(env, "add(a=1)")
     assert "tools" not in info

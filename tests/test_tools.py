@@ -91,7 +91,7 @@ def test_any_call_makes_a_reply(dialect, name, arguments):
     refusal(dialect, reply)  # an action or an ActionError
 
 
-def test_what_fits_no_tool_is_told_when_it_is_played():
+def test_invalid_tool_arguments_are_reported_when_parsed():
     for arguments, said in (
         ("{", "no action"), ("[1]", "no action"), ("[" * 100_000, "no action"), ('{"element": "1", "x": 2}', "no argument 'x'"),
     ):  # fmt: skip

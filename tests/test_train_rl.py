@@ -64,9 +64,7 @@ def test_settings_in_python_take_the_options_that_are_stored_with_a_language_mod
     ("grpo", {}, 20), ("grpo", {"advantages": "forks"}, 200), ("tsr", {"search_width": 2}, 60), ("awr", {"replay": 16}, 20),
 ])  # fmt: skip
 @pytest.mark.sampled(3)
-def test_a_reward_that_is_no_number_names_its_episode_and_a_last_checkpoint_is_saved(
-    tmp_path, clone, monkeypatch, method, changes, good, reward
-):
+def test_non_finite_rewards_name_the_episode_and_save_a_checkpoint(tmp_path, clone, monkeypatch, method, changes, good, reward):
     tasks, step, ends = tiny.tasks(20), tiny.TinyShop.step, []
 
     def odd(self, action):
@@ -159,7 +157,7 @@ def test_settings_that_make_no_sense_are_refused(tmp_path, clone, changes, value
         train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
-def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone, monkeypatch):
+def test_resumed_runs_need_equal_settings_except_their_length(tmp_path, clone, monkeypatch):
     data, tasks = tiny.demonstrations(30), tiny.tasks(20)
     cloned, lifted = tmp_path / "bc", tmp_path / "rl"
     for is_over in (False, True):
@@ -231,7 +229,7 @@ def names_of(settings):
 
 
 @pytest.mark.parametrize("command", ["train_bc", "pointer network", "language model", "stream", *METHODS])
-def test_every_option_is_explained_some_may_change_and_the_help_shows_those_of_the_model(command, capsys, clone):
+def test_options_are_documented_and_the_help_depends_on_the_model(command, capsys, clone):
     main = clone_command if command == "train_bc" else train_rl.main
     chosen = ["--method", command] if command in METHODS else []
     pointer = "agents/checkpoints/cloned-1"
@@ -255,7 +253,7 @@ def test_every_option_is_explained_some_may_change_and_the_help_shows_those_of_t
     assert {"learning_rate", "max_steps", "seed"} <= {*fixed_options(made)}
 
 
-def test_the_help_separates_the_options_of_language_models_and_has_the_defaults_of_each_kind_of_model(capsys, clone):
+def test_the_help_groups_language_model_options_and_shows_all_defaults(capsys, clone):
     pointer = "agents/checkpoints/cloned-1"
     _, groups = help_of(train_rl.main, capsys)
     special = {"--" + name.replace("_", "-") for name in hidden_from_pointing_networks() & names_of(METHODS["grpo"])}

@@ -143,7 +143,7 @@ def test_gradients_are_the_same_with_checkpointing():
     ((transformers.MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1), None), "cannot be replaced"),
     ((transformers.Qwen2Config(**SIZES), "eager"), "'eager'"),
 ], ids=["gemma", "mistral", "mamba", "eager"])  # fmt: skip
-def test_models_that_do_not_support_trees_say_why(made, reason):
+def test_models_without_tree_support_are_rejected_with_a_reason(made, reason):
     model = create(*made)
     assert reason in unsupported_reason(model)
     with pytest.raises(ValueError, match=reason):

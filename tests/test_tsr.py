@@ -34,7 +34,7 @@ def collect(policy, count=12, values=None, num_envs=5, seed=0, **options):
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_what_is_kept_is_an_episode_of_the_env(width):
+def test_search_results_are_valid_episodes_of_the_env(width):
     found, collector, episodes = collect(Counted(clicks), width=width)
     env = tiny.TinyShop()
     for item, episode in zip(found, episodes, strict=True):
@@ -50,7 +50,7 @@ def test_what_is_kept_is_an_episode_of_the_env(width):
         assert {(step.importance, step.gain) for item in found for step in item.steps} == {(1.0, 0)}
 
 
-def test_a_wider_search_finds_more_equal_ones_the_same_and_equal_replies_are_tried_once():
+def test_wider_searches_find_more_are_deterministic_and_skip_duplicates():
     found = [collect(Counted(clicks), 60, width=width, temperature=0.05)[0] for width in (1, 6)]
     few, many = (sum(item.reward for item in own) for own in found)
     assert many > few + 12
@@ -111,7 +111,7 @@ def test_a_diverse_search_keeps_what_the_group_has_not_seen():
     assert pages["diverse"]["rare"] > pages["best"]["rare"]
 
 
-def test_what_breaks_fails_and_what_is_too_long_ends():
+def test_failures_and_too_long_prompts_in_searches():
     class Fragile(tiny.TinyShop):
         def step(self, action):
             raise BrowserError("the browser is gone")

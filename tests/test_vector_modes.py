@@ -182,7 +182,7 @@ def test_wrappers_see_the_same_texts(opened, wrapper):
     assert histories[0] == histories[1] == histories[2]
 
 
-def test_without_a_copy_texts_are_read_anew_and_copies_stay(opened):
+def test_uncopied_texts_change_and_copies_stay(opened):
     envs = opened(make_vec(make_text, "async, copy=False", AutoresetMode.NEXT_STEP))
     texts, _ = envs.reset(seed=1)
     first = tuple(texts)
@@ -237,7 +237,7 @@ DRAWN = SAMPLE | {"browser": "chromium", "observation": "text+pixels", "window_s
     ("env_id", "options"),
     [("WebArenaLite-v0", DRAWN), pytest.param("MiniWoBText-v0", {"tasks": "click-test"}, marks=needs.miniwob)],
 )
-def test_what_chromium_shows_is_equal_in_async(opened, env_id, options):
+def test_async_and_sync_envs_show_equal_chromium_pages(opened, env_id, options):
     histories = []
     for mode, more in (("async", {"context": CONTEXTS[0]}), ("sync", {})):
         envs = opened(gymnasium.make_vec(env_id, COUNT, mode, more, **options))

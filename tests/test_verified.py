@@ -92,7 +92,7 @@ def test_all_tasks_load_and_the_package_must_have_them_in_the_same_revision():
         check(parse_task(RECORD | {"task_id": 9999}).eval, "verified")
 
 
-def test_a_record_becomes_a_task_that_says_how_it_is_answered():
+def test_verified_records_become_tasks_with_answer_instructions():
     task = parse_task(RECORD)
     assert (task.task_id, task.sites, task.start_url) == ("7", ("map", "wikipedia"), "__MAP__ |AND| __WIKIPEDIA__")
     assert task.intent.startswith("Find it\n\nYour answer")
@@ -116,7 +116,7 @@ def test_a_record_becomes_a_task_that_says_how_it_is_answered():
     ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
     ({"revision": ...}, "'revision' is missing"),
 ])  # fmt: skip
-def test_what_is_unknown_or_missing_is_refused(change, message):
+def test_records_with_unknown_or_missing_keys_are_rejected(change, message):
     with pytest.raises(TaskError, match=f"task .*: .*{message}"):
         parse_task({key: value for key, value in (RECORD | change).items() if value is not ...})
 
@@ -163,7 +163,7 @@ AT_HALL, AT_OTHER = (("GET", f"http://map.test/way/{number}") for number in (154
     ("513", said("MUTATE"), [added("mage-messages")], [True, True]),
     ("513", said("MUTATE"), [added("other")], [True, False]),
 ])  # fmt: skip
-def test_what_was_done_must_be_seen_in_the_traffic_and_said(task_id, answer, exchanges, expected):
+def test_verdicts_need_traffic_and_answer(task_id, answer, exchanges, expected):
     assert [verdict.passed for verdict in verdicts(task_id, answer, *exchanges)] == expected
 
 
@@ -181,7 +181,7 @@ def test_an_evaluator_that_fails_and_a_missing_record_are_no_verdict(monkeypatch
         verdicts(BIOGRAPHY, said("MUTATE"), saved())
 
 
-def test_an_exchange_becomes_an_entry_in_the_order_of_requests_and_not_with_what_is_too_much():
+def test_exchanges_become_har_entries_in_request_order():
     answered = [("Set-Cookie", "a=b=c; path=/"), ("set-cookie", "d=e"), ("Content-Type", "application/json; charset=utf-8")]
     sent = {"content-type": "text/plain", "cookie": "k=v"}
     (entry,) = har_entries(traffic(("PUT", "http://a.test/x", sent, "\xe9".encode() + b"\xff", 201, answered, b"{}")))
@@ -346,7 +346,7 @@ def test_an_env_needs_servers_whose_traffic_can_be_seen():
         make(PRODUCT, rules="webarena")
 
 
-def test_every_dialect_can_say_such_an_answer():
+def test_every_dialect_supports_structured_answers():
     answer = said("RETRIEVE", data=["it's [1]", 'a "b", c', 2.5, True])
     for dialect in DIALECTS.values():
         assert dialect.parse(dialect.format(Action(Kind.EXIT, argument=answer))).argument == answer

@@ -106,7 +106,7 @@ def test_each_step_is_a_row_with_the_very_tokens_of_one_server(tokenizer, encode
     assert len(requests) == len(TASKS)
 
 
-def test_a_failure_of_the_policy_is_a_reward_of_0_and_a_page_too_long_to_be_read_ends_the_episode(tokenizer, encoder, known):
+def test_policy_failures_score_zero_and_too_long_pages_end_the_episode(tokenizer, encoder, known):
     (output,) = run(loop(Server(encoder, {}), tokenizer), logprobs=False)
     assert (output.reward_score, output.response_logprobs) == (0.0, None)
     first, *_, longest = sorted(map(len, (prompt for prompt in known)))

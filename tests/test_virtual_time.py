@@ -64,7 +64,7 @@ def test_one_wait_is_enough_for_what_is_due(visit, what, restless):
 @pytest.mark.parametrize("script", PUT_OFF.values(), ids=PUT_OFF)
 @pytest.mark.parametrize("poll", ["", *POLLS.values()], ids=["no poll", *POLLS])
 @pytest.mark.sampled(5)
-def test_what_an_action_puts_off_by_less_than_a_second_is_waited_for(visit, script, poll):
+def test_effects_delayed_by_less_than_a_second_are_awaited(visit, script, poll):
     page = f"""<p id=out style='position: relative; left: 0'>Out</p><button id=go>Go</button><script>
         {poll}; const arrive = () => {{ out.textContent = 'Arrived' }}; go.onclick = () => {{ {script} }}</script>"""
     browser = visit(page)
@@ -74,7 +74,7 @@ def test_what_an_action_puts_off_by_less_than_a_second_is_waited_for(visit, scri
 
 @pytest.mark.parametrize("script", TICKERS.values(), ids=TICKERS)
 @pytest.mark.sampled(2)
-def test_a_page_that_never_rests_stands_still_between_actions(visit, script):
+def test_endless_pages_are_paused_between_actions(visit, script):
     browser = visit(f"<p id=out></p><button onclick=\"this.textContent = 'Pressed'\">Go</button><script>{script}</script>")
     press(browser, "Go")
     assert "Pressed" in seen(browser)
@@ -104,7 +104,7 @@ LATER = {
 
 
 @pytest.mark.parametrize("what", LATER)
-def test_what_takes_seconds_happens_within_a_wait_of_that_time_and_not_before(visit, what):
+def test_longer_delays_pass_within_waits_of_their_length(visit, what):
     page = f"<p id=host></p>{OUT}<style>#out {{position: relative; left: 0}}</style><button id=go>Go</button><script>go.onclick = () => {{ {LATER[what]} }}</script>"
     browser = visit(page)
     begun = browser.run_script(NOW)

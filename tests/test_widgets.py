@@ -209,7 +209,7 @@ POLLS = {
 @pytest.mark.parametrize("poll", ["", *POLLS.values()], ids=["no poll", *POLLS])
 @pytest.mark.parametrize("clock", ["", "2030-03-05T09:00:00+00:00"])
 @pytest.mark.sampled(11)
-def test_what_an_action_puts_off_by_less_than_a_second_is_waited_for(visit, script, poll, clock):
+def test_effects_delayed_by_less_than_a_second_are_awaited(visit, script, poll, clock):
     page = f"""<p id=out style='position: relative; left: 0'>Out</p><button id=go>Go</button><script>
         {poll}; const arrive = () => {{ out.textContent = 'Arrived' }}; go.onclick = () => {{ {script} }}</script>"""
     browser = visit(page, clock=clock)
@@ -218,7 +218,7 @@ def test_what_an_action_puts_off_by_less_than_a_second_is_waited_for(visit, scri
 
 
 @pytest.mark.parametrize("poll", POLLS.values(), ids=POLLS)
-def test_what_comes_time_and_again_is_not_waited_for(visit, poll):
+def test_recurring_timers_are_not_awaited(visit, poll):
     browser = visit(f"<p id=out>0</p><button onclick='out.textContent++'>Go</button><script>{poll}</script>")
     for count in (1, 2):
         press(browser, "Go")
@@ -226,7 +226,7 @@ def test_what_comes_time_and_again_is_not_waited_for(visit, poll):
     assert browser.run_script('window[Symbol.for("webarena_gym.time")].isDue()') is False
 
 
-def test_what_one_helper_puts_off_for_many_at_once_is_no_habit(visit):
+def test_many_simultaneous_timers_of_one_function_are_not_recurring(visit):
     script = "const later = (work) => setTimeout(() => work(), 400)"
     start = "for (let i = 0; i < 9; i++) later(() => i < 8 || later(() => { out.textContent = 'Arrived' }))"
     browser = visit(f'<p id=out></p><script>{script}</script><button onclick="{start}">Go</button>')
@@ -235,13 +235,13 @@ def test_what_one_helper_puts_off_for_many_at_once_is_no_habit(visit):
 
 
 @pytest.mark.parametrize("clear", ["clearTimeout", "clearInterval"])
-def test_what_is_taken_back_is_not_due_whatever_it_calls_itself(visit, clear):
+def test_cancelled_timers_are_not_due(visit, clear):
     odd = "Object.assign(() => 0, {toString() { throw 1 }})"
     script = f'(() => {{ const put = setTimeout({odd}, 900), is = () => window[Symbol.for("webarena_gym.time")].isDue()'
     assert visit("<p>T").run_script(f"{script}; return [is(), {clear}(put), is()] }})()") == [True, None, False]
 
 
-def test_a_clock_stands_still_but_in_what_was_put_off(visit):
+def test_a_fixed_clock_advances_only_in_delayed_callbacks(visit):
     script = "[Date.now(), +new Date(), Date.parse(Date()), +new Date(2020, 0, 2), new Date() instanceof Date, Date.UTC(1970)]"
     page = "<p id=out></p><button onclick='setTimeout(() => { const at = Date.now(); setTimeout(() => out.append(Date.now() - at), 300) }, 300)'>"
     browser = visit(f"{page}Go</button><iframe srcdoc='<p>'></iframe>", clock="2030-03-05T09:00:00+00:00")
@@ -252,7 +252,7 @@ def test_a_clock_stands_still_but_in_what_was_put_off(visit):
     assert browser.run_script(script) == stands
 
 
-def test_what_scripts_build_is_waited_for_in_each_document(visit, monkeypatch):
+def test_elements_built_by_scripts_are_awaited_in_each_document(visit, monkeypatch):
     late = "<p id=out></p><a href=/1>On</a><script>setTimeout(() => { out.innerHTML = '<input id=late aria-label=Late>' }, 1300)</script>"
     browser = visit(late, late.replace("Late", "Later"), "<p>no script", "<p>never<script>1</script>", shown="#late")
     browser.type(named(browser, "Late"), "kept")
@@ -273,7 +273,7 @@ def test_what_scripts_build_is_waited_for_in_each_document(visit, monkeypatch):
     assert any("p[" in notice for notice in wrong.page().notices), "a selector that is none is told"
 
 
-def test_a_page_that_leads_on_by_itself_is_waited_for_and_a_clock_does_not_end_a_second_wait(visit):
+def test_refreshing_pages_are_awaited_and_clocks_do_not_end_later_waits(visit):
     """The first wait ends with the clock's next second, the second knows the clock."""
     browser = visit("<meta http-equiv=refresh content='1; url=/1'><p>Soon", "<p>Arrived")
     assert "Soon" in seen(browser)
@@ -313,7 +313,7 @@ _LIMIT = 'window[Symbol.for("webarena_gym.changing")].limit'
 
 
 @pytest.mark.parametrize("script", TICKERS.values(), ids=TICKERS)
-def test_what_ticks_is_found_out_once_and_no_longer_waited_for(visit, script):
+def test_ticking_pages_are_detected_once_and_no_longer_awaited(visit, script):
     browser = visit(f"<p id=out></p><button onclick=\"this.textContent = 'Pressed'\">Go</button><script>{script}</script>")
     first = browser.run_script(_LIMIT)
     press(browser, "Go")
@@ -324,7 +324,7 @@ def test_what_ticks_is_found_out_once_and_no_longer_waited_for(visit, script):
     assert browser.run_script(_LIMIT) >= first / 2
 
 
-def test_what_is_asked_for_all_the_time_is_not_waited_for(visit, monkeypatch):
+def test_continuous_requests_are_not_awaited(visit, monkeypatch):
     monkeypatch.setattr(f"{TAB}.QUIET_S", 1e6)  # so that a wait for it would not end
     browser = visit("<p>Polls</p><script>(async () => { while (true) await fetch('/1?' + Math.random()) })()</script>")
     browser.wait(0)
@@ -365,7 +365,7 @@ def test_guards_of_the_focus_are_not_listed_and_areas_that_listen_to_keys_are(vi
 @pytest.mark.parametrize("what", WIDGETS)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.sampled(3)
-def test_what_only_scripts_make_usable_is_listed_and_used(visit, what, strict):
+def test_elements_with_script_listeners_are_listed_and_usable(visit, what, strict):
     markup, script = WIDGETS[what]
     browser = visit(f"{markup}<p id=out></p><script>{script}</script>", strict=strict)
     (label,) = observe(browser.page(), elements="label").nodes
@@ -473,7 +473,7 @@ def test_a_window_that_closes_itself_gives_way_to_the_one_before_it(visit, scrip
     assert browser.page().notices == ()
 
 
-def test_a_prompt_is_answered_with_what_it_suggests_and_a_document_that_a_script_empties_is_an_empty_page(visit, monkeypatch):
+def test_prompts_get_their_default_and_emptied_documents_are_empty_pages(visit, monkeypatch):
     monkeypatch.setattr(f"{TAB}.LOAD_S", 0.3)  # as such a document never ends
     browser = visit('<button onclick="document.open()">Empty</button>')
     press(browser, "Empty")

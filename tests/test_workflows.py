@@ -49,7 +49,7 @@ def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(
         workflows.load_workflows(tmp_path / "memory.json")
 
 
-def test_what_is_found_is_of_the_site_and_of_goals_that_are_alike():
+def test_found_workflows_match_the_site_and_similar_goals():
     memory = workflows.WorkflowMemory()
     memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
     assert memory.find("Add the Drokidru Lamp, 12 inch to my wish list.", PAGE)[0].goal.startswith("Add the")

@@ -153,7 +153,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("reference", "other", "goal"), KINDS)
-def test_no_wrapper_changes_a_verdict_and_nothing_may_stand_beside_an_answer(reference, other, goal):
+def test_wrappers_keep_the_verdict_and_additional_text_is_rejected(reference, other, goal):
     right = [*(wrapper.format(reference) for wrapper in WRAPPERS), *right_forms(reference)]
     assert {text: why for text in right if (why := compare(reference, text, goal).why)} == {}
     pairs = [(reference, other), (other, reference)] if other not in reference else []
@@ -223,13 +223,13 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize("case", SENTENCES, ids=lambda case: case[0])
-def test_a_sentence_of_the_goals_words_is_read_and_what_is_not_said_is_not(case):
+def test_sentences_with_words_of_the_goal_are_accepted_and_other_claims_rejected(case):
     reference, goal, right, wrong, *form = case
     assert {answer: why for answer in right if (why := compare(reference, answer, goal, *form).why)} == {}
     assert [answer for answer in wrong if matches(reference, answer, goal, *form)] == []
 
 
-def test_the_form_of_an_answer_is_checked_and_told_in_words():
+def test_answer_forms_are_validated_and_described():
     ill = [{"names": []}, {"about": "Ann"}, {"ordered": 1}, {"labels": ["a"]}, {"unit": "furlong"}, {"yes": [1]}, {"type": 1}]
     for record in ([], *ill, {"type": "list of records"}):
         with pytest.raises(ValueError, match="expected"):
@@ -242,7 +242,7 @@ def test_the_form_of_an_answer_is_checked_and_told_in_words():
 TOLD = {"closed": 0.98, "marked": 1.0, "lists": 0.98, "json": 0.75, "sentences": 0.37}
 
 
-def test_told_answers_are_judged_rightly():
+def test_recorded_answers_get_the_expected_verdict():
     told = json.loads((Path(__file__).parent.parent / "data" / "told_answers.json").read_text(encoding="utf-8"))
     judged = {category: [] for category in TOLD}
     written = (task for split in ("test", "validation", "train") for task in suite.load_version(split, 1))

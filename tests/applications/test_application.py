@@ -39,7 +39,7 @@ def test_tasks_are_named_by_their_ids(notes):
     ("environment", {"A": "{stat}"}, "environment: A is '{stat}', with the unknown placeholder {stat}"),
     ("environment", {"A": "{env}"}, 'differs between episodes; expected loads = "each time"'),
 ])  # fmt: skip
-def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
+def test_invalid_application_settings_name_the_expected_value(notes, key, value, message):
     with pytest.raises(ApplicationError) as caught:
         notes(**{key: value})
     assert message in str(caught.value)
@@ -73,7 +73,7 @@ def test_a_file_describes_it(folder):
         assert message in str(caught.value)
 
 
-def test_what_cannot_start_says_why(notes):
+def test_start_failures_name_their_cause(notes):
     for more, values in (
         (
             {"wsgi": "notes_app:nothing"},

@@ -107,7 +107,7 @@ def test_a_snapshot_goes_on_anywhere_any_number_of_times(make):
         env.restore(embedded.snapshot())
 
 
-def test_what_keeps_state_in_memory_signs_in_each_time_and_is_not_saved(opened, notes):
+def test_in_memory_applications_log_in_at_each_reset_and_have_no_snapshots(opened, notes):
     env = opened(WebArenaLite(application=notes(in_memory=True), elements="label"))
     assert "Visit 1" not in env.reset()[0], "pages were visited to sign in"
     with expect_error(SnapshotError, "notes"):
@@ -148,7 +148,7 @@ def test_a_log_in_that_scripts_store_is_where_episodes_begin(opened, tmp_path, i
     close_all()
 
 
-def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before_a_fork(notes):
+def test_load_and_save_commands_and_warm_pages_of_forks(notes):
     copies = {"load": "cp {state}/files/old.txt {state}/files/loaded.txt", "save": "cp {state}/notes.db {state}/files/saved.db"}
     env = WebArenaLite(application=notes(warm=("/login",), **copies), elements="label")
     assert "Visit 1" in env.reset(options={"task": "add"})[0]
@@ -249,7 +249,7 @@ def test_a_process_that_is_killed_leaves_no_files_behind(folder):
     until(lambda: not Path(run.stdout.strip()).exists())
 
 
-def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
+def test_other_hosts_are_unreachable_and_pages_of_scripts_are_reported(make):
     env = make()
     env.reset(options={"task": "add"})
     assert "elsewhere.test" in env.step(do("Click", "Elsewhere"))[0]

@@ -211,7 +211,7 @@ def test_a_faulty_suite_is_refused_with_the_place(errands, old, new, values):
         read_suite(errands)
 
 
-def test_what_a_suite_does_not_have_is_named(errands):
+def test_missing_suites_splits_and_tasks_are_named(errands):
     add_suite("errands", errands)
     with expect_error(TaskError, "'errand'", "errands"):
         read_suite("errand")

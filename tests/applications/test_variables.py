@@ -111,7 +111,7 @@ needs_clock = pytest.mark.skipif(
 
 
 @needs_clock
-def test_threads_that_wait_do_not_spin_where_a_clock_stands(notes, tmp_path):
+def test_waiting_threads_do_not_spin_under_a_fixed_clock(notes, tmp_path):
     code = """
 import threading, time
 def work(): return sum(number * number for number in range(1_000_000))
@@ -128,7 +128,7 @@ print(cpu([threading.Thread(target=work) for _ in range(3)]) / alone)
 
 @needs_clock
 @pytest.mark.parametrize("start", STARTS)
-def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes, start, monkeypatch):
+def test_a_fixed_clock_applies_to_pages_and_files(opened, notes, start, monkeypatch):
     about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
     env = opened(WebArenaLite(application=notes(start, clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
     first, _ = env.reset()

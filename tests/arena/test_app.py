@@ -32,7 +32,7 @@ FIELDS = st.sampled_from([*(field.name for field in fields(NewEpisode)), "answer
 
 @given(st.data())
 @settings(max_examples=150)
-def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):
+def test_any_request_succeeds_or_is_rejected_with_a_reason(client, data):
     path = data.draw(st.sampled_from([operation.path for operation in OPERATIONS if operation.method == "POST"]))
     if "{id}" in path:
         mode = data.draw(st.sampled_from(["browse", "step"]))
@@ -68,7 +68,7 @@ def test_an_error_names_the_place_the_value_and_what_was_expected(client, body, 
 @pytest.mark.parametrize(
     "operation", [operation for operation in OPERATIONS if operation.body is not type(None)], ids=lambda each: each.path
 )
-def test_every_wrong_argument_of_every_operation_is_told(client, operation):
+def test_every_invalid_argument_of_every_operation_is_reported(client, operation):
     path = operation.path.replace("{id}", client.create_episode(task=WISH, mode="step")["id"])
     for name in (*(field.name for field in fields(operation.body)), "colour"):
         if operation.method == "GET":
@@ -82,7 +82,7 @@ def test_every_wrong_argument_of_every_operation_is_told(client, operation):
         assert client.ask(operation.method, nowhere, {"action": "", "snapshot": ""})[0] in (404, 422)
 
 
-def test_what_does_not_fit_the_protocol_is_told(client):
+def test_protocol_violations_are_reported(client):
     name = client.create_episode(task=WISH)["id"]
     status, problem = client.ask("POST", "/episodes", {"tusk": WISH, "mode": "walk"})
     assert (status, "body.tusk" in problem["error"], "body.mode" in problem["error"]) == (422, True, True)

@@ -69,7 +69,7 @@ def test_step_mode_gives_what_the_env_gives(client, options):
 
 
 @pytest.mark.parametrize("error", [ArenaError("full", 503), RuntimeError("no loop"), OSError(24, "too many open files")])
-def test_whatever_keeps_an_arena_from_opening_is_raised(monkeypatch, error):
+def test_errors_while_an_arena_opens_are_raised(monkeypatch, error):
     def fail():
         raise error
 
@@ -98,7 +98,7 @@ def test_more_than_was_asked_for_fails_the_episode_unless_it_is_only_reported(cl
 
 
 @pytest.mark.parametrize("url", [None, "http://elsewhere.test/", "about:blank", "http://127.0.0.1:1/place/8"])
-def test_the_page_that_was_served_last_is_judged_where_no_other_is_told(client, url):
+def test_the_last_served_page_is_judged_by_default(client, url):
     episode = client.create_episode(task="map.place_page/1000/0")
     follow_solution(episode, known("map.place_page/1000/0"))
     assert client.answer(episode, "", url)["success"] is (url is None)
@@ -133,7 +133,7 @@ def test_a_snapshot_is_returned_to_also_from_beyond_the_end(client, mode):
     assert client.answer(episode)["success"]
 
 
-def test_who_signs_out_is_signed_in_again_by_a_restored_snapshot(client):
+def test_a_restored_snapshot_restores_the_login(client):
     episode = client.create_episode(task=WISH)
     before = client.well("POST", f"/episodes/{episode['id']}/snapshot")["snapshot"]
     shop = episode["addresses"]["shopping"]
@@ -150,7 +150,7 @@ def test_who_signs_out_is_signed_in_again_by_a_restored_snapshot(client):
     assert is_signed_in()
 
 
-def test_the_log_says_what_was_asked_and_when(client):
+def test_the_log_lists_requests_with_their_times(client):
     episode = client.create_episode(task=WISH)
     follow_solution(episode, known(WISH))
     client.ask("POST", f"/episodes/{episode['id']}/step", {"action": "x"})
@@ -252,7 +252,7 @@ def test_a_world_that_was_left_is_as_new_for_the_next(client):
     assert len(seen) == 1
 
 
-def test_an_episode_that_is_lost_says_so_and_leaves_the_others(monkeypatch):
+def test_a_lost_episode_reports_it_and_does_not_affect_others(monkeypatch):
     def fail(*_):
         raise RuntimeError("the site has a fault")
 

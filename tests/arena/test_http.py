@@ -80,7 +80,7 @@ def status_of(client):
     (HEAD + LETTER + b"Content-Length: -1\r\n\r\n", 400),
     (b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000, 431),
 ])  # fmt: skip
-def test_what_the_headers_refuse_is_refused_before_the_body_has_come(address, sent, status):
+def test_requests_are_rejected_by_headers_before_the_body_arrives(address, sent, status):
     with socket.create_connection(address) as client:
         client.sendall(sent)
         assert status_of(client) == status

@@ -49,7 +49,7 @@ def test_a_task_is_played_and_judged():
     assert played.call("submit", {"answer": ""}).is_error
 
 
-def test_an_impossible_action_is_told_and_a_wrong_call_is_an_error():
+def test_impossible_actions_are_observations_and_invalid_calls_are_errors():
     played = toolbox()
     assert "call reset first" in played.call("click", {"element": "x"}).text
     played.call("reset", {"task": WISH})
@@ -69,7 +69,7 @@ ODD = (None, True, 0, -1, 10**400, 1.5, float("nan"), "", "hard2", "\ud800", [],
 
 @pytest.mark.parametrize("names_episodes", [False, True])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_wrong_argument_of_every_tool_is_told_and_none_is_a_fault_of_the_machinery(dialect, names_episodes):
+def test_every_invalid_argument_of_every_tool_is_reported_without_a_failure(dialect, names_episodes):
     played = toolbox(names_episodes, dialect=dialect, max_steps=1000)
     first = played.call("reset", {"task": WISH}).text
     named = {"episode": re.match(r"Episode (\w+)", first)[1]} if names_episodes else {}
@@ -123,7 +123,7 @@ def test_an_episode_is_found_by_the_session_that_began_it_alone():
     assert not played.call("submit", {"episode": begun["b"]}, "b").result["success"]
 
 
-def test_why_an_episode_was_closed_is_told_to_its_own_session():
+def test_the_reason_for_closing_an_episode_is_visible_to_its_session_only():
     store = EpisodeStore()
     played = McpTools(store, NewEpisode(), names_episodes=True)
     name = re.match(r"Episode (\w+)\n", played.call("reset", {"task": WISH}, "a").text)[1]
@@ -132,7 +132,7 @@ def test_why_an_episode_was_closed_is_told_to_its_own_session():
     assert "no such episode" in played.call("observe", {"episode": name}, "b").text
 
 
-def test_a_fixed_task_cannot_be_chosen_anew_and_an_episode_ends_with_its_steps():
+def test_a_fixed_task_cannot_be_replaced_and_the_step_limit_ends_the_episode():
     played = toolbox(task=WISH, max_steps=2)
     assert played.tools()[0].input_schema["properties"] == {}
     assert played.call("reset", {"task": "other"}).is_error

@@ -81,7 +81,7 @@ def unneeded(desk, evaluation):
     return changes if isinstance(changes, str) else list(map(str, changes))
 
 
-def test_what_the_checks_need_is_no_side_effect(desk):
+def test_changes_needed_by_the_checks_are_not_side_effects(desk):
     run(desk[2], DONE)
     assert unneeded(desk, FILED) == []
 

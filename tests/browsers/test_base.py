@@ -77,7 +77,7 @@ LINKS = {
 
 
 class TestLinks:
-    def test_where_links_lead(self, browser):
+    def test_targets_of_links(self, browser):
         page = browser.page()
         assert (page.url, page.title, page.active_tab, page.tabs) == (HOME, "The site", 0, (("The site", HOME),))
         for link, url in LINKS.items():
@@ -108,7 +108,7 @@ class TestLinks:
         click(browser, "link")
         assert (browser.page().url, len(browser.page().tabs)) == ("http://site.test/sub/page", 3)
 
-    def test_what_is_hidden_closed_or_gone(self, browser):
+    def test_hidden_closed_and_removed_elements(self, browser):
         for link in ("hidden", "unseen", "inside"):
             with expect_error(ActionError, "hidden"):
                 click(browser, link)
@@ -189,7 +189,7 @@ class TestHistoryAndTabs:
 
 
 class TestNetwork:
-    def test_nothing_else_can_be_reached(self, browser):
+    def test_other_hosts_and_schemes_are_unreachable(self, browser):
         click(browser, "gone")
         page = browser.page()
         assert (page.url, page.title) == ("http://nowhere.test/x", "This site can't be reached")
@@ -204,7 +204,7 @@ class TestNetwork:
             browser.goto(HOME)
             assert not browser.has_failed
 
-    def test_a_place_in_a_page_that_is_not_there_is_asked_for_anew(self, browser):
+    def test_fragments_of_failed_pages_are_requested_again(self, browser):
         for first, second in product(("x", "x#y", "x#"), ("x", "x#y", "x#z", "x#")):
             browser.start([HOME], {})
             for path in (first, second):
@@ -340,7 +340,7 @@ class TestForms:
         assert "terms" not in fields
         assert fields["tags"] == ["one", "three"]
 
-    def test_what_a_button_says_goes_before_what_the_form_says(self, browser):
+    def test_attributes_of_buttons_override_those_of_forms(self, browser):
         click(browser, "nothing", "loose")
         assert browser.page().title == "Form"
         click(browser, "get")
@@ -389,7 +389,7 @@ class TestForms:
         with expect_error(ActionError, "input"):
             choose(browser, "name", "x")
 
-    def test_what_fields_refuse(self, browser):
+    def test_actions_that_fields_reject(self, browser):
         for field in ("off", "inset", "fixed"):
             with pytest.raises(ActionError, match=r"disabled|read-only"):
                 type_text(browser, field, "x")
@@ -434,7 +434,7 @@ class TestKeys:
         browser.press("Enter")
         assert browser.page().title == "Plain"
 
-    def test_keys_that_do_nothing_say_so_and_unknown_ones_too(self, browser):
+    def test_keys_without_effect_and_unknown_keys_are_errors(self, browser):
         keys = ("Escape", "ArrowDown", "ArrowLeft", "PageDown", "Home", "F5", "Control+C", "Shift")
         for key in keys:
             with pytest.raises(ActionError, match=rf'the key "{re.escape(key)}" does nothing here: no element has the focus'):
@@ -448,7 +448,7 @@ class TestKeys:
                 browser.press(key)
         assert browser.page().title == "Implicit"
 
-    def test_what_a_field_does_not_take_is_told(self, browser):
+    def test_rejected_key_presses_name_the_expected_value(self, browser):
         open_page(browser, "/form")
         for element_id, key, said in (
             ("count", "t", 'takes a number such as 12.5, not "2t"'),
@@ -488,7 +488,7 @@ def test_keys_that_choose_in_a_list_and_in_a_group_of_radio_buttons(browser, ele
         assert browser.page().focused is node(browser, "list" if is_list else chosen)
 
 
-def test_keys_that_choose_nothing_say_so_and_a_space_opens_and_closes_details(browser):
+def test_unsupported_keys_in_lists_are_errors_and_space_toggles_details(browser):
     open_page(browser, "/keys")
     for key in ("z", " ", "Enter", "PageDown", "Escape"):
         with pytest.raises(ActionError, match=r"does nothing in select .*: choose an option by its text"):

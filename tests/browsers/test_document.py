@@ -37,7 +37,7 @@ def test_the_last_checked_radio_button_of_a_form_and_a_name_stays_checked():
     assert [control.get("id") for control in root.iter("input") if "checked" in control.attrib] == ["2", "3", "4", "5"]
 
 
-def test_of_open_details_with_one_name_the_first_stays_open():
+def test_only_the_first_of_open_details_with_equal_names_stays_open():
     root = parse(b"<!doctype html><body><details name=a open></details><details name=a open></details><details open></details>")
     assert ["open" in details.attrib for details in root.iter("details")] == [True, False, True]
 

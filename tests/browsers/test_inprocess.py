@@ -86,7 +86,7 @@ def test_a_location_header_is_read_as_utf_8():
     assert browser.page().url == "http://app.test/%C3%A9"
 
 
-def test_messages_say_what_is_wrong_and_what_there_is(browser):
+def test_error_messages_name_the_fault_and_the_available_values(browser):
     browser.goto(HOME + "form")
     with expect_error(ActionError, '"Medium"', '"Small"', '"Large"', '"Extra large"'):
         browser.select(node(browser, "size"), "Medium")
@@ -168,7 +168,7 @@ VERBS = ("click", "click", "click", "type", "enter", "select", "press", "goto", 
 TARGETS = {"type": ("input", "textarea"), "enter": ("input", "textarea"), "select": ("select",)}
 
 
-def test_an_option_is_named_without_invisible_characters_and_the_second_of_two_by_its_number():
+def test_options_match_without_invisible_characters_and_by_number_among_equals():
     markup = "<select><option>Tea<option>Ca\u00adfe\u0301\u200d noir<option>Milk<option>Milk<option>Milk [2] free</select>"
     select = parse(markup.encode()).find(".//select")
     for text in ("Cafe\u0301 noir", "Caf\u00e9 noir", "CAF\u00c9"):

@@ -66,7 +66,7 @@ def test_other_refusals_are_none_for_length(error, may_be):
         st.sampled_from(["prompt_tokens", "completion_tokens", "cost"]), st.none() | st.integers(0, 9) | st.text() | st.floats()
     )
 )
-def test_whatever_a_server_tells_of_usage_is_read_or_left_out(told):
+def test_any_reported_usage_is_parsed_or_ignored(told):
     usage = _parse_usage(told)
     assert usage.prompt_tokens is None or type(usage.prompt_tokens) is int
     assert usage.cost is None or (type(usage.cost) is float and usage.cost >= 0)

@@ -232,7 +232,7 @@ def end_the_second(how):
 @pytest.mark.parametrize(("how", "told"), [
     ("killed", "was killed by SIGKILL"), ("left", "ended with status 3"), (DiesWhenRead(), "ended with status 7"),
 ])  # fmt: skip
-def test_a_process_that_is_lost_is_told_in_one_line(how, told, count, capfd):
+def test_a_lost_process_is_reported_in_one_line(how, told, count, capfd):
     with pytest.raises(
         LostProcessError, match=rf"process \d+, rank [12] of {count}, {told}; run the same command again"
     ) as raised:

@@ -56,7 +56,7 @@ def test_equal_runs_end_with_equal_weights_and_other_seeds_with_others(tmp_path,
         assert record.get("logprob_gap", 0) < 1e-4
 
 
-def test_rollouts_lag_no_further_than_they_are_let_and_by_one_update_while_the_model_learns(tmp_path, start):
+def test_rollout_lag_is_bounded_by_staleness_and_one_with_overlap(tmp_path, start):
     _, metrics = train(tmp_path / "late", start, staleness=2, updates=6)
     assert [record["rollouts"] for record in metrics] == [12] * 6
     assert 0 < max(record["lag"] for record in metrics) <= 2
@@ -71,7 +71,7 @@ def test_envs_may_live_in_other_processes(tmp_path, start):
     assert [record["failed"] for record in metrics] == [0, 0]
 
 
-def test_dynamic_sampling_tells_how_many_groups_were_equal(tmp_path, start):
+def test_dynamic_sampling_reports_the_fraction_of_equal_groups(tmp_path, start):
     _, metrics = train(tmp_path, start, dynamic_sampling=4)
     assert all(12 <= record["rollouts"] <= 48 for record in metrics)
     assert any(record["rollouts"] > 12 for record in metrics)

@@ -135,7 +135,7 @@ def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(chatted):
 
 
 @pytest.mark.parametrize(("first", "judged"), [(0, 0), (1, 1)])
-def test_a_refusal_that_leaves_it_open_is_lost_if_wanted_and_where_the_server_has_replied_before(chatted, first, judged):
+def test_ambiguous_rejections_count_as_too_long_only_if_requested(chatted, first, judged):
     wanted = partial(chatted, "--limit", 1, "--max-steps", 2, fault=lambda number, _: 400 if number >= first else None)
     assert wanted(folder="failed")[1]["failed"] == 1
     status, result, *_ = wanted("--too-long", "lost")
@@ -149,7 +149,7 @@ def test_an_error_in_the_place_of_an_answer_is_read_whatever_the_status(chatted,
     assert result["endings"] == {"too_long": 1}, output
 
 
-def test_an_account_without_funds_is_no_rate_limit_and_a_quota_of_a_minute_is(chatted):
+def test_missing_funds_are_failures_and_quotas_are_rate_limits(chatted):
     unpaid = (429, {}, json.dumps({"error": {"code": "insufficient_quota", "message": "check your plan and billing details"}}))
     status, _, output, asked = chatted("--limit", 1, fault=lambda *_: unpaid)
     assert (status, len(asked), "insufficient_quota" in output, "next try" in output) == (1, 1, True, False)
@@ -166,20 +166,20 @@ def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(ch
     assert "timed out after 0.3 s" in output
 
 
-def test_an_evaluation_goes_on_where_the_model_stands_at_another_address(chatted):
+def test_evaluations_resume_with_another_address_of_the_model(chatted):
     wanted = partial(chatted, "--limit", 2, "--jobs", 1)
     assert wanted(fault=lambda number, _: 404 if number else None)[0] == 1
     status, result, output, _ = wanted()
     assert (status, result["judged"], result["failed"]) == (0, 2, 0), output
 
 
-def test_an_endpoint_that_tells_no_usage_is_scored_and_one_that_lists_other_models_is_told_of(chatted):
+def test_endpoints_without_usage_are_scored_and_unlisted_models_reported(chatted):
     status, result, said, _ = chatted(usage=None, lists=["better"])
     assert (status, result["prompt_tokens"], result["cost"]) == (0, None, None)
     assert "does not list good, but better" in said
 
 
-def test_a_rate_limited_endpoint_is_left_alone_for_as_long_as_it_says_by_all_jobs(chatted, tmp_path):
+def test_all_jobs_respect_the_retry_time_of_a_rate_limit(chatted, tmp_path):
     limited = (429, {"Retry-After-Ms": "300"}, "slow down")
 
     status, result, said, asked = chatted("--jobs", "3", fault=lambda number, _: limited if number % 3 == 2 else None)
@@ -187,7 +187,7 @@ def test_a_rate_limited_endpoint_is_left_alone_for_as_long_as_it_says_by_all_job
     assert len(asked) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
 
 
-def test_a_limit_beyond_the_deadline_is_a_failure_that_says_so(chatted):
+def test_rate_limits_beyond_the_deadline_are_failures(chatted):
     status, result, said, asked = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
     assert (status, result["success"]) == (1, None)
     assert "429" in said
@@ -240,7 +240,7 @@ def test_a_conversation_that_does_not_fit_is_lost_and_not_a_failure(chatted):
     assert result["success"]["success"] == 1 - result["endings"]["too_long"] / 6
 
 
-def test_calls_that_fit_no_tool_are_told_and_not_an_exception(chatted):
+def test_invalid_tool_calls_are_reported_without_an_exception(chatted):
     odd = [
         {"content": None, "tool_calls": [{"id": "1", "function": {"name": "fly", "arguments": "{"}}]},
         {"content": None, "tool_calls": [{"id": "1", "function": {"name": "click", "arguments": "[]"}}]},

@@ -113,7 +113,7 @@ def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
     ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "played by a program with its own browser"),
     ({}, {}, ("--no-replay",), "not requested"),
 ])  # fmt: skip
-def test_what_cannot_be_checked_is_not_ranked_beside_what_was(row, tmp_path, capsys, header, record, options, why):
+def test_unverified_rows_are_not_ranked(row, tmp_path, capsys, header, record, options, why):
     forge(row, tmp_path, header, record, {"name": "<script>[x](javascript:y)`*\x1b|", "link": ""})
     assert main(["leaderboard", str(tmp_path), *options]) == 0
     said = capsys.readouterr().out
@@ -139,7 +139,7 @@ def forge(row, tmp_path, header, record, about):
     (folder / leaderboard.ROW).write_text(json.dumps({"name": "nobody"} | about))
 
 
-def test_files_are_read_whole_or_not_at_all_and_a_folder_without_rows_is_bad_input(tmp_path, capsys):
+def test_incomplete_files_and_folders_without_rows_are_rejected(tmp_path, capsys):
     assert main(["leaderboard", str(tmp_path)]) == 2
     with pytest.raises(ResultError):
         read_result(tmp_path / "none.json")

@@ -138,7 +138,7 @@ def test_the_agents_of_the_reference_play(evaluate, tmp_path, place, agent):
 
 
 @served
-def test_programs_are_told_of_keywords_that_the_server_does_not_know_and_of_what_to_install(evaluate, monkeypatch):
+def test_unsupported_keywords_and_missing_extras_are_reported_to_programs(evaluate, monkeypatch):
     status, _, said = evaluate("--agent", "command:true", "--browser", "chromium")
     assert (status, "does not support the keyword browser" in said) == (2, True)
     monkeypatch.setitem(sys.modules, "webarena_gym.arena.app", None)

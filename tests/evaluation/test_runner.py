@@ -29,7 +29,7 @@ from webarena_gym.evaluation.runner import run_trials
 from webarena_gym.tools.cli import main
 
 
-def test_plans_say_what_is_played_and_give_each_part_of_a_trial_a_seed_of_its_own():
+def test_plans_describe_tasks_and_derive_distinct_seeds():
     header = EvaluationPlan(tasks=TASKS, env={"max_steps": 3}).header({"name": "a"})
     assert header == EvaluationPlan(tasks=list(TASKS), env={"max_steps": 3}).header({"name": "a"})
     assert header["suite"]["digest"] == suite_digest(TASKS) == suite_digest(TASKS[::-1]) != suite_digest(TASKS[1:])
@@ -94,7 +94,7 @@ def test_replies_that_cannot_be_read_are_counted(evaluate, agent):
     assert "6 of 6 actions were rejected" in said
 
 
-def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used_is_counted(evaluate, tmp_path, agent):
+def test_agent_classes_are_created_once_per_job_and_their_usage_is_counted(evaluate, tmp_path, agent):
     status, result, _ = evaluate("--agent", agent + "Counting")
     assert (status, result["judged"]) == (0, 6)
     said = {record.steps[-1]["reply"] for record in read_episodes(tmp_path / "run" / EPISODES)[1]}
@@ -124,7 +124,7 @@ def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(evaluate, tmp_path, 
     ("{agent}nobody", "has no 'nobody'"),
     *((name, "") for name in ("nothing", ":x", "no.such.module:agent", "command:", "command:'")),
 ])  # fmt: skip
-def test_what_is_no_agent_is_bad_input(evaluate, agent, name, said):
+def test_invalid_agents_are_bad_input(evaluate, agent, name, said):
     status, _, output = evaluate("--agent", name.format(agent=agent))
     assert (status, said in output) == (2, True)
 
@@ -209,7 +209,7 @@ def test_a_run_in_which_everything_fails_is_given_up_and_a_bug_is_raised():
         list(run_trials(trials, partial(Seat, ZeroDivisionError()), 2))
 
 
-def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(evaluate, tmp_path, agent, monkeypatch):
+def test_interrupted_runs_keep_finished_episodes_and_print_how_to_resume(evaluate, tmp_path, agent, monkeypatch):
     added = EpisodesFile.add
 
     def add(file, record):

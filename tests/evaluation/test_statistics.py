@@ -22,7 +22,7 @@ from webarena_gym.evaluation.statistics import (
 
 
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
-def test_pass_at_k_and_pass_all_k_are_the_means_over_all_choices_of_k(drawn):
+def test_pass_at_k_and_pass_all_k_equal_the_mean_over_all_subsets(drawn):
     n, successes, k = drawn
     rewards = [1.0] * successes + [0.0] * (n - successes)
     if n <= 8:
@@ -33,7 +33,7 @@ def test_pass_at_k_and_pass_all_k_are_the_means_over_all_choices_of_k(drawn):
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3), min_size=2, max_size=30))
-def test_repeats_never_make_an_interval_narrower_than_of_independent_episodes_nor_wider_than_of_tasks(rewards):
+def test_intervals_of_repeats_lie_between_those_of_episodes_and_tasks(rewards):
     by_task = {str(number): values for number, values in enumerate(rewards)}
     score, n = clustered_score(by_task), 3 * len(rewards)
     widths = [wilson(score.success * size, size).high - wilson(score.success * size, size).low for size in (n, len(rewards))]
@@ -41,7 +41,7 @@ def test_repeats_never_make_an_interval_narrower_than_of_independent_episodes_no
     assert widths[0] - 1e-9 <= score.high - score.low <= widths[1] + 1e-9
 
 
-def test_tasks_that_always_end_alike_count_once_and_figures_go_as_far_as_every_task_was_played():
+def test_constant_tasks_count_once_and_k_is_limited_by_the_fewest_repeats():
     rng = random.Random(0)
     fixed = {str(task): [float(rng.random() < 0.5)] * 5 for task in range(60)}
     free = {str(task): [float(rng.random() < 0.5) for _ in range(5)] for task in range(60)}
@@ -58,7 +58,7 @@ def test_wilson_intervals():
         assert wilson(successes, n)[2:] == pytest.approx((low, high), abs=1e-3)
 
 
-def test_a_large_lift_is_told_from_nothing_and_seeds_that_disagree_widen_the_interval():
+def test_large_differences_are_significant_and_disagreeing_seeds_widen_the_interval():
     rng = random.Random(0)
     before, same, after = ([[float(rng.random() < rate) for _ in range(200)] for _ in range(3)] for rate in (0.3, 0.3, 0.5))
     none, large = (paired_difference(before, other, resamples=1000) for other in (same, after))

@@ -34,7 +34,7 @@ class TestHelpers:
         assert HELPERS["shopping_get_sku_latest_review_rating"](scene, "B01") == "80"
 
     @pytest.mark.parametrize("broken", ["down", "<html>", "{}", '{"items": []}', "[3]"])
-    def test_a_shop_that_does_not_tell_is_no_verdict(self, shop, broken):
+    def test_an_unreachable_shop_raises_instead_of_a_verdict(self, shop, broken):
         made, scene = shop
         made.broken = broken
         with pytest.raises(EvaluationError, match="the shop"):
@@ -64,7 +64,7 @@ def browser(opened):
     return made
 
 
-def test_evaluators_read_what_helpers_say(browser):
+def test_evaluators_use_the_values_of_helpers(browser):
     shop = Shop()
     shop.reviews["B01"] = [{"nickname": "Ann"}]
     with serving(shop) as address:

@@ -130,7 +130,7 @@ def test_webarena_asks_for_each_reference_and_the_others_for_all_at_once():
 
 
 @pytest.mark.parametrize("rules", ALL)
-def test_what_a_judge_refuses_fails_and_not_available_is_said_so_or_by_its_reason(rules):
+def test_rejections_of_the_judge_fail_and_reasons_are_accepted_for_not_available(rules):
     note = "there is no such shop"
     assert not asking(["3 km"], "4 km", rules, said=False)[0].passed
     verdict, asked = asking("N/A", "N/A", rules, note=note)
@@ -230,7 +230,7 @@ def test_several_targets_on_pages_of_their_own(rules):
 
 
 @pytest.mark.parametrize("rules", ALL)
-def test_placeholders_stand_in_contents_and_roles_of_members_are_found_by_script(rules):
+def test_placeholders_in_contents_are_resolved_and_roles_are_read_by_script(rules):
     block = html("document.x", {"must_include": ["see __REDDIT__/f/pics"]})
     assert passes(block, rules=rules, scripts={"document.x": "see http://forum.test/f/pics/7"})
     block = html("func:gitlab_get_project_memeber_role(__page__, 'o\"hara')", {"exact_match": "Developer"})
@@ -244,7 +244,7 @@ def test_placeholders_stand_in_contents_and_roles_of_members_are_found_by_script
 
 
 @pytest.mark.parametrize("rules", ALL)
-def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
+def test_unreachable_pages_and_databases_raise_instead_of_a_verdict(rules):
     ended, _ = outcome(scripts={"document.x": ""})
 
     @contextmanager
@@ -299,7 +299,7 @@ def test_without_nltk(monkeypatch):
     assert passes(string(must_include=["xy"]), "xyz", rules="webarena")  # needs no words
 
 
-def test_a_number_or_a_letter_ends_a_sentence_only_before_what_is_no_word_and_everything_else_does():
+def test_sentence_ends_after_numbers_and_letters_match_punkt():
     """Punkt takes it for an ordinal or an initial before a lower-case word, and answers are in lower case."""
     for number, rest in product(
         ("2", "-2", "1,200", "3.5", "2022-01-02", ".5", "b"), ("there is", "a", ", there", "1 more", "(there", "$5", "")

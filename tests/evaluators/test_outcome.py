@@ -53,7 +53,7 @@ def test_a_failed_check_is_described_with_what_differs(verdict, parts):
     assert all(part in sentence for part in parts), sentence
 
 
-def test_checks_that_pass_are_named_once_and_not_next_to_failed_ones_of_their_kind():
+def test_passed_checks_are_listed_once_and_omitted_beside_failed_ones():
     good, bad = Verdict("state", True), Verdict("state", False, "x")
     assert len(describe_result(info(good, good, success=True))) == 2
     assert len(describe_result(info(good, bad))) == 2

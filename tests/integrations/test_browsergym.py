@@ -73,7 +73,7 @@ def test_reference_solutions_earn_the_reward_with_its_own_actions(make, name):
     assert (reward, terminated, info["success"]) == (1.0, True, True), info["verdicts"]
 
 
-def test_a_wrong_answer_a_right_one_beside_a_side_effect_and_a_report_of_infeasibility(make):
+def test_wrong_answers_side_effects_and_infeasible_reports(make):
     task = of_template("shopping.order_total")
     env = make(task)
     env.reset(seed=0)

@@ -76,7 +76,7 @@ def test_the_source_distribution_holds_no_tests_that_need_what_it_has_not(built)
 
 
 @pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
-def test_what_is_installed_elsewhere_plays(built, tmp_path, kind):
+def test_an_installed_distribution_plays(built, tmp_path, kind):
     (distribution,) = built.glob(kind)
     do(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=tmp_path)
     python = tmp_path / "clean" / "bin" / "python"

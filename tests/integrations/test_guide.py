@@ -126,7 +126,7 @@ def run(todo, environment, folder):
     return said
 
 
-def test_what_a_section_says_to_install_is_what_is_installed_for_its_tests():
+def test_install_commands_of_the_guide_match_those_of_the_makefile():
     wanted = dict(
         re.findall(r"^needs_(\w+) := (.*?)$", (ROOT / "Makefile").read_text().replace("$(TORCH)", "torch"), re.MULTILINE)
     )

@@ -64,7 +64,7 @@ def test_the_expert_is_right(tmp_path, mode):
     )
 
 
-def test_a_model_that_says_nothing_useful_is_judged_and_not_an_error(tmp_path):
+def test_useless_replies_are_scored_zero_without_an_error(tmp_path):
     log = play(tmp_path, [said("Hm.")] * 3, TASKS[:1], max_steps=3)
     (sample,) = log.samples
     assert sample.scores["judged"].value == 0.0
@@ -73,7 +73,7 @@ def test_a_model_that_says_nothing_useful_is_judged_and_not_an_error(tmp_path):
 
 @pytest.mark.parametrize("mode", ["tools", "text"])
 @pytest.mark.parametrize("limit", [{"message_limit": 6}, {"token_limit": 250}, {"turn_limit": 3}, {"time_limit": 1}])
-def test_what_a_limit_ends_is_judged_as_it_stands(tmp_path, mode, limit):
+def test_samples_ended_by_a_limit_are_judged(tmp_path, mode, limit):
     """A task of which all but the exit was done is won, and one of which nothing was done is lost."""
     task = next(task for task in load("test") if task.template == "shopping.newsletter_subscribe")
     for moves, reward in (([step.action for step in task.solution[:-1]], 1.0), ([], 0.0)):
@@ -93,7 +93,7 @@ def test_tasks_are_chosen_by_site_and_template():
             webarena_gym(**wrong)
 
 
-def test_wrong_calls_are_told_to_the_model(tmp_path):
+def test_invalid_calls_are_reported_to_the_model(tmp_path):
     outputs = [
         ModelOutput.for_tool_call("mockllm/model", "click", {"element": "999"}),
         ModelOutput.for_tool_call("mockllm/model", "no_such_tool", {}),

@@ -54,7 +54,7 @@ def test_the_expert_is_rewarded_a_request_a_step():
     assert all(len(message["content"]) < 500 for message in state.asked[-1]["messages"][1:-1])  # earlier pages are compressed
 
 
-def test_a_conversation_without_room_is_judged_as_it_stands():
+def test_conversations_that_exceed_the_context_are_judged():
     with serving_chat(lambda _: {"content": "Hm."}) as (state, address):
         episode, output = play(address, max_steps=3)
         assert (len(state.asked), output.reward) == (3, 0.0)
@@ -66,7 +66,7 @@ def test_a_conversation_without_room_is_judged_as_it_stands():
     assert (episode.trajectories[0].steps, output.reward, output.is_correct) == ([], 0.0, False)
 
 
-def test_what_breaks_raises(monkeypatch):
+def test_failures_of_the_model_and_the_browser_are_raised(monkeypatch):
     with serving_chat(fault=lambda *_: 400) as (_, address), pytest.raises(openai.BadRequestError):
         play(address)
     monkeypatch.setattr(Session, "step", lambda *_: (_ for _ in ()).throw(BrowserError("gone")))

@@ -112,7 +112,7 @@ def test_a_broken_endpoint_gives_no_reward_at_all(tmp_path):
     assert all(_found(episode, "errors") for episode in episodes)
 
 
-def test_a_conversation_without_room_is_judged_as_it_stands(tmp_path):
+def test_conversations_that_exceed_the_context_are_judged(tmp_path):
     full = 400, {}, json.dumps({"error": {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}})
     with serving_chat(say=lambda _: {"content": "Hm."}, fault=lambda number, _: full if number else None) as (state, address):
         found = rewards(evaluate(tmp_path, address, "-n", "1"))

@@ -71,7 +71,7 @@ def test_a_reply_without_an_action_costs():
 
 
 @pytest.mark.parametrize(("kind", "wanted"), [("gae", [2**-0.5, 2**-0.5, -(2**0.5)]), ("group", [1, 1, -1])])
-def test_each_trajectory_weighs_alike_and_in_it_each_token(kind, wanted):
+def test_trajectories_and_their_tokens_have_equal_weights(kind, wanted):
     method = method_of("starpo", [TASK], starpo_advantages=kind, starpo_kept=1.0)
     items = [trajectory([-1.0], [-1.0, -1.0], reward=1.0), trajectory([-1.0] * 4, reward=0.0), trajectory(reward=0.0)]
     trained, _ = method.batch([Group(0, TASK, items)], Random(0))

@@ -19,7 +19,7 @@ def method(monkeypatch):
     return method_of("webrl", tiny.tasks(30))
 
 
-def test_the_loss_of_webrl_is_least_where_the_policy_has_moved_by_the_advantage_over_beta(monkeypatch):
+def test_the_webrl_loss_is_minimal_at_advantage_over_beta(monkeypatch):
     monkeypatch.setattr(webrl, "BETA", 2.0)
     # The first response has moved by 0.1 + 0.3, the second by -0.5.
     logprobs = torch.tensor([-0.9, -1.7, -2.0], requires_grad=True)

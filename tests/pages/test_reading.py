@@ -58,7 +58,7 @@ def test_interactive_elements(markup, expected):
         assert not expected
 
 
-def test_of_nested_controls_the_inner_ones_count():
+def test_inner_controls_replace_their_nested_outer_control():
     outer = element("<div onclick=f()><p><a href=/>x</a> y <button>z</button></p></div>")
     assert [part.tag for part in reading.inner_controls(outer)] == ["a", "button"]
     assert not reading.is_control(outer)

@@ -70,7 +70,7 @@ def test_only_the_chosen_steps_are_forked_and_one_that_is_not_there_is_refused()
         play([tiny.TinyShop()], starts=[2])
 
 
-def test_what_breaks_is_left_out_and_what_is_too_long_fails():
+def test_failed_forks_are_omitted_and_too_long_prompts_fail():
     class Fragile(tiny.TinyShop):
         def step(self, action):
             if action == "break":

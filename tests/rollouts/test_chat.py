@@ -55,7 +55,7 @@ def test_asks_with_the_whole_conversation_and_leaves_to_the_server_what_is_not_s
         assert policy.name.startswith("small at 127.0.0.1:")
 
 
-def test_saying_nothing_is_a_reply_a_failure_is_told_and_a_conversation_that_does_not_fit_is_too_long():
+def test_empty_replies_failures_and_too_long_conversations_are_distinguished():
     with serving_policy() as (server, policy):
         server.faults += [lambda _: {"choices": [{"message": {"content": None}}]}, 400, lambda _: {"choices": []}]
         assert reply(policy) == Reply("")

@@ -50,7 +50,7 @@ def test_trajectories_come_in_the_order_of_the_episodes():
     assert collect(OneByOne(lambda request: Reply(oracle(request))), one_each(tasks)) == trajectories
 
 
-def test_whoever_is_answered_first_goes_on_and_no_more_are_under_way_than_there_are_envs():
+def test_episodes_continue_in_the_order_of_replies_within_the_number_of_envs():
     policy = OneByOne()
     with collector(policy, tasks := tiny.tasks(4)) as playing:
         playing.submit(one_each(tasks))
@@ -61,7 +61,7 @@ def test_whoever_is_answered_first_goes_on_and_no_more_are_under_way_than_there_
     assert policy.most == 3
 
 
-def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_left_and_taken_up_until_it_is_stopped():
+def test_episodes_can_be_submitted_while_others_run_and_playing_can_be_paused():
     tasks = tiny.tasks(12)
     episodes, seen = one_each(tasks), []
     with collector(OneByOne(), tasks, num_envs=3) as playing:
@@ -119,7 +119,7 @@ def test_bugs_are_not_swallowed():
         Collector(envs, OneByOne()).collect(one_each(tasks))
 
 
-def test_a_group_starts_before_the_same_page_and_the_oldest_version_that_replied_is_told():
+def test_groups_share_their_first_page_and_report_the_oldest_policy_version():
     episodes = groups(tiny.tasks(3), 4)
     assert [episode.group for episode in episodes] == [0] * 4 + [1] * 4 + [2] * 4
     assert [episode.number for episode in episodes] == list(range(12))
@@ -143,7 +143,7 @@ def test_samples_depend_on_run_episode_and_step_alone():
     assert len({sampling_seed(*parts) for parts in [(3, 1, 11), (3, 11, 1), (31, 1, 1), (3, 1, 1)]}) == 4
 
 
-def test_a_model_says_the_same_in_any_number_of_envs_and_processes():
+def test_replies_do_not_depend_on_the_number_of_envs_and_processes():
     episodes = groups(tiny.tasks(3), 3)
     alone = collect(tiny.policy(), episodes, num_envs=1)
     assert len({item.steps[0].reply for item in alone}) > 3
@@ -153,7 +153,7 @@ def test_a_model_says_the_same_in_any_number_of_envs_and_processes():
         assert one == other
 
 
-def test_a_prompt_that_is_too_long_ends_the_episode_and_one_that_broke_in_the_engine_fails_it():
+def test_too_long_prompts_end_episodes_and_engine_failures_fail_them():
     (trajectory,) = collect(tiny.policy(max_prompt_tokens=3), one_each(tiny.tasks(1)))
     assert (trajectory.ending, trajectory.reward, trajectory.steps) == ("too_long", 0.0, ())
 

@@ -23,7 +23,7 @@ def drawn(curriculum, count=600):
     return Counter(curriculum.draw(number).template for number in range(count))
 
 
-def test_a_group_s_task_follows_from_the_run_s_seed_its_number_and_the_rates():
+def test_tasks_of_groups_depend_on_seed_number_and_rates():
     first, again = (rated({"kind 0": 0.9}, 4) for _ in range(2))
     tasks = [first.draw(number) for number in range(20)]
     assert [again.draw(number) for number in reversed(range(20))] == tasks[::-1]
@@ -71,7 +71,7 @@ def keeping(*groups, rates):
     return curriculum
 
 
-def test_the_shortest_success_of_a_group_and_the_newest_of_a_task_are_kept_of_some_tasks_a_template(monkeypatch):
+def test_stored_successes_are_the_shortest_of_a_group_and_newest_of_a_task(monkeypatch):
     groups = won(CURRICULUM[0], 3, 1, 2), won(CURRICULUM[3], 2, reward=0.0), won(CURRICULUM[1], 1)
     curriculum = keeping(*groups, rates={"kind 0": 0.0, "kind 1": 1.0})
     ((first, advantage),) = curriculum.replay(50, Random(0))

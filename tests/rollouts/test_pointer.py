@@ -40,7 +40,7 @@ def play_expert(tasks):
                 over = terminated or truncated
 
 
-def test_a_page_read_back_has_the_controls_of_the_env_and_what_the_expert_does_can_be_said_and_comes_out_the_same():
+def test_parsed_pages_have_all_controls_and_expert_actions_round_trip():
     reader, session = Reader(), None
     for env, info, action in play_expert(sample_tasks(25)):
         top, page = env.observation.top, parse_page(info["page"])
@@ -163,7 +163,7 @@ def test_a_large_field_is_offered_up_to_each_of_its_tags_and_from_it(unit, count
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_a_traced_policy_tells_what_it_chose_from_and_replies_the_same(temperature):
+def test_traced_policies_report_candidates_with_equal_replies(temperature):
     tasks = sample_tasks(6)
     plain = play(make_policy(temperature), tasks)
     traced = play(make_policy(temperature, traced=True), tasks)

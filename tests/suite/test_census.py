@@ -6,7 +6,7 @@ from webarena_gym.suite import load
 from webarena_gym.suite.census import WEBARENA_LITE, count, tables
 
 
-def test_the_test_split_has_as_many_templates_and_tasks_of_each_site_as_the_published_one():
+def test_the_test_split_matches_the_published_counts_by_site():
     here, published = count(load("test")), WEBARENA_LITE["test"]
     assert (here.templates, here.tasks, here.sites) == (published.templates, published.tasks, published.sites)
     assert sum(here.checks.values()) == here.tasks

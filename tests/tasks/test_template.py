@@ -17,7 +17,7 @@ def test_blocks_merge():
         all_of(at_url("u"), at_url("v"))
 
 
-def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing():
+def test_dice_draw_like_random_and_raise_for_empty_populations():
     ours, usual, sizes = Dice("1"), Random("1"), Random(1)
     for _ in range(2_000):
         items, count = list(range(sizes.randrange(4))), sizes.randrange(4)

@@ -67,7 +67,7 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
         Row("pair", {**entry, "url": "/", "also": {"thick": {"sql": "0"}}, "needs": {"thick": "a thick book"}}, {})(shelf)
 
 
-def test_draws_share_rows_of_queries_without_parameters_and_no_draw_sees_what_another_does_to_them(shelf):
+def test_draws_share_cached_rows_without_sharing_changes(shelf):
     executed, results = [], {}
     shelf.connection("shelf").set_trace_callback(executed.append)
     query = "SELECT title FROM book ORDER BY title"
@@ -129,7 +129,7 @@ def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, values, tmp_path
     ({"query": "SELECT title AS other FROM book ORDER BY 1", "other": "SELECT 1"}, ("price", "column `other`")),
     ({"way": ["leaf {title}"]}, ("price", "leaf", "`world`", "`row`")),
 ])  # fmt: skip
-def test_a_mistake_in_an_entry_that_its_draw_shows_is_told_by_its_name(shelf, change, values):
+def test_invalid_template_entries_are_reported_by_name(shelf, change, values):
     entry = {"intent": "What?", "query": "SELECT * FROM book ORDER BY title", "way": [], "answer": "{cents:money}"} | change
     with expect_error(TaskError, *values):
         Row("it.toml: price", entry, {"leaf": lambda row: [click(row["title"])]})(shelf)

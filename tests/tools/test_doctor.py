@@ -36,7 +36,7 @@ class TestDoctor:
         ]
 
     @needs.chromium
-    def test_what_is_wrong_and_what_to_do(self, tmp_path):
+    def test_faults_are_reported_with_a_remedy(self, tmp_path):
         @Request.application
         def failing(request):
             return Response("no", status=502)

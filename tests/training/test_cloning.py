@@ -57,7 +57,7 @@ def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch, changes):
     assert [record["update"] for record in read_metrics(tmp_path / "killed")] == [1, 2, 3, 4]
 
 
-def test_cloning_says_which_steps_are_too_long_for_it(tmp_path, capsys):
+def test_cloning_reports_omitted_long_steps(tmp_path, capsys):
     short, other = (step._replace(task_id=f"site.{name}/1/0") for step, name in zip(tiny.demonstrations(2), "ab", strict=True))
     *before, newest = other.messages
     long = other._replace(messages=(*before, {**newest, "content": newest["content"] * 30}))

@@ -230,7 +230,7 @@ def test_a_killed_rank_ends_the_training_with_one_line_and_a_last_checkpoint(tmp
     assert read_metrics(tmp_path)[-1]["update"] == checkpoints(tmp_path)[-1].update == last + 1
 
 
-def test_averaged_parameters_lie_between_the_first_and_the_trained_ones_and_runs_have_a_mean(tmp_path, unsure, whole):
+def test_averaged_parameters_lie_between_initial_and_trained_ones(tmp_path, unsure, whole):
     plain, layout = whole(0.0), tmp_path / "layout"
     train_rl.train(rl_settings(unsure, layout, average=0.0, variation="layout"))
     first, trained, averaged, other = (parameters(item) for item in (unsure, plain, whole(0.9), layout))
@@ -285,7 +285,7 @@ def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):
     ({"elements": "label"}, ("elements", "'label'", "'id'")),
     ({"overlap": True, "staleness": 1}, ("overlap", True)),
 ])  # fmt: skip
-def test_what_a_pointing_network_cannot_do_is_refused(tmp_path, run, changes, values):
+def test_options_unsupported_by_pointer_networks_are_rejected(tmp_path, run, changes, values):
     with expect_error(ValueError, *values):
         train_rl.train(rl_settings(run, tmp_path, **changes))
 
@@ -314,7 +314,7 @@ def test_fine_tuning_learns_what_the_first_network_did_not_know_and_keeps_its_si
     assert success(tuned, world=14) > success(tmp_path / "one", world=14) + 0.1
 
 
-def test_who_errs_once_and_takes_the_advice_of_dagger_earns_the_reward_and_the_expert_needs_none():
+def test_dagger_corrections_earn_the_reward_after_one_mistake():
     tasks, wrong = task_suite.draw(list(TEMPLATES), world_seed=14, count=2), Action(Kind.CLICK, "0")
     for env, task in envs_with_tasks(tasks, quiet=True, elements="id", window=20_000):
         expert = Expert(task, env.dialect)

@@ -112,7 +112,7 @@ def test_everything_is_what_gymnasium_s_own_vector_env_returns(mode):
         assert plain(envs.reset(options={"task": "4"})) == plain(sync.reset(options={"task": "4"}))
 
 
-def test_without_autoreset_a_mask_says_which_envs_begin_anew():
+def test_reset_masks_select_envs_without_autoreset():
     with vector(autoreset_mode="Disabled") as envs, reference(mode=AutoresetMode.DISABLED) as sync:
         assert plain(envs.reset(seed=5)) == plain(sync.reset(seed=5))
         assert plain(envs.step([DONE, LIST])) == plain(sync.step([DONE, LIST]))
@@ -220,7 +220,7 @@ def test_a_seed_belongs_to_reset():
         WebArenaLite(seed=1)
 
 
-def test_tasks_of_a_split_are_loaded_once_also_by_a_function_that_chooses_the_split():
+def test_tasks_of_splits_are_loaded_once():
     with vector(1, workers=1, make_env=make_validation, tasks=None) as envs:
         assert envs.call("tasks")[0] == load("validation")
     with vector(1, workers=1, split="validation", tasks=None) as envs:
@@ -276,7 +276,7 @@ def test_equal_seeds_give_equal_episodes_in_any_number_of_workers_and_any_order(
     assert play(4, workers=3, batch_size=2, seed=2) == expected
 
 
-def test_a_batch_has_those_who_are_ready_and_at_the_end_those_who_are_left(door):
+def test_batches_contain_ready_envs_and_finally_the_rest(door):
     with odd(3, workers=3, batch_size=2) as envs:
         envs.reset(seed=1)
         envs.send([f"await {door}", LIST, LIST])
@@ -289,7 +289,7 @@ def test_a_batch_has_those_who_are_ready_and_at_the_end_those_who_are_left(door)
             envs.recv()
 
 
-def test_polling_returns_whoever_is_ready_and_waits_no_longer_than_it_is_told_to(door):
+def test_polling_returns_ready_envs_within_the_timeout(door):
     with odd(4, workers=2) as envs:
         envs.reset(seed=1)
         assert envs.poll() == {}
@@ -305,7 +305,7 @@ def test_polling_returns_whoever_is_ready_and_waits_no_longer_than_it_is_told_to
         assert envs.poll() == {}
 
 
-def test_polling_tells_of_lost_episodes_and_raises_errors():
+def test_polling_reports_lost_episodes_and_raises_errors():
     with odd(3, workers=3, autoreset_mode="Disabled") as envs:
         envs.reset(seed=1)
         envs.send(["die", LIST, "blunder"])
@@ -453,7 +453,7 @@ def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
     assert three.step([DONE] * 3)[1].tolist() == [1.0] * 3
 
 
-def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
+def test_errors_of_env_creation_in_workers_are_raised(monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_TEST_PARENT", str(os.getpid()))
     with vector(make_env=give_up) as envs, expect_error(ValueError, "no env here"):
         envs.reset()
@@ -481,7 +481,7 @@ def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward():
             assert plain(envs.step(["", LIST])) == plain(expected[3])  # the next tasks are those that would have come
 
 
-def test_a_worker_that_is_killed_in_the_middle_is_noticed_at_once_and_the_others_go_on(door):
+def test_a_killed_worker_is_noticed_and_others_continue(door):
     with odd(4, batch_size=2) as envs:
         envs.reset(seed=1)
         before = envs.worker_pids
@@ -510,7 +510,7 @@ def test_a_reset_that_was_lost_is_done_again(tmp_path):
         assert plain(envs.reset(seed=5, options={"odd": f"die_once {tmp_path / 'died'}"})) == plain(expected)
 
 
-def test_a_reset_that_always_fails_is_an_error_or_in_a_batch_a_lost_episode():
+def test_repeatedly_failing_resets_raise_or_lose_the_episode():
     with odd() as envs:
         with expect_error(WorkerError, "env 0", "SIGKILL"):
             envs.reset(seed=1, options={"odd": "die"})
@@ -655,7 +655,7 @@ def test_each_worker_has_a_chromium_of_its_own_and_takes_it_along():
     assert all(ends(pid) for family in families for pid in family)
 
 
-def test_a_forked_child_is_told_that_the_envs_are_its_parent_s(opened):
+def test_forked_children_cannot_use_the_envs_of_their_parent(opened):
     pool = opened(Pool(WebArenaLite, 1, 1, 60.0, CONTEXTS[0]))
     pool._pid += 1  # what a child sees
     for use in (lambda: pool.submit(Command(0, "reset", ())), lambda: pool.wait(0), pool.kill, lambda: pool.pids):

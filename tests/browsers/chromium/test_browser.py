@@ -45,7 +45,7 @@ def test_an_opened_page_that_never_answers_is_an_error(browser, monkeypatch):
         browser.new_tab()
 
 
-def test_the_sites_stand_still_while_nobody_acts(opened, monkeypatch):
+def test_sites_get_no_requests_between_actions(opened, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
     asked = []
 
@@ -65,7 +65,7 @@ def test_the_sites_stand_still_while_nobody_acts(opened, monkeypatch):
     assert not threading.Event().wait(0.2)
 
 
-def test_pages_are_told_the_place_of_the_task():
+def test_pages_get_the_geolocation_of_the_task():
     page = """<!doctype html><title>T</title><p id=out></p><script>navigator.geolocation.getCurrentPosition(
         ({coords}) => out.textContent = [coords.latitude, coords.longitude], (error) => out.textContent = error.message)</script>"""
     with serving(Response(page, content_type="text/html")) as url:

@@ -73,7 +73,7 @@ KEEPING = """<!doctype html><title>T</title><p id=out></p><button onclick="histo
 
 
 @pytest.mark.parametrize("has_virtual_time", [False, True])
-def test_what_scripts_have_kept_is_forgotten_and_what_they_send_is_dropped(opened, monkeypatch, has_virtual_time):
+def test_script_storage_is_cleared_and_beacons_are_dropped_at_a_reset(opened, monkeypatch, has_virtual_time):
     contexts, requests = counted_contexts(monkeypatch), []
 
     @Request.application

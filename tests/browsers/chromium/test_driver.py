@@ -88,7 +88,7 @@ def test_many_browsers_live_in_one_process_and_none_is_left_behind(end):
     until(is_alone)
 
 
-def test_a_missing_chromium_says_what_installs_one(opened, monkeypatch):
+def test_a_missing_chromium_is_reported_with_its_path(opened, monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", "/nowhere/chromium")
     lonely = opened(driver.Driver())
     with expect_error(BrowserError, "/nowhere/chromium"):

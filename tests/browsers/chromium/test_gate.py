@@ -16,7 +16,7 @@ from webarena_gym.pages.page import Network
 pytestmark = needs.chromium
 
 
-def test_nothing_outside_of_the_network_is_reached(browser):
+def test_requests_outside_of_the_network_are_refused(browser):
     browser.goto(HOME + "outside")
     assert "refused" in seen(browser)
     for url in ("http://127.0.0.1:1/", "https://app.test/", "http://example.com/", "chrome://version"):
@@ -48,7 +48,7 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once(opened):
     assert told == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
 
 
-def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_are_not():
+def test_aborted_pages_are_errors_and_missing_images_are_not():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         pages = {

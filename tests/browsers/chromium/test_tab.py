@@ -119,7 +119,7 @@ def test_downloads_that_scripts_start_are_waited_for(opened, body, script, files
     assert time.monotonic() - begun < LONG_S
 
 
-def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(browser, monkeypatch):
+def test_delayed_effects_are_awaited_and_endless_activity_is_not(browser, monkeypatch):
     for label, text in (("Timer", "late"), ("Fetch", "fetched"), ("Leave", "Other")):
         browser.goto(HOME + "late")
         press(browser, label)
@@ -129,7 +129,7 @@ def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(b
     assert int(seen(browser)) > 0
 
 
-def test_scripts_hear_every_key_no_action_is_quicker_than_a_person_and_editable_text_is_replaced(browser):
+def test_key_events_action_speed_and_editable_text(browser):
     browser.goto(HOME + "checks")
     press(browser, "Early")
     assert "true" in seen(browser)
@@ -154,7 +154,7 @@ def test_frames_and_open_shadow_roots_are_read_and_used(browser):
     assert "Lit" in seen(browser)
 
 
-def test_layout_decides_what_can_be_used_where_it_is_asked_and_a_screenshot_is_a_picture_of_the_window(browser, monkeypatch):
+def test_layout_restricts_controls_in_strict_mode_and_screenshots_show_the_window(browser, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.browser.ACTION_MS", 1_500.0)
     strict = make_browser(strict=True)
     strict.start([HOME + "layout"], {})

@@ -3,7 +3,7 @@
 from agents.evaluation.report.curves import MAX_POINTS, thin
 
 
-def test_long_runs_become_means_and_it_is_told_and_values_that_are_no_numbers_leave_a_gap():
+def test_long_runs_are_averaged_and_missing_values_leave_a_gap():
     records = [{"update": 1, "kl": float("nan"), "phase": "first"}, {"update": 2, "kl": 0.5}, {"update": 3}]
     assert thin(records)["values"] == {"update": [1, 2, 3], "kl": [None, 0.5, None]}
     lines = thin([{"update": number, "loss": float(number)} for number in range(1, 3 * MAX_POINTS)])

@@ -19,7 +19,7 @@ def test_equal_episodes_give_an_equal_file(tmp_path, expert):
     assert texts[0] == texts[1]
 
 
-def test_nothing_of_an_episode_is_markup_and_only_the_own_script_may_run(tmp_path):
+def test_reports_escape_all_episode_data_and_allow_only_their_script(tmp_path):
     path = tmp_path / "report.html"
     runs = {HOSTILE: [{"update": 1, HOSTILE: 1.0}]}
     write_report(path, Sources(runs, {HOSTILE: [trajectory()]}), title=HOSTILE, lead=HOSTILE, pages=False)

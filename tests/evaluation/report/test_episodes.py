@@ -39,7 +39,7 @@ def test_episodes_are_played_again_with_their_elements_marked(settings, shop_tas
     assert any(not content.startswith("data:") for content in replayer.assets.contents.values())
 
 
-def test_pages_that_are_not_seen_again_are_left_out_and_it_is_told(shop_tasks, expert):
+def test_replays_omit_and_report_pages_that_differ(shop_tasks, expert):
     episode = next(item for item in expert if len(item.steps) > 1)
     task = task_of(episode)
     steps = (episode.steps[0], replace(episode.steps[1], page="other"), *episode.steps[2:])

@@ -49,7 +49,7 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
     ({"dialect": "browsergym"}, 1, "has different pages"),  # it has no exit()
     ({"scale": "large"}, 0, "settings of its env are unknown"),
 ])  # fmt: skip
-def test_pages_are_played_in_an_env_of_the_header_as_far_as_it_answers_so(tmp_path, header, pages, problem):
+def test_pages_are_replayed_with_the_env_of_the_header(tmp_path, header, pages, problem):
     record = {"task_id": "shopping.cart_add/1000/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"]}
     record |= {"ending": "exited", "reward": 0.0, "steps": [{"reply": 'exit(message="x")'}]}
     lines = [{"format": 1, "suite": {}, "env": header}, record]
@@ -120,7 +120,7 @@ def test_states_of_an_arena_are_read(tmp_path, suffix):
         assert rest[0].ending == "failed"
 
 
-def test_what_is_no_run_and_no_episodes_and_two_of_one_name_are_told(tmp_path):
+def test_invalid_sources_and_duplicate_names_are_rejected(tmp_path):
     (tmp_path / "log.eval").write_bytes(b"PK")
     with expect_error(ValueError, "log.eval", "inspect log convert --to json"):
         read_sources([str(tmp_path / "log.eval")])
@@ -141,7 +141,7 @@ def test_what_is_no_run_and_no_episodes_and_two_of_one_name_are_told(tmp_path):
     assert list(read_sources([places[0], f"b={places[1]}"]).runs) == ["run", "b"]
 
 
-def test_policies_are_compared_with_the_first_on_the_tasks_of_both_which_say_sites_and_checks(expert):
+def test_policies_are_compared_with_the_first_on_common_tasks(expert):
     first = [trajectory(0.0, task_id=f"t/{number}") for number in range(6)]
     second = [trajectory(1.0, task_id=f"t/{number}") for number in range(5)] + [trajectory(0.0, "failed", task_id="t/5")]
     results = summarise_all({"first": first, "second": second, "alone": [trajectory(task_id="other")]})

@@ -108,7 +108,7 @@ def changing(texts):
     ({"must_include": ["late"]}, ["soon", "late", "gone"], True), ({"must_include": ["late"]}, ["soon", "gone"], False),
     ({"must_exclude": ["late"]}, ["soon", "late"], False), ({"must_exclude": ["late"]}, ["late", "gone"], True),
 ])  # fmt: skip
-def test_a_page_passes_as_soon_as_it_shows_a_text_and_without_a_text_at_the_end_alone(contents, texts, expected):
+def test_required_text_passes_at_once_and_forbidden_text_only_at_the_end(contents, texts, expected):
     @contextmanager
     def open_page(_):
         yield changing(texts)

@@ -26,7 +26,7 @@ def test_string_match(references, right, wrong):
     assert [passes(string(**references), answer) for answer in (*right, *wrong)] == [True] * len(right) + [False] * len(wrong)
 
 
-def test_a_judge_decides_fuzzy_matches_but_not_n_a_and_the_score_is_a_product():
+def test_judges_decide_fuzzy_matches_except_n_a_and_scores_multiply():
     asked = []
 
     def judge(*question):

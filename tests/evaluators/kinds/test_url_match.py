@@ -88,7 +88,7 @@ def some_addresses(page, words, rng, count):
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("site", PAGES)
-def test_pages_that_call_themselves_the_same_show_the_same_and_their_own_address_leads_to_them(site):
+def test_pages_with_equal_canonical_addresses_are_equal(site):
     rng, browser = Random(site), visit(site).browser
     starts = [f"http://{HOSTS[site]}{path}" for path in PAGES[site]]
     for start in list(starts):
@@ -180,7 +180,7 @@ SEARCHED = {
 
 
 @pytest.mark.parametrize(("reference", "path"), SEARCHED.items(), ids=str)
-def test_what_a_site_reads_alike_is_the_same_place(reference, path):
+def test_equivalent_addresses_of_a_site_are_the_same_place(reference, path):
     site = next(name for name in HOSTS if reference.startswith(f"__{name.upper()}__"))
     backend = visit(site)
     towns = EmbeddedBackend(InProcessBrowser, WORLD)
@@ -276,7 +276,7 @@ def test_addresses_of_real_servers_are_compared_by_themselves(reference, url, ex
     assert matches_url(reference, url) is expected
 
 
-def test_of_a_key_with_several_values_none_may_be_wrong_and_every_address_is_read_or_refused():
+def test_repeated_query_keys_need_only_correct_values_and_any_address_is_parsed_or_rejected():
     rng = Random(5)
     for _ in range(2000):
         keys = rng.sample("abcdef", rng.randint(1, 4))

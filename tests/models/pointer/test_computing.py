@@ -29,7 +29,7 @@ def test_a_text_of_too_many_parts_is_one_literal():
     assert decompose(text, {"abcdefghij"}, {" "}) == ([text], [text])
 
 
-def test_nothing_is_computed_without_pages():
+def test_without_pages_there_are_no_computed_pieces():
     assert multi_page_pieces("How many?", ()) == ()
 
 

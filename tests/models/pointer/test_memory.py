@@ -59,7 +59,7 @@ def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "not JSON", '{"nearest": 8, "steps": [[1]]}', '{"nearest": "x", "steps": []}'])
-def test_what_is_no_memory_is_refused(tmp_path, text):
+def test_invalid_memory_files_are_rejected(tmp_path, text):
     (tmp_path / "memory.json").write_text(text, encoding="utf-8")
     with expect_error(ValueError, tmp_path / "memory.json"):
         load_memory(tmp_path / "memory.json")

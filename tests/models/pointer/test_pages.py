@@ -19,7 +19,7 @@ def features_of_rows(text):
 
 
 @pytest.mark.parametrize("count", [2, 5, 6, 7, 30])
-def test_rows_have_their_rank_the_mark_of_the_last_one_and_the_length_of_the_table(count):
+def test_row_features_have_rank_last_row_and_table_length(count):
     rows = features_of_rows(table_page([10] * count))
     for rank, row in enumerate(rows):
         assert [place for place in range(6) if row[place]] == [rank] * (rank < 5) + [5] * (rank == count - 1)

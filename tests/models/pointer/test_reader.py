@@ -23,7 +23,7 @@ def test_questions_do_not_depend_on_what_was_read_before_or_is_kept():
         assert fresh == asked(Reader(cache_mb=0.001), trajectory)
 
 
-def test_what_a_reader_keeps_is_bounded(monkeypatch):
+def test_the_cache_of_a_reader_is_bounded(monkeypatch):
     trajectories = play(make_policy(), sample_tasks(8))
     small = Reader(cache_mb=1)
     unbounded = Reader()

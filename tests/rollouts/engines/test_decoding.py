@@ -11,7 +11,7 @@ from tests.engine_contract import logprob_gap, responses
 from tests.rollouts.engines.tiny_engines import engine, trunk_prompts
 
 
-def test_what_prompts_share_is_read_once(model):
+def test_shared_prefixes_of_prompts_are_computed_once(model):
     ours, trunk, read = engine(model, max_new_tokens=1), tuple(range(5, 5 + 4 * BLOCK)), []
     model.base_model.register_forward_pre_hook(
         lambda _module, _args, options: read.append(options["input_ids"].numel()), with_kwargs=True

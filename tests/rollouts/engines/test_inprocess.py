@@ -37,7 +37,7 @@ class TestInProcessEngine(EngineContract):
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("name", MODELS)
-def test_models_of_many_kinds_say_what_they_say_without_a_cache(name, attention):
+def test_engine_outputs_equal_uncached_models_of_many_architectures(name, attention):
     model = create(MODELS[name], attention)
     prompts = trunk_prompts()
     ours = engine(model, max_new_tokens=20)

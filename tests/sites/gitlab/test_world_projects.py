@@ -27,7 +27,7 @@ FAULTS = [
 """Queries of what must not be in any world, a line each."""
 
 
-def test_no_world_has_a_fault_or_a_text_that_is_not_filled_and_i_am_signed_in(db):
+def test_worlds_are_consistent_without_unfilled_texts_and_with_the_first_user(db):
     for query in FAULTS:
         none(db, query)
     for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'session'"):
@@ -79,7 +79,7 @@ def test_replaying_the_commits_of_a_branch_gives_its_files(db):
         assert {row["path"]: row["content"] for row in stored} == files
 
 
-def test_nothing_happens_before_its_project_or_after_now_and_there_is_work_for_me(db):
+def test_dates_lie_between_project_and_now_and_the_user_has_work(db):
     now = value(db, "SELECT value FROM world WHERE key = 'now'")
     for table in ("git_commit", "issue", "merge_request"):
         none(db, f"SELECT 1 FROM {table} t JOIN project p USING (project_id) WHERE t.created_at > ? OR t.created_at < ("

@@ -19,7 +19,7 @@ def visitor(opened):
     return opened(Visitor("home.test", "homepage", build("homepage", 1)))
 
 
-def test_the_start_page_leads_to_every_site_and_accounts_name_the_user_but_no_password(visitor):
+def test_the_home_page_links_every_site_and_hides_passwords(visitor):
     assert population(1)[0].name in visitor.text
     links = visitor.browser.page().root.xpath("//main//a/@href")
     hosts = {re.sub(r"https?://([^/]+).*", r"\1", link) for link in links}

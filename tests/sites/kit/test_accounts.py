@@ -11,7 +11,7 @@ def test_forms_lead_to_no_other_site(ask):
     assert return_url(ask(return_url="/a?b=c"), "/home") == "/a?b=c"
 
 
-def test_pages_for_members_send_strangers_to_sign_in_and_remember_where_they_were(ask, database):
+def test_member_pages_redirect_to_the_login_and_back(ask, database):
     row = database.connection.execute("SELECT 5 AS user_id").fetchone()
     guard = members_of(lambda request: row if request.session.get("user_id") else None, "/login", "Please sign in.", "/home")
     page = guard(lambda request, member, **_: str(member["user_id"]))

@@ -6,7 +6,7 @@ from webarena_gym.sites.kit.forms import EMAIL, Field, Pager
 from webarena_gym.sites.reddit.site import USERNAME
 
 
-def test_fields_say_what_is_wrong_in_the_words_of_their_site():
+def test_fields_have_error_messages_in_the_wording_of_their_site():
     assert Field("Name").complaint("") == "Name is a required field."
     assert CodeField("Name").complaint("") == "Name can't be blank."
     assert Field("Name", required=False).complaint("") == ""
@@ -16,7 +16,7 @@ def test_fields_say_what_is_wrong_in_the_words_of_their_site():
     assert EMAIL.complaint("ann@mail.test") == ""
 
 
-def test_a_form_is_read_clean_complaints_come_in_the_order_of_the_fields_and_passwords_are_typed_twice(ask):
+def test_forms_are_cleaned_validated_in_field_order_and_confirm_passwords(ask):
     fields = {"title": Field("Title"), "text": Field("Text", limit=5), "tag": Field("Tag")}
     values = forms.read(ask(text="  a\r\nb\rc\x07\t!  ", tag="\x00 "), fields)
     assert values == {"title": "", "text": "a\nb\nc\t!", "tag": ""}
@@ -44,7 +44,7 @@ def test_numbers_days_and_addresses_are_known_by_their_shape():
         assert not forms.is_email(text)
 
 
-def test_a_page_of_a_list_holds_its_rows_has_one_address_and_is_reached_by_odd_numbers_too(ask):
+def test_pagers_clamp_page_numbers_and_have_one_url_per_page(ask):
     for wanted, page in (("2", 2), ("99", 3), ("0", 1), ("-1", 1), ("x", 1), ("", 1), ("9" * 40, 1)):
         pager = Pager.of(ask(f"/list?p={wanted}"), 25, 10)
         assert (pager.page, pager.pages, pager.first) == (page, 3, 10 * (page - 1))

@@ -86,14 +86,14 @@ def test_a_session_ends_with_a_form_which_is_lost(network, database, rule, kept)
         assert json.loads(data)["user"] == 1
 
 
-def test_whoever_s_session_has_ended_is_led_to_where_one_signs_in():
+def test_every_site_has_a_login_page():
     for name in set(SITES) - {"homepage"}:
         own = load_site(name)
         assert own.rule("GET", own.sign_in), name
         assert own.rule("POST", own.sign_in), name
 
 
-def test_sessions_are_kept_by_cookie_and_made_anew_at_each_sign_in_and_the_clock_is_the_world_s(network, database):
+def test_sessions_use_cookies_change_at_login_and_use_the_clock_of_the_world(network, database):
     first, second = (sign_in(database.connection, customer_id=1) for _ in range(2))
     assert first != second
     database.reset()
@@ -106,7 +106,7 @@ def test_sessions_are_kept_by_cookie_and_made_anew_at_each_sign_in_and_the_clock
     assert b"<p>1 at" in network.request("GET", "http://notes.test/", {"Cookie": "sid=forged"}).body
 
 
-def test_posts_need_the_session_s_form_key_and_a_view_that_fails_leaves_no_trace(network, database):
+def test_posts_need_the_form_key_and_failing_views_are_rolled_back(network, database):
     cookie, key = visit(network)
     assert post(network, cookie, key, "kept").status == 200
     other_cookie, _ = visit(network)  # this little site has not the error page that the kit asks for
@@ -116,7 +116,7 @@ def test_posts_need_the_session_s_form_key_and_a_view_that_fails_leaves_no_trace
     assert post(network, cookie, key, "fine").status == 200
 
 
-def test_a_view_that_refuses_leaves_no_trace_but_a_page_that_says_so(database):
+def test_rejecting_views_are_rolled_back_and_show_an_error_page(database):
     polite = Site("polite", __file__)
     polite.get("/")(home)
     polite.post("/write")(write)

@@ -11,7 +11,7 @@ def test_the_front_page_shows_the_country_and_moves_the_map(visitor):
     assert visitor.path.startswith("/query?lat=42.")
 
 
-def test_pictures_are_drawings_that_show_more_from_nearby_and_have_the_size_that_is_asked_for(visitor, client):
+def test_map_images_depend_on_zoom_and_size(visitor, client):
     def drawn(**query):
         answer = client.get("/export/map.svg", query_string=query)
         assert answer.mimetype == "image/svg+xml"

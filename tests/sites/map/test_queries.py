@@ -4,7 +4,7 @@ from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.geometry import Point, metres_between
 
 
-def test_search_puts_the_very_name_first_is_paged_and_tells_what_is_not_there(visitor):
+def test_search_ranks_exact_names_first_and_reports_empty_results(visitor):
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
     assert visitor.search(town["name"].lower()).names[0] == town["name"]
     assert visitor.names[1].startswith(town["name"])

@@ -66,7 +66,7 @@ def test_directions_show_distance_time_and_steps_and_can_be_reversed(visitor, ro
     assert f"Arrive at {a['name']}" in visitor.text
 
 
-def test_directions_offer_a_choice_lead_to_addresses_and_coordinates_and_say_what_is_wrong(visitor):
+def test_directions_resolve_ambiguous_names_addresses_and_coordinates(visitor):
     often = "SELECT *, count(*) AS n FROM streets WHERE kind = 'street' GROUP BY name ORDER BY n DESC, name LIMIT 1"
     (row,), (town,) = visitor.rows(often), visitor.rows("SELECT * FROM towns WHERE town_id = 1")
     assert "From: which one?" in visitor.directions(row["name"], town["name"]).text
@@ -146,7 +146,7 @@ def test_odd_input_is_answered_with_a_page(client, odd):
         assert "<script>alert" not in answer.text
 
 
-def test_what_is_not_there_is_a_page_and_only_the_author_may_delete_a_note_or_withdraw_a_suggestion(client):
+def test_missing_objects_are_404_and_notes_and_suggestions_belong_to_their_author(client):
     for path in ("place/0", "town/99", "state/9", "street/99999", "note/999", "nearby", "place/999999999999999", "none"):
         answer = client.get(f"/{path}")
         assert (answer.status_code, "Off the map" in answer.text) == (404, True)

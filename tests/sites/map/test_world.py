@@ -49,7 +49,7 @@ def test_towns_streets_states_and_borders_are_those_of_the_country(db):
     none(db, f"SELECT 1 FROM state_border a WHERE NOT EXISTS ({back})")
 
 
-def test_all_landmarks_stand_where_the_country_says(db):
+def test_landmarks_have_the_locations_of_the_country(db):
     known = land(db)
     for landmark in known.landmarks:
         (row,) = queries.fetch(db, "SELECT * FROM places WHERE name = ?", landmark.name)
@@ -72,7 +72,7 @@ def test_kinds_of_places_are_known_and_names_and_addresses_are_different(db):
     assert [pair for pair in pairwise(names) if pair[1].startswith(pair[0])] == [], "a name is the beginning of another"
 
 
-def test_streets_are_chains_of_pieces_and_doors_are_where_the_house_numbers_say(db):
+def test_streets_are_connected_edges_and_house_numbers_follow_their_length(db):
     points = {row["node_id"]: Point(row["latitude"], row["longitude"]) for row in db.execute("SELECT * FROM node")}
     end = {}
     for row in db.execute("SELECT * FROM edge ORDER BY street_id, start"):
@@ -91,7 +91,7 @@ def test_streets_are_chains_of_pieces_and_doors_are_where_the_house_numbers_say(
         assert row["start"] + row["metres"] == metres_of(row["number"], row["length"])
 
 
-def test_roads_hang_together_and_drives_between_cities_take_between_half_an_hour_and_four_hours(db):
+def test_the_road_network_is_connected_and_city_drives_take_half_to_four_hours(db):
     edges = [tuple(row) for row in db.execute("SELECT node_a, node_b, kind FROM edge JOIN street USING (street_id)")]
     for barred in ("path", "motorway"):
         graph = networkx.Graph((a, b) for a, b, kind in edges if kind != barred)

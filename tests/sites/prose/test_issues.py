@@ -10,7 +10,7 @@ from webarena_gym.sites.prose import issues
 
 
 @HALVES
-def test_issues_say_symptom_trigger_and_where(is_held_out):
+def test_issues_contain_symptom_trigger_and_environment(is_held_out):
     for bug, (_, body) in drawn_issues(80, is_held_out):
         for text in (bug.defect.symptom, bug.defect.trigger, bug.version, bug.platform, bug.since):
             assert text.lower() in body.lower(), body
@@ -18,7 +18,7 @@ def test_issues_say_symptom_trigger_and_where(is_held_out):
 
 @HALVES
 @pytest.mark.parametrize("kind", [issues.Inquiry, issues.Gap])
-def test_questions_and_gaps_of_the_manual_say_what_happens(kind, is_held_out):
+def test_questions_and_documentation_issues_contain_the_symptom(kind, is_held_out):
     dice = Dice(f"{kind.__name__}/{is_held_out}")
     for _ in range(40):
         where = {"version": "2.4.1", "platform": dice.pick(issues.PLATFORMS)} if kind is issues.Inquiry else {}
@@ -29,7 +29,7 @@ def test_questions_and_gaps_of_the_manual_say_what_happens(kind, is_held_out):
 
 
 @HALVES
-def test_merge_requests_say_what_they_do_and_close(is_held_out):
+def test_merge_requests_contain_their_change_and_closed_issue(is_held_out):
     dice = Dice(f"requests/{is_held_out}")
     for number in range(60):
         defect, wish = issues.draw_defect(dice, is_held_out=is_held_out), issues.draw_wish(dice, is_held_out=is_held_out)

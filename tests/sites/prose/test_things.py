@@ -24,7 +24,7 @@ def test_every_thing_can_be_praised_and_blamed_for_each_of_its_aspects(is_held_o
 @HALVES
 @pytest.mark.parametrize(("material", "never"), [("Glass", r"rust|\bbend|\bbent|warp|dent\b|flimsy"), ("Walnut", r"rust|tire shop"),
                                                  ("Tritan", "rust")])  # fmt: skip
-def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out):
+def test_clauses_fit_the_material(material, never, is_held_out):
     for noun in NOUNS:
         thing = things.Thing(noun, attributes=(("Material", material),))
         for family, side in product(thing.families.values(), ("good", "bad")):

@@ -35,7 +35,7 @@ def test_threads_hold_together(is_held_out):
 
 
 @HALVES
-def test_threads_say_their_facts_and_titles_are_as_short_as_asked_for(is_held_out):
+def test_threads_contain_their_facts_and_titles_respect_their_limit(is_held_out):
     for thread, post, comments in drawn_threads(80, is_held_out):
         compose = partial(threads.compose_post, thread.post, is_held_out=is_held_out)
         titles = [compose(Dice("short"), longest_title=longest).title for longest in (60, 200)]

@@ -94,7 +94,7 @@ def test_other_names_last_names_categories_and_the_index_lead_to_articles(reader
     assert "No article begins with this letter." in reader.click("X").text
 
 
-def test_what_links_here_page_information_and_old_revisions(reader):
+def test_backlinks_page_information_and_old_revisions(reader):
     university = reader.value("SELECT title FROM article WHERE kind = 'university' ORDER BY title")
     links = reader.value("SELECT count(*) FROM link WHERE target = ?", university)
     reader.open(path(university)).click("What links here").sees(f"{links} pages link here")

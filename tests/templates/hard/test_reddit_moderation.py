@@ -17,7 +17,7 @@ def test_the_solution_solves_a_task_whose_oracle_needs_the_facts_of_texts():
     expect_solved("moderate_forum")
 
 
-def test_those_who_are_appointed_meet_the_conditions():
+def test_appointed_moderators_meet_the_conditions():
     env, task = opened("appoint_moderators")
     with env:
         db = env.database("reddit")

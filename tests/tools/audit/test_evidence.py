@@ -62,7 +62,7 @@ def problems(reference, markup, intent="Which?", grounds=None):
     ("Yes", "<p>Yes", False),  # a word of the page, and not what is asked
     ("N/A", "<p>N/A", False),
 ])  # fmt: skip
-def test_pieces_stand_on_pages_in_any_format(reference, markup, stands):
+def test_values_are_found_on_pages_in_any_format(reference, markup, stands):
     assert (problems(reference, markup) == []) is stands
 
 

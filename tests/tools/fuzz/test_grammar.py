@@ -94,7 +94,7 @@ class TestPlayer:
         case = Case(Node("", (), (html,)), tuple(PageAction(*action) for action in actions), redirects=redirects)
         assert str(player.compare(case)) == "None"
 
-    def test_what_is_broken_is_found_and_cut_down(self, player, monkeypatch):
+    def test_faults_of_the_browser_are_found_and_reduced(self, player, monkeypatch):
         def refuse(self, element, text, *, enter=False):
             raise ActionError("no")
 

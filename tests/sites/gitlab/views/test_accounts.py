@@ -30,7 +30,7 @@ def test_some_usernames_and_websites_are_refused(visitor):
         assert visitor.become(BO).post("/-/profile/account", username=name).status_code == 200
 
 
-def test_a_new_username_moves_the_personal_projects_and_a_new_password_needs_the_old_one(visitor):
+def test_username_changes_move_projects_and_password_changes_need_the_old_one(visitor):
     visitor.open("/-/profile/account").fill({"Username": "ann.a"}).click("Update username")
     assert [visitor.status(path) for path in ("/ann.a/site", "/ann/site", "/ann.a")] == [200, 404, 200]
     wrong = {"Current password": "x", "New password": "1234567", "Password confirmation": "2"}

@@ -59,7 +59,7 @@ def test_the_dashboard_shows_what_is_mine_and_what_may_not_be_seen_is_nowhere(vi
     assert visitor.titles == [] or "Handle dates" not in visitor.text
 
 
-def test_an_issue_is_created_with_everything_at_once_but_by_a_stranger_without_a_plan(visitor):
+def test_issues_are_created_with_all_fields_except_by_non_members(visitor):
     texts = {"Title": "404 for  many URLs", "Description (optional)": "See @bo.cole and @nobody"}
     visitor.open(ISSUES).click("New issue").fill(texts).click("Assign to me", "bug").choose("Milestone", "Beta")
     visitor.fill({"Due date (optional)": "2030-01-03"}).click("Create issue").at(f"{ISSUES}/5")
@@ -79,7 +79,7 @@ def test_signed_out_visitors_are_asked_to_sign_in_and_come_back(visitor):
     visitor.fill({"Username or email": "cy@mail.test", "Password": "secret-cy1"}).click("Sign in [2]").at(f"{ISSUES}/new")
 
 
-def test_an_edit_tells_its_story_and_one_without_a_change_none(visitor):
+def test_edits_add_system_notes_only_for_changes(visitor):
     updated = "SELECT updated_at FROM issue WHERE issue_id = 1"
     visitor.open(f"{ISSUES}/1").click("Edit issue", "Save changes")
     assert (notes(visitor), visitor.value(updated)) == ([], "2023-02-09 10:00:00")

@@ -16,7 +16,7 @@ def test_people_are_followed_and_a_private_profile_shows_nothing_but_the_name(vi
     assert visitor.become(ANN).status("/users/ann/starred") == 200
 
 
-def test_the_tabs_of_a_profile_show_what_the_visitor_may_see_and_a_name_is_a_person_or_a_group(visitor):
+def test_profile_tabs_respect_visibility_and_paths_resolve_to_users_or_groups(visitor):
     assert visitor.open("/bo.cole").click("Personal projects").titles == []  # the only one is private
     assert visitor.open("/users/bo.cole/contributed").titles == ["Ann Arbor / site"]
     assert visitor.open("/users/bo.cole/snippets").titles == ["For all"]
@@ -30,7 +30,7 @@ def test_the_tabs_of_a_profile_show_what_the_visitor_may_see_and_a_name_is_a_per
     assert visitor.become(BO).open("/users/bo.cole/projects").titles == ["Bo Cole / secret"]
 
 
-def test_a_snippet_is_made_changed_and_deleted_and_those_of_others_can_be_read_at_most(visitor):
+def test_snippets_can_be_created_edited_and_deleted_only_by_their_author(visitor):
     assert visitor.open("/explore/snippets").titles == ["For all", "Mine"]
     assert visitor.status("/-/snippets/3") == 404
     assert visitor.status("/-/snippets/2/edit") == 403
@@ -44,7 +44,7 @@ def test_a_snippet_is_made_changed_and_deleted_and_those_of_others_can_be_read_a
     assert visitor.become(None).open("/-/snippets").at("/explore/snippets").titles == ["For all"]
 
 
-def test_the_search_leads_from_tab_to_tab_and_finds_all_words_in_what_may_be_seen(visitor):
+def test_search_tabs_match_all_words_in_visible_items(visitor):
     visitor.fill({"Search Codeyard": "link"}).click("Search", "Issues").at("/search?search=link&scope=issues")
     assert visitor.titles == ["Dark mode", "Broken link"]
     for scope, text, found in (

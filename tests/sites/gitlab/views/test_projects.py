@@ -3,7 +3,7 @@
 from tests.sites.gitlab.developer import FOREIGN, ODD, at, project
 
 
-def test_my_home_page_and_that_of_strangers_who_are_asked_to_sign_in_before_they_do_anything(developer):
+def test_home_pages_of_users_and_of_signed_out_visitors(developer):
     assert developer.title == "Projects · Codeyard"
     count = developer.value("SELECT count(DISTINCT project_id) FROM membership WHERE user_id = 1")
     developer.sees(f"{count} projects").click("Personal").sees("8 projects").at("/dashboard/projects/personal").become(None)
@@ -13,7 +13,7 @@ def test_my_home_page_and_that_of_strangers_who_are_asked_to_sign_in_before_they
     assert developer.click("Star").path == "/users/sign_in"
 
 
-def test_the_list_is_sorted_filtered_and_paged_topics_lead_to_it_and_a_project_shows_its_readme(developer):
+def test_project_lists_sort_filter_and_paginate_and_projects_show_their_readme(developer):
     developer.click("Explore").choose("Sort by", "Most stars").click("Apply").at("/explore?name=&sort=stars_desc")
     stars = [int(text.split(" star")[0]) for text in developer.browser.page().root.xpath("//p[@class='figures']/text()[1]")]
     assert stars == sorted(stars, reverse=True)
@@ -54,7 +54,7 @@ def test_a_star_is_given_and_taken_back_and_starrers_are_listed_the_latest_first
     developer.open(f"/{row['full']}/-/starrers").sees(developer.value(last, row["project_id"])).click("Next").sees("Previous")
 
 
-def test_a_fork_has_the_repository_of_its_source_and_goes_only_where_i_may_create_projects(developer):
+def test_forks_copy_the_repository_into_permitted_namespaces(developer):
     row = at(developer, FOREIGN)
     developer.click("Fork", "Fork project").at(f"/{developer.me['username']}/{row['path']}").sees("Forked from")
     copy = project(developer, "project_id = (SELECT max(project_id) FROM project)")
@@ -115,7 +115,7 @@ def test_nobody_writes_to_an_archived_project_until_it_is_taken_back(developer):
     assert developer.value("SELECT is_archived FROM project WHERE project_id = ?", row["project_id"]) == 0
 
 
-def test_settings_change_what_a_project_says_of_itself_and_it_is_deleted_when_its_path_is_typed(developer):
+def test_project_settings_are_saved_and_deletion_needs_the_typed_path(developer):
     row = at(developer)
     developer.click("Settings").fill({"Project description (optional)": "Shorter.", "Topics (optional)": "a, b,, a "})
     developer.click("Internal", "Save changes")

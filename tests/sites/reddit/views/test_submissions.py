@@ -76,7 +76,7 @@ def test_posting_text_a_link_and_a_picture(emma):
     ({"Title": "x", "Image address": "/a.svg"}, "only pictures of this site"),
     ({"Title": "x", "URL": "https://a.example/", "Image address": "/submission_images/1.svg"}, "not both"),
 ])  # fmt: skip
-def test_what_cannot_be_posted(emma, typed, complaint):
+def test_invalid_submissions_are_rejected(emma, typed, complaint):
     emma.open("/submit/books").fill(typed).click("Create submission").sees(complaint)
     assert emma.value("SELECT count(*) FROM submission") == 6
     emma.open("/submit").fill({"Title": "Nowhere"}).click("Create submission").sees("Forum: this field must not be empty.")
@@ -90,7 +90,7 @@ def test_editing_and_deleting_one_s_own_submission(emma):
     assert emma.open("/f/books/2/my-reading-list").h1 == "Not Found"
 
 
-def test_what_belongs_to_others_is_refused(visitor):
+def test_content_of_others_cannot_be_changed(visitor):
     visitor.sign_in(3)
     for path in ("/f/books/2/my-reading-list/edit", f"{MUSES}/comment/1/edit", "/f/books/edit", "/user/Emma/account"):
         assert visitor.open(path).h1 == "Forbidden"
@@ -107,7 +107,7 @@ def test_what_belongs_to_others_is_refused(visitor):
     assert visitor.db.serialize() == before
 
 
-def test_what_moderators_do_and_a_locked_submission_takes_no_comments(emma):
+def test_moderation_actions_and_locked_submissions(emma):
     emma.open(MUSES).click("Lock", "Make sticky")
     assert emma.rows("SELECT is_locked, is_sticky FROM submission WHERE submission_id = 1") == [(1, 1)]
     emma.click("Unlock", "Make not sticky", "Remove")

@@ -78,7 +78,7 @@ def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(vis
     assert (missing.status, missing.body) == (404, b"")
 
 
-def test_pictures_are_of_what_the_name_says():
+def test_product_images_depend_on_the_noun_of_the_name():
     catalogue = json.loads(resources.files("webarena_gym.sites.shopping").joinpath("catalogue.json").read_text("utf-8"))
     nouns = [kind[0] for leaves in catalogue["categories"].values() for leaf in leaves.values() for kind in leaf[2]]
     drawn = {
