@@ -69,3 +69,14 @@ def test_all_actions_find_a_control_that_was_rendered_again(browser, monkeypatch
         render_again(browser, "show(['Tea', 'Rope'])")
         act(element)
         assert browser.run_script("out.textContent").strip() == result
+
+
+def test_an_invalid_field_of_a_form_that_was_rendered_again_is_named(browser, monkeypatch):
+    form = "<form><input aria-label=First value=a required><input aria-label=Last required><button>Send</button></form>"
+    script = f"<div id=box></div><script>const show = (before) => {{ box.innerHTML = before + `{form}` }}; show('')</script>"
+    monkeypatch.setitem(PAGES, "/replaced", script)
+    browser.goto(HOME + "replaced")
+    element = observe(browser.page(), elements="label").element("Send")
+    render_again(browser, "show('<p>New</p>')")
+    with pytest.raises(ActionError, match="Last"):
+        browser.click(element)

@@ -169,6 +169,7 @@ class ChromiumBrowser:
         self._viewport = viewport
         self._for_pictures = for_pictures
         self._view: PageView | None = None
+        self._acted_view: PageView | None = None  # the view at the start of the last action
         self._closed = False
 
     def start(
@@ -469,7 +470,7 @@ class ChromiumBrowser:
         """Perform an action in the active tab, wait until the page has settled, and invalidate the view; see `Context.act`."""
         self._check_started()
         self._check_no_dialog()
-        self._view = None
+        self._acted_view, self._view = self._view, None
         self._run(self._context.act(action, names_window=names_window))
 
     def _answer_dialog(self, *, accept: bool) -> None:
@@ -539,14 +540,14 @@ class ChromiumBrowser:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Raise ActionError if an action within the context did not send a form because Chromium replacements a field invalid."""
-        view, tab = self._view, self._tab
+        """Raise ActionError if an action within the context did not send a form because Chromium found a field invalid."""
+        tab = self._tab
         tab.invalid_field = None
         yield
         invalid = tab.invalid_field
         if invalid is None:
             return
-        locations = {} if view is None else view.locations
+        locations = {} if self._acted_view is None else self._acted_view.locations
         field = next((element for element, location in locations.items() if location == invalid.location), None)
         if field is None:
             raise ActionError(f"the form was not sent: {invalid.message}")
