@@ -49,6 +49,10 @@ PAGES = {
     "an icon": css(".i { display: inline-block; width: 16px; height: 16px }", ICON),
     "an icon of a letter": css(".i::before { content: 'x' }", ICON),
     "an icon without content": css(".i::before { content: '' }", ICON),
+    "an icon by its address": css("a[href$='.png'] { display: inline-block; padding: 4px }", "<a href=/a.png></a><p>Text"),
+    "an icon whose class begins with a digit": css(
+        r".\32 xl { display: inline-block; padding: 4px }", "<a class=2xl href=/icon></a><p>Text"
+    ),
     "an icon for paper": css("@media print { .i { padding: 4px } }", ICON),
     "an icon of another class": css(".j { padding: 4px } a .j.i { padding: 4px } b.i { padding: 4px }", ICON),
     "padding without size": css(".x, .i { padding: 0 } .x { border: 0 solid red }", ICON),

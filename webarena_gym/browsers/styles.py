@@ -43,9 +43,8 @@ _HOVERED_PART = re.compile(rf"^(.*?)\[{HOVERED}\]((?:\([^)]*\)|\[[^\]]*\]|[^\s>+
 _ENDS_WITHOUT_TAG = re.compile(r"[\s>+~]$|^$")
 _OF_OTHERS = re.compile(r"::|:(?:before|after)\b")
 _MAX_SIBLINGS = 50  # siblings after an element among which `:has(~ x)` looks
-_LAST_COMPOUND = re.compile(r"(?:\([^)]*\)|\[[^\]]*\]|[^\s>+~(\[])+$")
 _CLASS = re.compile(r"\.((?:[\w-]|[^\x00-\x7f])+)")
-_ARGUMENTS = re.compile(r"\(.*\)")
+_BRACKET = re.compile(r"[(\[]")
 _CONTROL_TAGS = frozenset(("a", "button", "input", "select", "textarea", "summary", "label"))
 _WITHOUT_INNER_BOX = frozenset(("head", "script", "style", "template", "noscript", "br", "wbr", "area", "map"))
 _REPLACED = frozenset(
@@ -291,13 +290,27 @@ def _sizing_tests(sized: str, tag: str, classes: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=32)
 def _sizing_selectors(sized: str) -> tuple[tuple[str, str, frozenset[str]], ...]:
-    """Return each selector with its last part and the classes in it."""
+    """Return each selector with its last compound, "" if it has quotes or escapes, and the classes before the first bracket in that."""
     result = list[tuple[str, str, frozenset[str]]]()
     for selector in sized.splitlines():
-        last = match[0] if (match := _LAST_COMPOUND.search(selector)) else ""
-        classes = () if "\\" in last else _CLASS.findall(_ARGUMENTS.sub("", last))
-        result.append((selector, last, frozenset(classes)))
+        last = "" if re.search(r"[\\\"']", selector) else _last_compound(selector)
+        result.append((selector, last, frozenset(_CLASS.findall(_BRACKET.split(last, 1)[0]))))
     return tuple(result)
+
+
+def _last_compound(selector: str) -> str:
+    """Return the part of a selector without quotes and escapes after its last combinator.
+
+    >>> _last_compound("ul > a.x:not(:is(b) .c)")
+    'a.x:not(:is(b) .c)'
+    """
+    depth = 0
+    for index in range(len(selector) - 1, -1, -1):
+        char = selector[index]
+        depth += (char in ")]") - (char in "([")
+        if depth == 0 and char in " >+~":
+            return selector[index + 1 :]
+    return selector
 
 
 def _part_of(box: HtmlElement, rendered: set[HtmlElement], visible: set[HtmlElement]) -> HtmlElement | None:
