@@ -82,6 +82,11 @@ LONG_DIALOG = """<style>.o {position: fixed; inset: 0; overflow: auto} .o div {b
     <button>First</button><p style="height: 2000px"></p><button>Far</button><div class=o style="background: #0008"></div>
     <div class=o><div><label>Name <input name=n></label><p style="height: 1300px"></p>
     <button onclick="say(document.querySelector('input').value)">Save</button></div></div>"""
+CUT_MENU = """<style>#o {position: fixed; inset: 0; background: teal} #b {height: 90px; overflow: auto} #f {height: 300px; background: white}
+    #m {position: absolute; width: 9em; max-height: 250px; overflow: auto; background: white} #m div {height: 30px; cursor: pointer}</style>
+    <div id=o><div id=b><div style="position: relative"><button onclick="m.hidden = false">Colour</button><div id=m hidden></div></div></div><div id=f>Foot</div></div>
+    <script>for (let count = 1; count < 13; count++) m.insertAdjacentHTML('beforeend', `<div>Shade ${count}</div>`);
+    for (const shade of m.children) shade.onclick = () => say(shade.textContent)</script>"""
 REVERSED = """<div style="overflow: auto; STYLE">BUTTONS</div>""".replace(
     "BUTTONS",
     " ".join(f'<button style="flex: none" onclick="say(this.textContent)">Button {number}</button>' for number in range(1, 9)),
@@ -181,6 +186,7 @@ CASES = [
     case("overlay", "a bar below, from under which it scrolls", "<style>#o {position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: teal}</style><div style='height: calc(100vh - 60px)'></div><label>Name <input name=n></label> <button onclick='say(document.querySelector(`input`).value)'>Save</button><div id=o>Unsaved</div><p style='height: 400px'></p>", "Type Name > {v}; Click Save", "{v}", TEXTS),
     case("overlay", "a dialog whose fields scroll above its buttons", SCROLLED, "Unlisted Other; Type Name > {v}; Click Save", "{v}", TEXTS),
     case("overlay", "a dialog above a long page", LONG_DIALOG, "Unlisted First; Unlisted Far; Type Name > {v}; Click Save", "{v}", TEXTS),
+    case("overlay", "a menu that the scrolled part of a dialog cuts", CUT_MENU, "Click Colour; Click Shade {v}", "Shade {v}", ["1", "7", "12"]),
     case("overlay", "a box that begins at the bottom", REVERSED.replace("STYLE", "display: flex; flex-direction: column-reverse; height: 60px"), "Click {v}", "{v}", ["Button 1", "Button 8"]),
     case("overlay", "a box that begins at the right", REVERSED.replace("STYLE", "direction: rtl; white-space: nowrap; width: 120px"), "Click {v}", "{v}", ["Button 1", "Button 8"]),
     case("overlay", "a sticky head", "<style>#o {position: sticky; top: 0; height: 90px; background: teal}</style><div id=o>Head</div><p style='height: 2000px'></p><button onclick=\"say('saved')\">Save</button><p style='height: 900px'></p>", "Click Save", "saved"),

@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"([-+]?(?:\d+|\d*\.\d+))([a-z]*|%)")
 _ZERO_LENGTH = re.compile(r"[-+]?0+(?:\.0+)?(?:[a-z]+|%)?")
 _RECTANGLE = re.compile(r"rect\(([^()]*)\)")
 _TRANSLATION = re.compile(r"translate(x|y|z|3d|)\(([^()]*)\)")
-_NOTHING = re.compile(r"scale[xy]?\(\s*0+(?:\.0+)?\s*(?:,.*)?\)")
+_NOTHING = re.compile(r"scale[xy]?\(\s*0+(?:\.0+)?\s*(?:,[^()]*)?\)")
 _BLOCKS = frozenset(
     "address article aside blockquote body center details dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav"  # noqa: SIM905
     " ol p pre section summary table ul".split()

@@ -132,9 +132,21 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     return null;
   };
 
+  // The part of an element that its ancestors do not clip.
+  const unclippedPart = (element) => {
+    const {left, top, right, bottom} = rectOf(element), part = {left, top, right, bottom};
+    for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
+      if (overflowOf(ancestor).overflowX === "visible") continue;
+      const box = rectOf(ancestor);
+      for (const side of ["left", "top"]) part[side] = Math.max(part[side], box[side]);
+      for (const side of ["right", "bottom"]) part[side] = Math.min(part[side], box[side]);
+    }
+    return part;
+  };
+
   // True if something else is above the centre of the visible part of a box, such as a dialog above the page with the box.
   const isOverlaid = cached((box) => {
-    const {left, top, right, bottom} = rectOf(box);
+    const {left, top, right, bottom} = unclippedPart(box);
     const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2, y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
     const hit = box.getRootNode().elementFromPoint?.(x, y);
     return Boolean(hit) && !scrollerOf(box) && !box.contains(hit) && !hit.contains(box) && !hit.shadowRoot;
@@ -200,13 +212,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // True if clicks at the centre of the element, of its lines, and of its part that its ancestors do not clip, hit something that is
   // neither inside it, nor around it, nor its label.
   const isCovered = (element) => {
-    const whole = rectOf(element), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
-    for (let ancestor = element.parentElement; ancestor; ancestor = ancestor.parentElement) {
-      if (overflowOf(ancestor).overflowX === "visible") continue;
-      const box = rectOf(ancestor);
-      for (const side of ["left", "top"]) part[side] = Math.max(part[side], box[side]);
-      for (const side of ["right", "bottom"]) part[side] = Math.min(part[side], box[side]);
-    }
+    const whole = rectOf(element), part = unclippedPart(element);
     const boxes = part.left < part.right && part.top < part.bottom ? [whole, part] : [whole];
     const lines = element.getClientRects();  // of a link that continues on the next line
     if (lines.length > 1) boxes.push(...lines);
