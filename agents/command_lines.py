@@ -377,13 +377,13 @@ def _reader(hint: Any) -> Callable[[str], object]:
 
 
 def option_value(arguments: Sequence[str], option: str) -> str | None:
-    """Return the value of one option on a command line, or None. Some options set the defaults of others before parsing.
+    """Return the value of one option on a command line, None without it or its value. Some options set the defaults of others before parsing.
 
     >>> option_value(["--seed", "1", "--model=runs/bc"], "--model")
     'runs/bc'
     """
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument(option, dest="value")
+    parser.add_argument(option, dest="value", nargs="?")  # `parse_settings` rejects an option without its value
     value: str | None = parser.parse_known_args(arguments)[0].value
     return value
 

@@ -422,6 +422,13 @@ def test_mistakes_end_with_status_2_and_one_line(capsys, arguments, value):
     assert "Errno" not in output.err
 
 
+@pytest.mark.parametrize(("name", "option"), [("evaluate", "--policy"), ("train_bc", "--model"), ("agent_q", "--model")])
+def test_an_option_that_sets_defaults_of_others_needs_a_value(name, option, capsys):
+    with expect_error(SystemExit, 2):
+        importlib.import_module(f"agents.{name}").main([option])
+    assert capsys.readouterr().err == f"python -m agents.{name}: {option} has no value; expected one\n"
+
+
 PATHS = {"demonstrations", "begin_with", "episodes", "memory", "critic", "cloned"}
 
 
