@@ -74,10 +74,22 @@ def test_static_files_of_a_suite_are_requested_once_and_the_state_each_time(erra
     )
     with closing(WebArenaLite(suite=errands, split="easy", elements="label", browser="chromium")) as env:
         pages = [env.reset(options={"task": "board.card"})[0] for _ in range(3)]
-        responses = [env.network.request("GET", f"http://board.test/{path}") for path in ("", "api/state", "api/state")]
-    assert (len(set(pages)), requests.count("/"), requests.count("/api/state")) == (1, 1, 5), requests
-    assert [response.status for response in responses] == [200] * 3
+        responses = [env.network.request("GET", f"http://board.test/{path}") for path in ("", "", "api/state", "api/state")]
+    # `Accept` differs between Chromium's requests and the others
+    assert (len(set(pages)), requests.count("/"), requests.count("/api/state")) == (1, 2, 5), requests
+    assert [response.status for response in responses] == [200] * 4
     assert responses[0].body == (errands.parent / "board" / "index.html").read_bytes()
+
+
+@needs.chromium
+def test_the_kept_static_files_of_an_application_have_a_limit(board, monkeypatch):
+    board.reset(options={"task": "board.card"})
+    files = application.launcher_of(board.backend.application).static_files
+    size = len(board.network.request("GET", "http://board.test/").body)
+    monkeypatch.setattr(application, "_MAX_STATIC_BYTES", 4 * size)
+    bodies = {board.network.request("GET", f"http://board.test/{'./' * count}index.html").body for count in range(20)}
+    assert len(bodies) == 1
+    assert size < sum(len(content) for *_, content in files.values()) <= 4 * size
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from webarena_gym.tasks import Task
 from webarena_gym.texts import first_difference
 
 _MAX_ERRORS = 100  # number of recorded error responses in an episode
+_MAX_STATIC_BYTES = 100_000_000  # size of the kept static files of an application
 _EXCERPT = 200  # characters of a page in an error message
 
 
@@ -404,21 +405,27 @@ class SuiteBackend(ApplicationBackend):
         """Forward a request, but request static files only once if the server keeps no other state."""
         if not self.application.client_state or environ["REQUEST_METHOD"] != "GET" or environ["QUERY_STRING"]:
             return super()._forward(instance, environ, start_response)
-        files, path = launcher_of(self.application).static_files, environ["PATH_INFO"]
+        files = launcher_of(self.application).static_files
+        key = (
+            environ["PATH_INFO"],
+            environ.get("HTTP_ACCEPT", ""),
+        )  # some servers return a page instead of a missing file to browsers
 
         def keep(status: str, headers: list[tuple[str, str]]) -> Any:
             head.extend((status, headers))
             return start_response(status, headers)
 
         head: list[Any] = []
-        if path in files:
-            status, headers, content = files[path]
+        if key in files:
+            status, headers, content = files[key]
             start_response(status, list(headers))
             return [content]
         content = b"".join(super()._forward(instance, environ, keep))
         status, headers = head
         if status.startswith("200") and any(name.lower() == "last-modified" for name, _ in headers):
-            files[path] = status, tuple(headers), content
+            size = sum(len(body) for *_, body in files.values()) + len(content)  # many paths may lead to one file
+            if size <= _MAX_STATIC_BYTES:
+                files[key] = status, tuple(headers), content
         return [content]
 
     def _verify(self, file: str) -> tuple[bool, str]:
