@@ -144,7 +144,8 @@ class AuditFindings:
 def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lambda _: None) -> str:
     """Play a task's reference solution. Return why it failed, "" if it earned the reward.
 
-    An error page of an application is a failure, and so is a status of 500 or more of a script's request that changes data. `on_page` is called with each page before the step on it.
+    An error page of an application is a failure, and so is a status of 500 or more of a script's request that changes data. `on_page` is
+    called with each page before the step on it.
     """
     expert, step, addresses = Expert(task, env.dialect), None, set[str]()
     if (last := task.solution[-1].action).kind is not Kind.EXIT:
