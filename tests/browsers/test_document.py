@@ -100,3 +100,9 @@ def test_the_first_visit_through_the_history_is_recorded_once():
     assert not Document(doc.save()).mark_revisited()
     doc.waited_ms = 5.0
     assert Document(doc.save()).waited_ms == 5.0
+
+
+@pytest.mark.parametrize("name", ["data-listens", "data-top-layer", "DATA-Unreachable"])
+def test_pages_cannot_set_the_marks_of_the_browsers(name):
+    root = parse(f"<!doctype html><body><p {name}=modal>Text</p><button {name}>Go</button>".encode())
+    assert not [element for element in root.iter() if name.lower() in element.attrib]

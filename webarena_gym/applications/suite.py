@@ -287,8 +287,8 @@ _INFINITY_SOLUTIONS = Path(__file__).parent / "solutions" / "webarena-infinity"
 """Folder of this package's solutions of its tasks, a file for each application."""
 _CLOCK = "2026-12-01 09:00:00"
 """The time at which pages begin, in each year, so that the dates and ages in the labels of elements stay those of the solutions."""
-_INCIDENTAL = ("state._*", "*.isRead", "*.readAt", "labels.unreadCount", "patientLetters.sentAt")
-"""Changes that looking around causes in applications: counters of ids, read marks, and the time at which a page was loaded."""
+_INCIDENTAL = ("state._*", "*.isRead", "*.readAt", "labels.unreadCount", "patientLetters.sentAt", "*.lastReconciledDate")
+"""Changes that looking around causes in applications: counters of ids, read marks, and times of a page."""
 _HIDDEN = (*_LISTS, *(f"{name}.json" for name in _LISTS), "sanity_check*.py")
 
 

@@ -21,6 +21,7 @@ from webarena_gym.browsers.styles import mark_styles, reacts_to
 from webarena_gym.pages import dom, focus
 from webarena_gym.pages.input_values import sanitize_value
 from webarena_gym.pages.navigables import base_target
+from webarena_gym.pages.reading import LISTENER_ATTRIBUTE
 
 NodePath = tuple[int, ...]
 """Path of an element in its tree: its child index on each level, from the root down."""
@@ -172,6 +173,7 @@ class DocumentTree:
 
 _PARTS_OF_STRAY_OPTIONS = etree.XPath("//option[not(ancestor::select)]/*")
 _AUTOFOCUS = etree.XPath("//*[@autofocus]")
+_INTERNAL_ATTRIBUTES = (LISTENER_ATTRIBUTE, dom.TOP_LAYER, dom.UNREACHABLE)  # marks of the browsers, which pages must not set
 _DISMISSIBLE = etree.XPath(f"//dialog[@open][@closedby][not(@{dom.TOP_LAYER})]")
 _SCRIPTED_PARTS = etree.XPath(
     "//*[@onclick or @draggable = 'true' or @contenteditable[. != 'false'] or contains(local-name(), '-')]"
@@ -507,6 +509,11 @@ def parse(html: bytes) -> HtmlElement:
         root = parse_plain(html)
     if root.find("body") is None:  # a frameset
         etree.SubElement(root, "body")
+    lowered = html.lower()
+    for name in _INTERNAL_ATTRIBUTES:
+        if name.encode() in lowered:
+            for element in root.iter():
+                element.attrib.pop(name, None)
     _set_initial_state(root.iter("select", "input"))
     _close_details(root)
     for part in () if plain else _PARTS_OF_STRAY_OPTIONS(root):

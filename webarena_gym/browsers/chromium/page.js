@@ -351,6 +351,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     else if (element === modal) names.set(TOP_LAYER, "modal");
     if (isShownByStyle(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
+    names.delete("data-unreachable");  // of the in-process browser
     if ((scripted || hovered.size) && !WITHOUT_BOX.has(tag) && listens(element) && !(strict && isOutOfReach(element)))
       names.set("data-listens", "");
     if (strict && element.hasAttribute("data-bbox") === false && CONTROLS.has(tag)) {
