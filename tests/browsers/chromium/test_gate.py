@@ -4,7 +4,7 @@ import socket
 import threading
 
 import pytest
-from werkzeug.wrappers import Response
+from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from tests.browsers.chromium.pages import HOME, press, seen
@@ -109,3 +109,25 @@ def test_images_are_asked_for_where_somebody_looks(images, opened):
     assert "A" in seen(browser)
     browser.goto("http://app.test/last")
     assert ("/a.png" in asked) is images
+
+
+@pytest.mark.parametrize(("order_s", "is_overtaken"), [(60.0, False), (0.01, True)])
+def test_writes_of_a_page_are_served_in_their_order_unless_one_waits(opened, monkeypatch, order_s, is_overtaken):
+    monkeypatch.setattr("webarena_gym.browsers.chromium.gate.ORDER_S", order_s)
+    second, overtaken = threading.Event(), []
+    page = """<!doctype html><title>T</title><button onclick="Promise.all([1, 2].map((number) =>
+        fetch(`/${number}`, {method: 'PUT'}))).then(() => { document.title = 'Sent' })">Send</button>"""
+
+    @Request.application
+    def application(request):
+        if request.path == "/1":
+            overtaken.append(second.wait(30.0 if is_overtaken else 0.5))
+        elif request.path == "/2":
+            second.set()
+        return Response(page, content_type="text/html")
+
+    browser = opened(ChromiumBrowser(Network({"app.test": application}, address=lambda: 9)))
+    browser.start([HOME], {})
+    press(browser, "Send")
+    assert browser.page().title == "Sent"
+    assert overtaken == [is_overtaken]

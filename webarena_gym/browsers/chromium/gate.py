@@ -9,6 +9,7 @@ import re
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ HOP_BY_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "proxy-a
 _CONDITIONAL_HEADERS = frozenset(("if-none-match", "if-modified-since"))
 _WITHOUT_BODY = frozenset((204, 304))  # a site may send one all the same
 _EVENT_STREAM = "text/event-stream"
+ORDER_S = 2.0
+"""Seconds after which a request that may change state no longer delays the next ones."""
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
 
@@ -199,6 +202,7 @@ class InterceptingProxy:
         self._streams: set[asyncio.Task[None]] = set()
         self._session = 0
         self._failure: BrowserError | None = None
+        self._last_write: asyncio.Event | None = None
         self.traffic: Traffic | None = None
         self.waiting = 0
 
@@ -341,7 +345,23 @@ class InterceptingProxy:
         if headers.get("accept") == _EVENT_STREAM:
             return await forward_request(method, url, forwarded, body, address=address())
         # Long-polling requests wait for events, so they must not block the loop.
-        return await asyncio.to_thread(self._serve, method, url, forwarded, body)
+        serve = partial(self._serve, method, url, forwarded, body)
+        return await (asyncio.to_thread(serve) if method in ("GET", "HEAD") else self._serve_in_order(serve))
+
+    async def _serve_in_order(self, serve: Callable[[], HttpResponse]) -> HttpResponse:
+        """Serve a request that may change state after the earlier ones, because a page can send two states in one moment.
+
+        A request that takes longer than `ORDER_S`, such as one that waits for an event, is overtaken.
+        """
+        previous, self._last_write = self._last_write, asyncio.Event()
+        current = self._last_write
+        try:
+            if previous is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(previous.wait(), ORDER_S)
+            return await asyncio.to_thread(serve)
+        finally:
+            current.set()
 
     def is_allowed(self, host: str) -> bool:
         """Return True if a host, with an optional port, is an allowed real server."""
