@@ -36,7 +36,9 @@ _STATIC_ROLES = frozenset(
     "alert banner complementary contentinfo document feed figure form group heading img list listitem main navigation none note"  # noqa: SIM905
     " presentation region row rowgroup rowheader search separator status table columnheader cell article".split()
 )
-_EMPTY_FRAME = re.compile(r"(?i)\s*(?:about:blank|javascript:\s*(?:void\s*\(?\s*0?\s*\)?|false|''|\"\")?\s*;?)?\s*")
+_EMPTY_FRAME = re.compile(
+    r"(?i)(?:about:blank|javascript:(?:void\(?0?\)?|false|''|\"\")?;?)?"
+)  # of an address without whitespace
 _MAX_REASONS = 3  # reasons listed in a note
 
 
@@ -157,7 +159,7 @@ class DocumentTree:
         reasons = [
             f"of the frame {frame.get('src') or 'without an address'}"
             for frame in self.root.iter("iframe", "frame")
-            if "srcdoc" in frame.attrib or not _EMPTY_FRAME.fullmatch(frame.get("src", ""))
+            if "srcdoc" in frame.attrib or not _EMPTY_FRAME.fullmatch("".join(frame.get("src", "").split()))
         ]
         if self.is_scripted:
             reasons += dict.fromkeys(_script_marks(self.root))
