@@ -164,7 +164,7 @@ def test_unsuitable_tools_raise_named_errors():
         ([later], ("later", "coroutine function")),
         ([odd_type], ("annotations", "odd_type")),
         ([lambda text: text], ("a tool", "<function", "name")),
-        ([print], ("print",)),
+        ([print], (print.__name__,)),  # a library may have replaced it
         ([Notebook], ("a tool", "<class")),
         ([3], ("a tool", 3)),
         ([click], ("click", "action")),
