@@ -2,15 +2,6 @@
 
 from agents.data.workflows import WorkflowStep
 from agents.models.pointer.memory import Situation, StepMemory, stored_step
-from tests.training.test_pointer_cloning import (  # noqa: F401 - fixtures
-    TEMPLATES,
-    assert_equal_parameters,
-    clone_settings,
-    parameters,
-    rl_settings,
-    success,
-    unsure,
-)
 
 WORDS = ("Star", "the", "project", "open", "latest", "order", "of", "Kim", "Wooden", "Lamp", "12")
 DEEDS = [WorkflowStep(kind, label) for kind in ("Click", "Type") for label in ("Star", "Orders", "<name>", "Save")]

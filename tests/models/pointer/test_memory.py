@@ -11,15 +11,6 @@ from agents.data.workflows import WorkflowStep, mask_names, names_of, words_in
 from agents.models.pointer.memory import Situation, load_memory, stored_step
 from tests.errors import expect_error
 from tests.models.pointer.memories import DEEDS, drawn_memory, drawn_situation
-from tests.training.test_pointer_cloning import (  # noqa: F401 - fixtures
-    TEMPLATES,
-    assert_equal_parameters,
-    clone_settings,
-    parameters,
-    rl_settings,
-    success,
-    unsure,
-)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -353,8 +353,8 @@ class InterceptingProxy:
 
         A request that takes longer than `ORDER_S`, such as one that waits for an event, is overtaken.
         """
-        previous, self._last_write = self._last_write, asyncio.Event()
-        current = self._last_write
+        previous, current = self._last_write, asyncio.Event()
+        self._last_write = current
         try:
             if previous is not None:
                 with suppress(TimeoutError):

@@ -197,8 +197,10 @@ class Tab:
         first, *others = map(json.dumps, urls)
         source = f"if (window === top && location.href === {first}) for (const url of [{', '.join(others)}]) history.pushState(null, '', url)"
         script = await self.session.send("Page.addScriptToEvaluateOnNewDocument", {"source": source})
-        await self.open(urls[0])
-        await self.session.send("Page.removeScriptToEvaluateOnNewDocument", script)
+        try:
+            await self.open(urls[0])
+        finally:
+            await self.session.send("Page.removeScriptToEvaluateOnNewDocument", script)
 
     async def show_unreachable(self, url: str) -> None:
         """Show the error page for an address without requesting it."""
