@@ -88,6 +88,18 @@ def test_many_browsers_live_in_one_process_and_none_is_left_behind(end):
     until(is_alone)
 
 
+def test_a_driver_cancels_what_still_runs_when_it_closes():
+    async def connect():
+        task = asyncio.ensure_future(asyncio.Event().wait())
+        await asyncio.sleep(0)
+        return task
+
+    chromium_driver = driver.Driver()
+    task = chromium_driver.run(connect())
+    chromium_driver.close()
+    assert task.cancelled()
+
+
 def test_a_missing_chromium_is_reported_with_its_path(opened, monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", "/nowhere/chromium")
     lonely = opened(driver.Driver())

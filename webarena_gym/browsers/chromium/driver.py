@@ -227,6 +227,10 @@ class Driver:
                 await self._chromium.close()
             if self._playwright is not None:
                 await self._playwright.stop()
+            rest = asyncio.all_tasks() - {asyncio.current_task()}  # connections of browsers that are not closed
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
 
         try:
             with suppress(BrowserError):  # Chromium is dead or hangs; Playwright's process kills it when this process ends
