@@ -159,3 +159,18 @@ def test_a_folder_is_locked_against_other_processes(tmp_path):
 def test_errors_of_writing_name_the_file(tmp_path):
     with expect_error(OSError, tmp_path / "out.txt"), console.writing(tmp_path / "out.txt"):
         raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("text", ["-1", "-0.5", "-.5", "-5.", "-1e-6", "-1E6", "-2.5e+3"])
+@pytest.mark.parametrize("is_grouped", [False, True])
+def test_negative_numbers_are_values_of_options(text, is_grouped):
+    parser = console.Parser(prog="prog")
+    commands = parser.add_subparsers(dest="command")
+    command = commands.add_parser("run")
+    target = command.add_argument_group("numbers") if is_grouped else command
+    target.add_argument("--level", type=float)
+    target.add_argument("--levels", type=float, nargs="+")
+    assert parser.parse_args(["run", "--level", text, "--levels", text, "1"]).level == float(text)
+    assert parser.parse_args(["run", "--levels", text, text]).levels == [float(text)] * 2
+    with pytest.raises(SystemExit):
+        parser.parse_args(["run", "--level", "-e6"])

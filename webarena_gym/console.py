@@ -350,6 +350,10 @@ class Commands(Protocol):
         """Return the parser of a new command. `options` are those of `Parser`, and `help`."""
 
 
+_NEGATIVE_NUMBER = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$", re.IGNORECASE)
+"""Arguments that begin with a dash and are values. That of Python 3.11 lacks exponents, so it takes -1e-6 for an option."""
+
+
 class Parser(argparse.ArgumentParser):
     """Argument parser with one-line errors. Its subparsers are of the same class.
 
@@ -371,6 +375,7 @@ class Parser(argparse.ArgumentParser):
         **options: Any,
     ) -> None:
         super().__init__(formatter_class=formatter_class, **{"allow_abbrev": False, **options})
+        self._negative_number_matcher = _NEGATIVE_NUMBER
         self._refused = refused or {}
         commands = [f"{self.prog} {example}".rstrip() for example in examples]
         if not commands:
