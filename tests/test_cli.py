@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from webarena_gym.suite import load, load_version, templates
+from webarena_gym.suite import find, load, load_version, templates
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import AuditFindings
@@ -15,7 +15,7 @@ from webarena_gym.tools.serve import WorldSites
 
 
 def run(capsys, *arguments):
-    status = main(arguments)
+    status = main([*map(str, arguments)])
     output = capsys.readouterr()
     return status, output.out, output.err
 
@@ -116,3 +116,18 @@ def test_sites_are_selected_by_host_and_sign_visitors_in():
     cookie = answer.header("Set-Cookie").partition(";")[0]
     assert not sites.request("GET", "http://shop.localhost:8000/", {"cookie": cookie}).header("Set-Cookie")
     assert sites.request("GET", "http://shop-admin.localhost:8000/admin/sales/order/").status == 200
+
+
+def test_the_tasks_of_a_file_are_audited(capsys, tmp_path):
+    path, task = tmp_path / "tasks.json", find("shopping.product_price/1000/0")
+    path.write_text(json.dumps([task.to_json() | {"task_id": "mine", "template": "", "world_seed": None}]))
+    status, out, err = run(capsys, "audit", "--tasks", path, "--world-seed", 1000, "--json", "--jobs", 1, "--no-side-effects")
+    assert (status, json.loads(out.splitlines()[-1])["tasks"]) == (0, 1), err
+    status, _, err = run(capsys, "audit", "--tasks", path)
+    assert (status, "mine" in err, "--world-seed" in err) == (2, True, True)
+    for option in (("--split", "test"), ("--fresh-worlds", 1), ("--memorised", 1, 2), ("--draw", 3)):
+        status, _, err = run(capsys, "audit", "--tasks", path, "--world-seed", 1000, *option)
+        assert (status, option[0] in err, "--tasks" in err) == (2, True, True)
+    path.write_text(json.dumps([task.to_json() | {"task_id": "mine", "solution": []}]))
+    status, _, err = run(capsys, "audit", "--tasks", path)
+    assert (status, "mine" in err, "'solution'" in err) == (2, True, True)

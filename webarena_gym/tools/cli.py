@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,18 @@ from webarena_gym import __version__
 from webarena_gym import suite as task_suite
 from webarena_gym.addresses import parse_addresses
 from webarena_gym.applications.application import read_application
-from webarena_gym.console import TRACEBACK, Commands, Parser, decimal, integer, print_error, status, validated_by, writable_path
+from webarena_gym.console import (
+    TRACEBACK,
+    Commands,
+    Parser,
+    decimal,
+    existing_path,
+    integer,
+    print_error,
+    status,
+    validated_by,
+    writable_path,
+)
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_jobs, add_templates, add_walks, world_seed
 from webarena_gym.options import add_application, add_options, add_source
@@ -240,6 +252,14 @@ def _add_audit(commands: Commands) -> None:
         ],
     )
     _choose_tasks(audit)
+    audit.set_defaults(split=None)  # "test" without --tasks
+    audit.add_argument(
+        "--tasks",
+        type=existing_path(),
+        metavar="FILE",
+        help="audit the tasks of this file, which need reference solutions, instead of a split. With --world-seed: world of the tasks whose "
+        "file names none",
+    )
     add_fresh_worlds(audit, "audit")
     audit.add_argument(
         "--browser", choices=("inprocess", "chromium"), default="inprocess",
@@ -289,7 +309,7 @@ def _add_fuzz(commands: Commands) -> None:
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", choices=(*task_suite.SPLITS, "all"), default="test",
-        help="set of tasks; all: train, validation and test",
+        help="set of tasks (default: test); all: train, validation and test",
     )  # fmt: skip
     parser.add_argument(
         "--world-seed", type=world_seed, metavar="SEED",
@@ -382,11 +402,30 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
 def _audit(options: argparse.Namespace) -> int:
     from webarena_gym.tools.audit import audit_tasks, try_memorised  # noqa: PLC0415 - keeps the other commands quick to start
 
+    if options.tasks:
+        return audit_tasks(options, _tasks_of_file(options))
+    options.split = options.split or "test"
     if options.memorised:
         return try_memorised(options, _select_tasks(options, list(dict.fromkeys(options.memorised))))
     first = task_suite.FIRST_FRESH_WORLD
     seeds: list[int | None] = [options.world_seed, *range(first, first + options.fresh_worlds)]
     return audit_tasks(options, _select_tasks(options, seeds))
+
+
+def _tasks_of_file(options: argparse.Namespace) -> list[Task]:
+    """Return the tasks of the option --tasks. Raises TaskError for options without an effect on them, and for a task without a solution."""
+    drawing = ("split", "draw", "fresh_worlds", "memorised", "scale")
+    if unused := [f"--{name.replace('_', '-')}" for name in drawing if getattr(options, name)]:
+        raise TaskError(f"--tasks cannot be combined with {', '.join(unused)}: the tasks of a file are not drawn")
+    tasks = task_suite.select(options.tasks, options.variation)
+    names = set(options.template or ())
+    chosen = [task for task in tasks if not names or task.template in names]
+    for task in chosen:
+        if not task.solution:
+            raise TaskError(f"the task {task.task_id} has no key 'solution'; the audit replays a reference solution")
+        if task.world_seed is None and options.world_seed is None:
+            raise TaskError(f"the task {task.task_id} names no world; pass --world-seed")
+    return [replace(task, world_seed=options.world_seed) if task.world_seed is None else task for task in chosen]
 
 
 def _fuzz(options: argparse.Namespace) -> int:
