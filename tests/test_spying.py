@@ -237,7 +237,7 @@ def test_checks_of_applications_are_hidden_from_programs(tmp_path, monkeypatch):
     )
     (tmp_path / "notes" / "webarena-app.toml").write_text(described)
     (tmp_path / "mine.json").write_text("what is expected")
-    hidden = secret_paths(tmp_path / "results", tmp_path / "mine.json", str(tmp_path / "notes"))
+    hidden = secret_paths([tmp_path / "results", tmp_path / "mine.json"], str(tmp_path / "notes"))
     assert cache_folder() in hidden
     assert copies_folder() in hidden
     code = "import os, pathlib, sys; print([os.listdir(p) if os.path.isdir(p) else pathlib.Path(p).read_text() for p in sys.argv[1:]])"
@@ -249,7 +249,7 @@ def test_checks_of_applications_are_hidden_from_programs(tmp_path, monkeypatch):
     assert len(there) >= 5
     monkeypatch.chdir(tmp_path)
     with expect_error(AgentError, "--out"):
-        secret_paths(Path("."))
+        secret_paths([Path(".")])
 
 
 def test_mcp_tools_and_session_files_reveal_no_expected_value(tmp_path, capsys):
@@ -348,7 +348,7 @@ def test_the_spy_reads_files_and_processes_that_are_not_hidden(spy, tmp_path, is
     (tmp_path / "results").mkdir()
     earlier = {"goal": TASKS[0].intent, "verdicts": [{"why": "", "expected": ANSWERS[0]}]}
     (tmp_path / "results" / EPISODES).write_text(json.dumps(earlier))
-    hidden = secret_paths(tmp_path / "results") if is_hidden else None
+    hidden = secret_paths([tmp_path / "results"]) if is_hidden else None
     client = EpisodeClient({}, "step")
     try:
         record = ProgramWorker(command, client, 120.0, ResetMonitor(), hidden=hidden).play(

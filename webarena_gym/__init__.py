@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from webarena_gym.addresses import Account
     from webarena_gym.env import WebArenaLite
     from webarena_gym.episode import Info, Snapshot
+    from webarena_gym.evaluation.results import EvaluationReport
+    from webarena_gym.evaluation.runner import evaluate
     from webarena_gym.evaluators.judges import ChatJudge
     from webarena_gym.logins import Login
     from webarena_gym.miniwob import MiniWobText
@@ -38,14 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Account", "ActionError", "BrowserError", "ChatJudge", "ConformanceError", "EvaluationError", "Info", "Login", "MiniWobText", "RecordGif",
+    "Account", "ActionError", "BrowserError", "ChatJudge", "ConformanceError", "EvaluationError", "EvaluationReport", "Info", "Login", "MiniWobText", "RecordGif",
     "RenderModeError", "ServerError", "Snapshot", "SnapshotError", "Task", "TaskError", "WebArenaGymError", "WebArenaLite",
-    "WebArenaLiteVector", "WorkerError", "WorldError", "draw", "find", "load", "parse_task", "read_tasks", "reply_of",
+    "WebArenaLiteVector", "WorkerError", "WorldError", "draw", "evaluate", "find", "load", "parse_task", "read_tasks", "reply_of",
 ]  # fmt: skip
 
 _LAZY = {
-    "Account": "addresses", "ChatJudge": "evaluators.judges", "Info": "episode", "Login": "logins", "MiniWobText": "miniwob",
-    "RecordGif": "recording", "Snapshot": "episode", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "suite",
+    "Account": "addresses", "ChatJudge": "evaluators.judges", "EvaluationReport": "evaluation.results", "Info": "episode", "Login": "logins", "MiniWobText": "miniwob",
+    "RecordGif": "recording", "Snapshot": "episode", "Task": "tasks", "WebArenaLite": "env", "WebArenaLiteVector": "vector", "draw": "suite", "evaluate": "evaluation.runner",
     "find": "suite", "load": "suite", "parse_task": "tasks", "read_tasks": "tasks", "reply_of": "actions",
 }  # fmt: skip
 """The module of each name that is imported on first use."""

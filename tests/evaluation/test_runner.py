@@ -1,5 +1,6 @@
 """The command evaluate: plans, agents in this process, runs that are resumed, and its figures."""
 
+import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -8,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import webarena_gym
+from tests.errors import expect_error
 from tests.evaluations import TASKS
 from tests.evaluations import agent as agent
 from tests.evaluations import evaluate as evaluate
 from webarena_gym import suite as task_suite
-from webarena_gym.errors import AbortedRunError
+from webarena_gym.errors import AbortedRunError, AgentError, TaskError
 from webarena_gym.evaluation.agents import load_agent
 from webarena_gym.evaluation.results import (
     EPISODES,
@@ -255,9 +258,9 @@ def test_a_world_of_the_task_itself_wins_over_the_option(evaluate, tmp_path):
 
 def test_options_without_an_effect_on_the_tasks_of_a_file_are_bad_input(evaluate, tmp_path):
     (tmp_path / "tasks.json").write_text(json.dumps([FOREIGN]))
-    for option in (("--split", "test"), ("--fresh-worlds", 2)):
-        status, _, said = evaluate("--agent", "expert", "--tasks", tmp_path / "tasks.json", *option)
-        assert (status, f"{option[0]}" in said, "has no effect with --tasks" in said) == (2, True, True)
+    for option, value in (("--split", "test"), ("--fresh-worlds", "2")):
+        status, _, printed = evaluate("--agent", "expert", "--tasks", tmp_path / "tasks.json", option, value)
+        assert (status, value in printed.splitlines()[-1], "no effect" in printed) == (2, True, True)
 
 
 def test_the_default_folder_of_a_task_file_has_its_name(monkeypatch, tmp_path):
@@ -265,3 +268,82 @@ def test_the_default_folder_of_a_task_file_has_its_name(monkeypatch, tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps([TASKS[0].to_json()]))
     assert main(["evaluate", "--agent", "expert", "--tasks", "mine.json"]) == 0
     assert (tmp_path / "runs/evaluate/expert-mine/result.json").exists()
+
+
+def leave(observation, info):
+    assert info["goal"] in observation
+    return 'exit(message="")'
+
+
+class Counter:
+    """Agent that counts its episodes."""
+
+    instances = 0
+
+    def __init__(self):
+        type(self).instances += 1
+        self.episodes = 0
+
+    def reset(self):
+        self.episodes += 1
+
+    def __call__(self, observation, info):
+        return f'exit(message="{self.episodes}")'
+
+
+def test_the_function_returns_what_the_command_prints(evaluate, tmp_path):
+    report = webarena_gym.evaluate("expert", limit=6, env={"elements": "label"}, out=tmp_path / "own", command=("x",))
+    _, result, printed = evaluate("--agent", "expert")
+    timed = ("seconds", "agent_seconds", "episodes_digest", "command")
+    assert {**report.result, **dict.fromkeys(timed)} == {**result, **dict.fromkeys(timed)}
+    assert str(report).splitlines()[:-1] == printed.splitlines()[: len(str(report).splitlines()) - 1]
+    assert (
+        report.success.success,
+        report.success.n,
+        report.num_planned,
+        report.num_judged,
+        report.num_failed,
+        report.abort_reason,
+    ) == (
+        1.0,
+        6,
+        6,
+        6,
+        0,
+        "",
+    )
+    assert {site: score.n for site, score in report.by_site.items()} == {
+        site: score["n"] for site, score in result["by_site"].items()
+    }
+    assert list(report.episodes) == read_episodes(tmp_path / "own" / EPISODES)[1]
+    assert read_result(tmp_path / "own" / RESULT) == report.result
+
+
+def test_agents_of_the_function_are_callables_and_classes(tmp_path):
+    report = webarena_gym.evaluate(leave, tasks=TASKS[:2], out=tmp_path)
+    assert report.result["agent"] == {
+        "name": f"{__name__}:leave",
+        "digest": hashlib.sha256(Path(__file__).read_bytes()).hexdigest(),
+    }
+    assert [episode.steps[0]["reply"] for episode in report.episodes] == ['exit(message="")'] * 2
+    assert webarena_gym.evaluate(leave, tasks=TASKS[:2], out=tmp_path).episodes == report.episodes  # stored
+    Counter.instances = 0
+    report = webarena_gym.evaluate(Counter, tasks=TASKS, jobs=2)
+    assert Counter.instances == 2
+    counts = sorted(int(episode.steps[0]["reply"].split('"')[1]) for episode in report.episodes)
+    assert counts in ([1, 2, 3, 1], [1, 1, 2, 3], [1, 1, 2, 2], [1, 2, 3, 4])
+    report = webarena_gym.evaluate(Counter(), tasks=[task.task_id for task in TASKS[:2]], templates=[TASKS[0].template])
+    assert (report.num_planned, report.result["agent"]["name"]) == (1, f"{__name__}:Counter")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kind", "values"),
+    [
+        ({"tasks": TASKS, "split": "test"}, TaskError, ("test",)), ({"tasks": TASKS, "fresh_worlds": 3}, TaskError, (3,)),
+        ({"env": {"judge": leave}}, TaskError, ("judge",)), ({"env": {"absent": 1}}, TaskError, ("absent",)), ({"split": "absent"}, ValueError, ("absent",)),
+        ({"agent": 3}, AgentError, (3,)), ({"agent": "absent_module:agent"}, AgentError, ("absent_module",)), ({"repeats": 0}, ValueError, (0,)),
+    ],
+)  # fmt: skip
+def test_wrong_values_of_the_function_are_named(keywords, kind, values):
+    with expect_error(kind, *values):
+        webarena_gym.evaluate(**{"agent": leave, **keywords})

@@ -303,27 +303,39 @@ def load_agent(name: str) -> Callable[[], Agent]:
         value = getattr(value, part)
     if not callable(value):
         raise AgentError(f"the agent {name!r} is a {type(value).__name__}; expected a function or a class")
-    if not inspect.isclass(value):
-        return lambda: value
+    return lambda: instance_of(value, name)
 
-    def create() -> Agent:
-        try:
-            instance: Any = value()
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}{_last_line(error)}"
-            raise AgentError(f"the agent {name!r} cannot be created: {why}") from error
-        if not callable(instance):
-            raise AgentError(f"the agent {name!r} has no method __call__(observation, info)")
-        agent: Agent = instance
+
+def instance_of(agent: Agent | type[Agent], name: str) -> Agent:
+    """Return a new instance of a class, or the function itself. `name` is the name of the agent in the AgentErrors."""
+    if not inspect.isclass(agent):
         return agent
+    try:
+        instance: Any = agent()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}{_last_line(error)}"
+        raise AgentError(f"the agent {name!r} cannot be created: {why}") from error
+    if not callable(instance):
+        raise AgentError(f"the agent {name!r} has no method __call__(observation, info)")
+    return instance  # type: ignore[no-any-return]
 
-    return create
+
+def identify(agent: Agent | type[Agent]) -> dict[str, Any]:
+    """Return the identity of an agent for the header of a run: its qualified name, and the digest of its file. Raises AgentError."""
+    if not callable(agent):
+        raise AgentError(f"the agent is {agent!r}; expected a callable (observation, info) -> reply, a class, or a name")
+    code: Any = agent if hasattr(agent, "__qualname__") else type(agent)
+    return {"name": f"{code.__module__}:{code.__qualname__}", "digest": _digest(code.__module__)}
 
 
 def agent_digest(name: str) -> str:
     """Return the SHA-256 of the file of an agent that `load_agent` has imported; "" if its module has no file."""
     module = name.rpartition(":")[0]
-    file = getattr(sys.modules.get(Path(module).stem if module.endswith(".py") else module), "__file__", None)
+    return _digest(Path(module).stem if module.endswith(".py") else module)
+
+
+def _digest(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 

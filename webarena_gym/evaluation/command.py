@@ -227,9 +227,9 @@ def add_commands(commands: Commands) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from webarena_gym.evaluation.runner import evaluate  # noqa: PLC0415 - keeps the start of other commands fast
+    from webarena_gym.evaluation.runner import run_command  # noqa: PLC0415 - keeps the start of other commands fast
 
-    return evaluate(options)
+    return run_command(options)
 
 
 def _leaderboard(options: argparse.Namespace) -> int:

@@ -214,14 +214,12 @@ def isolation_problem(hidden: Sequence[Path]) -> str:
     return "" if process.returncode == 0 else process.stderr.strip().rpartition("\n")[2][-_MAX_OUTPUT:]
 
 
-def secret_paths(
-    results: Path, tasks: Path | None = None, application: str | None = None, suite: str | None = None
-) -> list[Path]:
-    """Return the paths that contain the expected outcomes of a run: its results, tasks and worlds, the copies of an application, and a suite.
+def secret_paths(results: Sequence[Path], application: str | None = None, suite: str | None = None) -> list[Path]:
+    """Return the paths that contain the expected outcomes of a run: its `results` and task file, worlds, copies of an application, and a suite.
 
     Raises AgentError if the current folder, in which programs run, is inside one of them.
     """
-    paths = [results, cache_folder()] + ([tasks] if tasks else [])
+    paths = [*results, cache_folder()]
     if application:
         settings = read_application(application)
         paths += [Path(path) for path in (settings.tasks, settings.templates) if path]

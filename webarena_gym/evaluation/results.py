@@ -466,6 +466,50 @@ def table(result: Result) -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvaluationReport:
+    """Scores and episodes of a run. Its text is the table of the scores.
+
+    Attributes:
+        result: all results as JSON, as `summarise` returns and documents them.
+        episodes: record of each episode that ended.
+        abort_reason: reason for which the run was aborted early, or "".
+
+    """
+
+    result: Result
+    episodes: Sequence[Record]
+    abort_reason: str = ""
+
+    def __str__(self) -> str:
+        return table(self.result)
+
+    @property
+    def num_planned(self) -> int:
+        """Number of planned episodes."""
+        return int(self.result["planned"])
+
+    @property
+    def num_judged(self) -> int:
+        """Number of episodes with a reward. Only they count in the scores."""
+        return int(self.result["judged"])
+
+    @property
+    def num_failed(self) -> int:
+        """Number of episodes without a reward, because of an infrastructure error."""
+        return int(self.result["failed"])
+
+    @property
+    def success(self) -> Score | None:
+        """Success rate of the judged episodes; None without any."""
+        return Score(**self.result["success"]) if self.result["success"] else None
+
+    @property
+    def by_site(self) -> dict[str, Score]:
+        """Success rates of the tasks of each site."""
+        return {site: Score(**score) for site, score in self.result["by_site"].items()}
+
+
 def _line(name: str, width: int, score: Mapping[str, Any]) -> str:
     within = score.get("within_reference") or {}
     parts = [f"{100 * share['success']:.1f} % within {factor} x" for factor, share in within.items()]

@@ -9,16 +9,19 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 
 import gymnasium
 
 from webarena_gym import suite as task_suite
+from webarena_gym.applications.suite import read_suite
 from webarena_gym.arguments import read_pairs
 from webarena_gym.clients.chat import ChatModel
 from webarena_gym.console import lock_folder
@@ -28,12 +31,15 @@ from webarena_gym.evaluation.agents import (
     CHAT,
     COMMAND,
     USAGE_FIELDS,
+    Agent,
     AgentAdapter,
     CallableAgent,
     ChatAgent,
     ExpertAgent,
     RandomAgent,
     agent_digest,
+    identify,
+    instance_of,
     load_agent,
 )
 from webarena_gym.evaluation.programs import (
@@ -49,16 +55,16 @@ from webarena_gym.evaluation.results import (
     RESULT,
     EpisodesFile,
     EvaluationPlan,
+    EvaluationReport,
     Record,
     Trial,
     failed_outcome,
     make_record,
     sample,
     summarise,
-    table,
     write_result,
 )
-from webarena_gym.options import EVALUATION_STEPS, HARD_STEPS, read_source
+from webarena_gym.options import EVALUATION_STEPS, HARD_STEPS, EnvOptions, read_source
 from webarena_gym.progress import Progress
 from webarena_gym.recording import play
 from webarena_gym.tasks import Task
@@ -205,30 +211,126 @@ def run_trials(
                 )
 
 
+TaskSelection = str | Path | Sequence[str | Task]
+"""The path of a task file, a task id, or a list of task ids and tasks."""
+
 _RUNS = Path("runs/evaluate")
 _DEFAULT_JOBS = {CHAT: 8, COMMAND: 4}
 _SCRIPTED: Mapping[str, Callable[[], AgentAdapter]] = {"random": RandomAgent, "expert": ExpertAgent}
+_RECORDED = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
+"""Keywords of the env that the header of a run contains also where they are the defaults."""
 
 
-def evaluate(options: argparse.Namespace) -> int:
-    """Run the command `evaluate` and return its exit status: 0 if every episode was judged, else 1.
+@dataclass(frozen=True, kw_only=True)
+class AgentOptions:
+    """Options of the agents `chat:MODEL` and `command:PROGRAM`."""
 
-    Raises WebArenaGymError for invalid options and for a model server that does not respond, and ValueError if another process writes to the
-    folder of the results.
+    base_url: str | None = None
+    """address of the model server or of the episode server; by default that of the environment variable `OPENAI_BASE_URL`, or a new server"""
+    tools: bool = False
+    """offer the actions to the model as tools"""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """further fields of each request, such as the temperature"""
+    too_long: Literal["failed", "lost"] = "failed"
+    """result of an episode whose prompt or reply is probably too long for the model"""
+    timeout_s: float = 300.0
+    """time limit of one request, and of a program"""
+    deadline_s: float = 900.0
+    """time limit of one reply of a chat model with all retries"""
+    connect_timeout_s: float = 5.0
+    """time after which a server without a response counts as unreachable"""
+    mode: Literal["browse", "step"] = "browse"
+    """interface of a program: its own browser, or actions"""
+
+
+def evaluate(
+    agent: str | Agent | type[Agent],
+    *,
+    split: str | None = None,
+    tasks: TaskSelection | None = None,
+    templates: Sequence[str] = (),
+    limit: int | None = None,
+    world_seed: int | None = None,
+    fresh_worlds: int = 0,
+    repeats: int = 1,
+    seed: int = 0,
+    jobs: int | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    env: Mapping[str, Any] | None = None,
+    agent_options: AgentOptions | None = None,
+    command: Sequence[str] = (),
+) -> EvaluationReport:
+    """Play tasks with an agent and return its scores, as `webarena-gym evaluate` does.
+
+    Progress and warnings are printed on standard error.
+
+    Args:
+        agent: a function (observation, info) -> reply, a class of which each job has an instance, or one of the command's names, such as
+            "expert", "chat:MODEL" or "my_agent.py:agent".
+        split: the set of tasks, "test" by default; or a split of the keyword `suite`.
+        tasks: instead of a split, the path of a task file, a task id, or a list of task ids and tasks.
+        templates: only tasks of these templates.
+        limit: maximum number of tasks, a random sample that depends on `seed`.
+        world_seed: draw tasks of the split's templates in this world. With `tasks`: world of the tasks whose file names none.
+        fresh_worlds: number of additional worlds.
+        repeats: episodes of each task.
+        seed: random seed.
+        jobs: parallel episodes; by default 8 for a chat model, 4 for a program, else 1. They share a function.
+        out: folder for the episodes and the results, from which an interrupted run is resumed. None keeps them in the report only.
+        fresh: discard the episodes in the folder.
+        env: keywords of the env, such as `{"elements": "label"}`. By default, `max_steps` is 30, and 60 for the hard split.
+        agent_options: options of chat models and programs.
+        command: command line of the run, which is recorded with the results.
+
+    Returns:
+        The scores and the episodes. Its text is the table that the command prints.
+
+    Raises:
+        TaskError: for a selection without tasks, and for keywords of the env that are unknown or are not JSON.
+        AgentError: for an agent that cannot be loaded.
+        ValueError: for other invalid values, and for a folder that another process writes to.
+
+    >>> report = evaluate("expert", templates=["shopping.product_price"], limit=1)
+    >>> report.success.success, report.episodes[0].ending
+    (1.0, 'exited')
+
     """
-    plan = _plan(options)
+    defaults: dict[str, Any] = {option.name: option.default for option in fields(EnvOptions) if option.name in _RECORDED}
+    keywords = defaults | dict(env or {})
+    if (env or {}).get("max_steps") is None:
+        keywords["max_steps"] = HARD_STEPS if split == "hard" and tasks is None else EVALUATION_STEPS
+    if keywords.get("suite") and read_suite(keywords["suite"]).browser == "chromium":
+        keywords["browser"] = "chromium"
+    if tasks is not None and world_seed is not None:
+        keywords.setdefault("world_seed", world_seed)
+    try:
+        json.dumps(keywords)
+    except TypeError as error:
+        raise TaskError(f"the keywords of the env are {keywords}; expected values of JSON, which the results record") from error
+    selected, source = _select_tasks(split, tasks, templates, limit, world_seed, fresh_worlds, keywords)
+    plan = EvaluationPlan(tasks=sample(selected, limit, seed), suite=source, env=keywords, repeats=repeats, seed=seed)
     try:
         WebArenaLite(tasks=plan.tasks, **plan.env).close()
     except (TypeError, ValueError) as error:
         raise TaskError(f"{error}; cannot create an env with {dict(plan.env)}") from error
-    split = "-".join(filter(None, (options.suite, options.split)))
-    source = plan.suite.get("application") or (options.tasks.stem if options.tasks else split)
-    folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
-    jobs = options.jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if options.agent.startswith(prefix)), 1)
-    agent, make_worker, stop = _agent(options, plan, ResetMonitor(jobs))
-    header = plan.header(agent)
+    name = agent if isinstance(agent, str) else ""
+    jobs = jobs or next((jobs for prefix, jobs in _DEFAULT_JOBS.items() if name.startswith(prefix)), 1)
+    with ExitStack() as stack:
+        folder = Path(out or stack.enter_context(TemporaryDirectory(prefix="webarena-gym-")))
+        hidden = [_RUNS if folder.is_relative_to(_RUNS) else folder, *_files(tasks)]
+        opened = _open_agent(agent, agent_options or AgentOptions(), plan, ResetMonitor(jobs), hidden)
+        return _run(plan, *opened, folder=folder, jobs=jobs, fresh=fresh, command=command, is_kept=out is not None)
+
+
+def _run(
+    plan: EvaluationPlan, identity: Mapping[str, Any], make_worker: Callable[[], Any], stop: Callable[[], None],
+    *, folder: Path, jobs: int, fresh: bool, command: Sequence[str], is_kept: bool,
+) -> EvaluationReport:  # fmt: skip
+    """Play the trials of a plan that the folder does not contain, and write the results. `is_kept` is False for a temporary folder."""
+    header = plan.header(identity)
     lock_folder(folder)
-    if options.fresh:
+    if fresh:
         (folder / EPISODES).unlink(missing_ok=True)
     episodes = EpisodesFile(folder / EPISODES, header)
     judged = {key for key, record in episodes.records.items() if record.is_judged}
@@ -239,7 +341,7 @@ def evaluate(options: argparse.Namespace) -> int:
             f"{total - len(trials)} of {total} episodes are already in {folder}; use --fresh to play them again",
             file=sys.stderr,
         )
-    abort_message = ""
+    abort_reason = ""
     progress = Progress(total, "episodes played")
     progress.update(total - len(trials))
     retry_printer = _RetryPrinter(progress)
@@ -249,25 +351,50 @@ def evaluate(options: argparse.Namespace) -> int:
             episodes.add(record)
             progress.update(count)
     except AbortedRunError as error:
-        abort_message = str(error)
+        abort_reason = str(error)
     except KeyboardInterrupt:
         progress.clear()
-        print(f"{len(episodes.records)} of {total} episodes are in {folder}; the same command resumes the run", file=sys.stderr)
+        if is_kept:
+            print(
+                f"{len(episodes.records)} of {total} episodes are in {folder}; the same command resumes the run",
+                file=sys.stderr,
+            )
         raise
     finally:
         retry_printer.log.removeHandler(retry_printer)
         progress.clear()
-        result = summarise(header, episodes.records.values(), ["webarena-gym", *options.given])
+        result = summarise(header, episodes.records.values(), command)
         write_result(folder / RESULT, result)
-    print(table(result))
+    return EvaluationReport(result=result, episodes=tuple(episodes.records.values()), abort_reason=abort_reason)
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Run the command `evaluate` and return its exit status: 0 if every episode was judged, else 1."""
+    source = read_source(options.application, options.suite)
+    application = source["application"].name if "application" in source else None
+    split = "-".join(filter(None, (options.suite, options.split or "test")))
+    place = application or (options.tasks.stem if options.tasks else split)
+    folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{place}")
+    env = {name: getattr(options, name) for name in (*_RECORDED, "scale", "step_budget", "application", "suite")}
+    report = evaluate(
+        options.agent, split=options.split, tasks=options.tasks, templates=options.template or (), limit=options.limit,
+        world_seed=options.world_seed, fresh_worlds=options.fresh_worlds, repeats=options.repeats, seed=options.seed, jobs=options.jobs,
+        out=folder, fresh=options.fresh, command=["webarena-gym", *options.given],
+        env={name: value for name, value in env.items() if value is not None} | read_pairs(options.env, "--env"),
+        agent_options=AgentOptions(
+            base_url=options.base_url, tools=options.tools, fields=read_pairs(options.option, "--option"), too_long=options.too_long,
+            timeout_s=options.timeout, deadline_s=options.deadline, connect_timeout_s=options.connect_timeout, mode=options.mode,
+        ),
+    )  # fmt: skip
+    print(report)
     print(f"results: {folder / RESULT}; episodes: {folder / EPISODES}")
-    if abort_message:
-        print(f"webarena-gym: {abort_message}", file=sys.stderr)
-    if result["judged"] < total:
+    if report.abort_reason:
+        print(f"webarena-gym: {report.abort_reason}", file=sys.stderr)
+    if report.num_judged < report.num_planned:
         print("the same command plays the episodes that were not judged", file=sys.stderr)
     if options.json:
-        print(json.dumps(result, ensure_ascii=False))
-    return 0 if result["judged"] == total else 1
+        print(json.dumps(report.result, ensure_ascii=False))
+    return 0 if report.num_judged == report.num_planned else 1
 
 
 class _RetryPrinter(logging.Handler):
@@ -284,108 +411,99 @@ class _RetryPrinter(logging.Handler):
         print(f"webarena-gym: {record.getMessage()}", file=sys.stderr)
 
 
-def _plan(options: argparse.Namespace) -> EvaluationPlan:
-    """Return the plan of a run. Raises TaskError for options that select no task, and ValueError for other invalid options."""
-    _check_source(options)
-    tasks, source = _tasks(options)
-    names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
-    if options.max_steps is None:
-        options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else EVALUATION_STEPS
-    optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application", "suite")}
-    env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
-    if options.tasks and options.world_seed is not None:
-        env["world_seed"] = options.world_seed
-    env |= read_pairs(options.env, "--env")
-    return EvaluationPlan(
-        tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
-    )
-
-
-def _check_source(options: argparse.Namespace) -> None:
-    """Set the default of `--split`. Raises TaskError for options that the source of the tasks does not use."""
-    source = next((name for name in ("tasks", "application") if getattr(options, name)), None)
-    if source and options.split:
-        raise TaskError(f"--split {options.split} has no effect with --{source}; omit one of them")
-    if options.tasks and options.fresh_worlds:
-        raise TaskError("--fresh-worlds has no effect with --tasks: the tasks of a file are not drawn again; omit one of them")
-    options.split = options.split or "test"
-
-
-def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
-    """Return the selected tasks, and their source for the header. Raises TaskError."""
-    source: dict[str, Any] = {"variation": options.variation, "templates": options.template or None, "limit": options.limit}
-    other = read_source(options.application, options.suite)
+def _select_tasks(
+    split: str | None, tasks: TaskSelection | None, templates: Sequence[str], limit: int | None, world_seed: int | None,
+    fresh_worlds: int, env: Mapping[str, Any],
+) -> tuple[list[Task], dict[str, Any]]:  # fmt: skip
+    """Return the selected tasks, before `limit`, and their source for the header. Raises TaskError."""
+    other = read_source(env.get("application"), env.get("suite"))
+    replaced = "a list of tasks" if tasks is not None else "an application" if "application" in other else ""
+    if replaced and split:
+        raise TaskError(f"the split {split} has no effect with {replaced}; omit one of them")
+    if tasks is not None and fresh_worlds:
+        raise TaskError(
+            f"{fresh_worlds} fresh worlds have no effect with a list of tasks, which are not drawn again; omit one of them"
+        )
+    split = split or "test"
+    settings: dict[str, Any] = {"variation": env["variation"], "scale": env.get("scale"), **other}
+    source: dict[str, Any] = {"variation": env["variation"], "templates": [*templates] or None, "limit": limit}
     source |= {name: item.name for name, item in other.items()}
-    if "suite" in other and other["suite"].browser == "chromium":
-        options.browser = "chromium"
-    names = {template.name for template in task_suite.select_templates(options.template or (), **other)}
-    if options.tasks:
-        candidates: Iterable[Task] = task_suite.select(options.tasks, options.variation, **other)
-        source |= {"file": options.tasks.name}
+    names = {template.name for template in task_suite.select_templates(templates, **other)}
+    if tasks is not None:
+        candidates: Iterable[Task] = task_suite.select(tasks, **settings)
+        for path in _files(tasks):
+            source["file"] = path.name
     else:
         first = task_suite.FIRST_FRESH_WORLD
-        worlds = [options.world_seed, *range(first, first + options.fresh_worlds)]
-        settings: dict[str, Any] = {"variation": options.variation, "scale": options.scale, **other}
-        candidates = [task for world in worlds for task in task_suite.load(options.split, world, names=names, **settings)]
-        source |= {"worlds": worlds} if "application" in other else {"split": options.split, "worlds": worlds}
-    tasks = [task for task in {task.task_id: task for task in candidates}.values() if not names or task.template in names]
-    absent = sorted(names - {task.template for task in tasks})
+        worlds = [world_seed, *range(first, first + fresh_worlds)]
+        candidates = [task for world in worlds for task in task_suite.load(split, world, names=names, **settings)]
+        source |= {"worlds": worlds} if "application" in other else {"split": split, "worlds": worlds}
+    selected = [task for task in {task.task_id: task for task in candidates}.values() if not names or task.template in names]
+    absent = sorted(names - {task.template for task in selected})
     for world in source.get("worlds", ()) if absent else ():  # draws from templates that are not in the split
         if world is not None:
-            tasks += task_suite.draw(absent, world_seed=world, count=1, **settings)
-    missing = sorted(names - {task.template for task in tasks})
-    if missing or not tasks:
-        if options.tasks:
-            raise TaskError(f"no task of {options.tasks} is of the templates {', '.join(missing)}")
+            selected += task_suite.draw(absent, world_seed=world, count=1, **settings)
+    missing = sorted(names - {task.template for task in selected})
+    if missing or not selected:
+        if tasks is not None:
+            raise TaskError(f"no task of {tasks} is of the templates {', '.join(missing)}")
         raise TaskError(
-            f"no task of the {options.split} split is of the templates {', '.join(missing)}; "
+            f"no task of the {split} split is of the templates {', '.join(missing)}; "
             "pass --world-seed to draw from templates that are not in the split"
         )
-    return tasks, source
+    return selected, source
 
 
-def _agent(
-    options: argparse.Namespace, plan: EvaluationPlan, resets: ResetMonitor
+def _files(tasks: TaskSelection | None) -> list[Path]:
+    """Return the path of the task file, if `tasks` is one."""
+    return [Path(tasks)] if isinstance(tasks, str | Path) and Path(tasks).is_file() else []
+
+
+def _open_agent(
+    agent: str | Agent | type[Agent], options: AgentOptions, plan: EvaluationPlan, resets: ResetMonitor, hidden: Sequence[Path]
 ) -> tuple[dict[str, Any], Callable[[], EnvWorker | ProgramWorker], Callable[[], None]]:
     """Return the identity of the agent for the header, a function that creates its workers, and one that cancels their requests.
 
-    Raises AgentError for an agent that cannot be loaded.
+    `hidden` are paths that programs must not read. Raises AgentError for an agent that cannot be loaded.
     """
-    name: str = options.agent
-    if name.startswith(CHAT):
-        fields = read_pairs(options.option, "--option")
-        model = ChatModel(
-            name.removeprefix(CHAT),
-            base_url=options.base_url,
-            timeout_s=options.timeout,
-            deadline_s=options.deadline,
-            unreachable_s=4 * options.connect_timeout,
+    if not isinstance(agent, str):
+        identity = identify(agent)
+        return (
+            identity,
+            lambda: EnvWorker(CallableAgent(instance_of(agent, identity["name"]), identity["name"]), plan.env, resets),
+            lambda: None,
         )
-        models = model.models(options.connect_timeout)
-        if models and name.removeprefix(CHAT) not in models:
-            print(
-                f"webarena-gym: the server does not list {name.removeprefix(CHAT)}, but {', '.join(models[:8])}",
-                file=sys.stderr,
-            )
+    if agent.startswith(CHAT):
+        name = agent.removeprefix(CHAT)
+        model = ChatModel(
+            name,
+            base_url=options.base_url,
+            timeout_s=options.timeout_s,
+            deadline_s=options.deadline_s,
+            unreachable_s=4 * options.connect_timeout_s,
+        )
+        models = model.models(options.connect_timeout_s)
+        if models and name not in models:
+            print(f"webarena-gym: the server does not list {name}, but {', '.join(models[:8])}", file=sys.stderr)
         settings: dict[str, Any] = {"with_tools": options.tools, "lose_if_unclear": options.too_long == "lost"}
-        identity = {"name": name, "tools": options.tools, "options": fields}  # without the server's address
-        return identity, lambda: EnvWorker(ChatAgent(model, fields, **settings), plan.env, resets), model.stop
-    if name.startswith(COMMAND):
-        command = name.removeprefix(COMMAND)
+        identity = {"name": agent, "tools": options.tools, "options": options.fields}  # without the server's address
+        return identity, lambda: EnvWorker(ChatAgent(model, options.fields, **settings), plan.env, resets), model.stop
+    if agent.startswith(COMMAND):
+        command = agent.removeprefix(COMMAND)
         program, *_ = parse_command(command)
         if shutil.which(program) is None:
             raise AgentError(
                 f"the program {program!r} is not there or cannot be executed; expected one on the PATH, or a path to one"
             )
-        hidden = secret_paths(options.out or _RUNS, options.tasks, options.application, options.suite)
-        if problem := isolation_problem(hidden):
+        paths = secret_paths(hidden, plan.env.get("application"), plan.env.get("suite"))
+        if problem := isolation_problem(paths):
             print(f"webarena-gym: the program can read the files and processes of this run: {problem}", file=sys.stderr)
         client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
-        make_worker = partial(ProgramWorker, command, client, options.timeout, resets, hint, None if problem else hidden)
-        return {"name": name, "mode": options.mode}, make_worker, client.close
-    if name in _SCRIPTED:
-        return {"name": name}, lambda: EnvWorker(_SCRIPTED[name](), plan.env, resets), lambda: None
-    create = load_agent(name)
-    identity = {"name": name, "digest": agent_digest(name)}
-    return identity, lambda: EnvWorker(CallableAgent(create(), name), plan.env, resets), lambda: None
+        make_worker = partial(ProgramWorker, command, client, options.timeout_s, resets, hint, None if problem else paths)
+        return {"name": agent, "mode": options.mode}, make_worker, client.close
+    if agent in _SCRIPTED:
+        return {"name": agent}, lambda: EnvWorker(_SCRIPTED[agent](), plan.env, resets), lambda: None
+    create = load_agent(agent)
+    identity = {"name": agent, "digest": agent_digest(agent)}
+    return identity, lambda: EnvWorker(CallableAgent(create(), agent), plan.env, resets), lambda: None
