@@ -9,6 +9,7 @@ from threading import Barrier
 import pytest
 
 from agents import evaluate as agents_evaluate
+from tests import needs
 from tests.chat_server import serving_chat
 from tests.errors import expect_error
 from webarena_gym import WebArenaLite
@@ -159,6 +160,43 @@ def test_an_instance_that_hangs_in_a_reset_is_replaced_by_another(tmp_path):
         env.reset()
         with expect_error(ApplicationError, "desk", "TimeoutError"):
             env.reset()
+        assert "Desk" in env.reset()[0]
+    close_all()
+
+
+LATE = """
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+STATES = []
+PAGE = b"<p>Desk</p><script>setTimeout(() => fetch('/api/state', {method: 'PUT', body: '{}'}), 20000)</script>"
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        is_state = self.path == "/api/state"
+        content = (STATES or [b""])[-1] if is_state else PAGE
+        self.send_response(200 if content else 404)
+        self.send_header("Content-Type", "application/json" if is_state else "text/html")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_PUT(self):
+        STATES.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(204)
+        self.end_headers()
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@needs.chromium
+def test_the_first_episode_waits_for_the_state_of_a_slow_page(tmp_path):
+    (tmp_path / "late.py").write_text(LATE)
+    options = {"command": f"{sys.executable} late.py {{port}}", "client_state": "/api/state", "virtual_time": True}
+    application = Application(name="desk", folder=str(tmp_path), **options)
+    task = parse_task({**TASK, "task_id": "a", "intent": "Title?"})
+    with closing(WebArenaLite(application=application, tasks=[task], browser="chromium")) as env:
         assert "Desk" in env.reset()[0]
     close_all()
 

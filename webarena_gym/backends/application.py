@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -21,6 +22,7 @@ from webarena_gym.arguments import suggestion
 from webarena_gym.backends.base import Backend, ErrorResponse, page_text, replay_solution, start_page_errors, start_urls
 from webarena_gym.backends.needed import unneeded_changes
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
+from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, ServerError, SnapshotError, TaskError
 from webarena_gym.logins import is_signed_in, log_in
@@ -118,9 +120,20 @@ class ApplicationBackend(Backend):
             self.cookies, storage = self._sign_in()
         self.browser.start(start_urls(start_url, self.urls), self.cookies, storage=storage)
         if self.application.client_state:
-            launcher.client_state = launcher.client_state or self._instance().read_client_state()
+            launcher.client_state = launcher.client_state or self._first_client_state()
         else:
             launcher.start_next()
+
+    def _first_client_state(self) -> dict[str, Any]:
+        """Return the state that the start page sends, which may take longer than the page. Raises ApplicationError after `start_s`."""
+        deadline = monotonic() + self.application.start_s
+        while True:
+            try:
+                return self._instance().read_client_state()
+            except ApplicationError:
+                if monotonic() > deadline or isinstance(self.browser, InProcessBrowser):  # which runs no scripts
+                    raise
+            self.browser.wait()
 
     def _start_instance(self, launcher: AppLauncher, client_state: Mapping[str, Any] | None) -> None:
         """Start an instance in its base state. With a state of its pages, set that instead, in the current instance if there is one."""
