@@ -66,11 +66,7 @@ def compare(folders: Sequence[Path], count: int, seed: int) -> dict[str, dict[st
             )
         ]
         for folder in folders:
-            files = sorted(
-                path
-                for path in folder.rglob("*")
-                if path.suffix in _PAGES and path.is_file() and path.stat().st_size < _MAX_BYTES
-            )
+            files = page_files(folder)
             sample = dice.sample(files, min(count, len(files)))
             equal = [0, 0]
             for path in sample:
@@ -84,6 +80,13 @@ def compare(folders: Sequence[Path], count: int, seed: int) -> dict[str, dict[st
             if sample:
                 rows[folder.name] = {"pages": len(sample), "without_styles": equal[0], "with_styles": equal[1]}
     return rows
+
+
+def page_files(folder: Path) -> list[Path]:
+    """Return the HTML files of a folder that are not too large, in the order of their names."""
+    return sorted(
+        path for path in folder.rglob("*") if path.suffix in _PAGES and path.is_file() and path.stat().st_size < _MAX_BYTES
+    )
 
 
 def serve(folder: Path, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:

@@ -88,7 +88,7 @@ KINDS = {
     **{f"agents.train_rl {name}": kind for name, kind in METHODS.items()},
 }
 BENCHMARKS = (
-    "arena", "env_speed", "foreign_pages", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "policies", "rollouts", "scaling", "screenshots", "soak", "tables",
+    "arena", "env_speed", "foreign_pages", "foreign_walks", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "policies", "rollouts", "scaling", "screenshots", "soak", "tables",
     "suite_side_effects", "tool_use", "training_speed", "virtual_time",
 )  # fmt: skip
 

@@ -42,7 +42,7 @@ def moved(status, location, **headers):
     ("url", "canonical"),
     [
         ("http://A.test", "http://a.test/"), ("https://a.test:443/x", "https://a.test/x"), ("http://a.test:81/", "http://a.test:81/"),
-        ("http://a.test/a/./b/../c/..", "http://a.test/a/"), ("http://a.test/%2e%2E/x", "http://a.test/x"), ("http:\\\\a.test\\x", "http://a.test/x"),
+        ("http://a.test/a/./b/../c/..", "http://a.test/a/"), ("http://a.test/x|y?z|#|", "http://a.test/x%7Cy?z|#|"), ("http://a.test/%2e%2E/x", "http://a.test/x"), ("http:\\\\a.test\\x", "http://a.test/x"),
         ("http://a.test/x y?q='é\"#`z", "http://a.test/x%20y?q=%27%C3%A9%22#%60z"), ("mailto:a b", "mailto:a b"), ("http://0x7f.1/", "http://127.0.0.1/"),
         ("http://[::1]:8/", "http://[::1]:8/"), ("http://bücher.test/", "http://xn--bcher-kva.test/"), ("http://a%2Etest/", "http://a.test/"),
     ],

@@ -250,7 +250,13 @@ def styled_tree(
         return tree
     root = deepcopy(tree.root.getroottree()).getroot()
     elements = [None if path is None else _element_at(root, path) for path in (hovered, focused, targeted)]
-    mark_styles(root, sheet, *elements)
+    edited = {path for path, _, _ in changes}
+
+    def default_value(control: HtmlElement) -> str | None:
+        path = _path_to(control)
+        return dom.field_value(_element_at(original_tree(html).root, path)) if path in edited else None
+
+    mark_styles(root, sheet, *elements, default_value=default_value)
     return DocumentTree(root, html, tree)
 
 
@@ -357,8 +363,10 @@ class Document:
             self._is_revisited, self._saved = True, self.save()._replace(is_revisited=True)
         return is_first
 
-    def write(self, *writes: tuple[HtmlElement, str, str | None]) -> None:
+    def write(self, *writes: tuple[HtmlElement, str, str | None], is_edit: bool = False) -> None:
         """Set live state of elements: (element, attribute or TEXT, value), where the value None removes the attribute.
+
+        With `is_edit`, a value that is there already becomes one that the user has typed, which `minlength` limits.
 
         Elements may belong to an earlier tree. Characters that XML cannot contain, such as control characters, are dropped.
         """
@@ -366,7 +374,7 @@ class Document:
         new = {
             (_path_to(element), name): None if value is None else INVALID_XML.sub("", value)
             for element, name, value in current_writes
-            if _read(element, name) != value
+            if _read(element, name) != value or (is_edit and value and (_path_to(element), name) not in self._changes)
         }
         if new:
             self._changes |= new

@@ -42,8 +42,12 @@ def _punctuation_except(forbidden: str) -> str:
     return "".join(mark for mark in string.punctuation if mark not in forbidden)
 
 
-# Characters that the URL standard does not percent-encode.
-_IN_PATH, _IN_QUERY, _IN_FRAGMENT = _punctuation_except('"#<>?^`{}'), _punctuation_except("\"#<>'"), _punctuation_except('"<>`')
+# Characters that are not percent-encoded. Unlike the URL standard, Chromium encodes "|" in a path.
+_IN_PATH, _IN_QUERY, _IN_FRAGMENT = (
+    _punctuation_except('"#<>?^`{|}'),
+    _punctuation_except("\"#<>'"),
+    _punctuation_except('"<>`'),
+)
 
 
 def canonical_url(url: str, encoding: str = "UTF-8") -> str:

@@ -344,7 +344,8 @@ class InProcessBrowser:
 
     def _choose_file(self, field: HtmlElement, name: str, *, add: bool = False) -> None:
         names = forms.file_selection(field, name, self._client.files, add=add)
-        self._document.focus(field)
+        if focus.is_focusable(field):
+            self._document.focus(field)
         self._document.write((field, "value", ", ".join(names)))
 
     def _reject_scripted(self, element: HtmlElement) -> None:
@@ -365,9 +366,9 @@ class InProcessBrowser:
             text = sanitize_value(element, text, element.get("value") if default_value is None else default_value)
         document.focus(element)
         if element.tag == "textarea":
-            document.write((element, TEXT, text))
+            document.write((element, TEXT, text), is_edit=not prefix)
         elif text or "value" in element.attrib:
-            document.write((element, "value", text))
+            document.write((element, "value", text), is_edit=not prefix)
 
     def _traverse(self, distance: int, problem: str) -> None:
         before = self._document

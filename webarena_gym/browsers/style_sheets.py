@@ -35,6 +35,8 @@ REVEALING = _PROPERTIES.keys() | {"height", "max-height", "transform", "left", "
 """The properties by which a style sheet shows something else while the mouse is over an element."""
 HOVERED, FOCUSED, TARGETED = "data-is-hovered", "data-is-focused", "data-is-targeted"
 """Attributes that replace the pseudo-classes `:hover`, `:focus` and `:target` in selectors."""
+VALID, INVALID = "data-is-valid", "data-is-invalid"
+"""Attributes that replace the pseudo-classes `:valid` and `:invalid`."""
 
 _WINDOW = {"width": 1280.0, "height": 720.0, "device-width": 1280.0, "device-height": 720.0}
 _FEATURES = {
@@ -52,17 +54,22 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda left, right: left < right, "<=": lambda left, right: left <= right, "=": lambda left, right: left == right,
     ">": lambda left, right: left > right, ">=": lambda left, right: left >= right,
 }  # fmt: skip
+_WITHOUT_REQUIRED = ", ".join(f"[type={name} i]" for name in ("hidden", "range", "color", "submit", "image", "reset", "button"))
+_REQUIRED = f":where(input:not({_WITHOUT_REQUIRED}), select, textarea)[required]"
 _PSEUDO_CLASSES = {
     "focus": f"[{FOCUSED}]",
     "focus-visible": f"[{FOCUSED}]",
     "focus-within": f":is([{FOCUSED}], :has([{FOCUSED}]))",
     "hover": f"[{HOVERED}]",
+    "invalid": f"[{INVALID}]",
     "modal": "[data-top-layer=modal]",
     "open": "[open]",
+    "optional": f":where(button, input, select, textarea):not({_REQUIRED})",
     "placeholder-shown": ":where(input:not([value]), input[value=''], textarea:empty)[placeholder]",
     "popover-open": "[data-top-layer=popover]",
     "target": f"[{TARGETED}]",
-    "required": ":where(input, select, textarea)[required]",
+    "required": _REQUIRED,
+    "valid": f"[{VALID}]",
 }
 """Pseudo-classes of live state, as the selectors of the attributes in which trees keep it."""
 _CASELESS = frozenset(

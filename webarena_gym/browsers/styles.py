@@ -20,13 +20,16 @@ from webarena_gym.browsers.boxes import is_away, is_clipped, is_collapsed
 from webarena_gym.browsers.style_sheets import (
     FOCUSED,
     HOVERED,
+    INVALID,
     TARGETED,
+    VALID,
     Layer,
     StyleSheet,
     gives_inline_size,
     style_declarations,
 )
 from webarena_gym.pages import dom
+from webarena_gym.pages.constraints import DefaultValue, is_barred, validity
 from webarena_gym.pages.reading import INTERACTIVE_ROLES, LISTENER_ATTRIBUTE, MAX_LABEL, is_interactive
 
 _WITHOUT_BOX = frozenset(
@@ -46,6 +49,7 @@ _MAX_SIBLINGS = 50  # siblings after an element among which `:has(~ x)` looks
 _CLASS = re.compile(r"\.((?:[\w-]|[^\x00-\x7f])+)")
 _BRACKET = re.compile(r"[(\[]")
 _CONTROL_TAGS = frozenset(("a", "button", "input", "select", "textarea", "summary", "label"))
+_VALIDATED_TAGS = ("input", "select", "textarea", "button")
 _WITHOUT_INNER_BOX = frozenset(("head", "script", "style", "template", "noscript", "br", "wbr", "area", "map"))
 _REPLACED = frozenset(
     "img svg input button select textarea iframe video canvas object embed meter progress audio hr math summary".split()  # noqa: SIM905
@@ -85,6 +89,7 @@ class _Styles(NamedTuple):
     uses_hover: bool
     uses_focus: bool
     uses_target: bool
+    uses_validity: bool
 
 
 class _State(NamedTuple):
@@ -118,7 +123,8 @@ def _compile(sheet: StyleSheet) -> _Styles:
                 subject = f"{before}*" if _ENDS_WITHOUT_TAG.search(before) else before
                 _add(revealing, f"{subject}{compound}" + ("" if ":has(" in rest else f":has({rest.strip()})"), None)
     text = [rule.selector for rule in sheet.rules]
-    uses = (any(name in part for part in text) for name in (HOVERED, FOCUSED, TARGETED))
+    states = ((HOVERED,), (FOCUSED,), (TARGETED,), (VALID, INVALID))
+    uses = (any(f"[{name}]" in part for part in text for name in names) for names in states)
     return _Styles(matcher, revealing, *uses)
 
 
@@ -158,6 +164,8 @@ def mark_styles(
     hovered: HtmlElement | None,
     focused: HtmlElement | None,
     targeted: HtmlElement | None,
+    *,
+    default_value: DefaultValue,
 ) -> None:
     """Write into a tree what its style sheets hide, show and reveal.
 
@@ -167,11 +175,13 @@ def mark_styles(
         hovered: the element under the mouse.
         focused: the element with the focus.
         targeted: the target of the address's fragment.
+        default_value: the value that a control had before the user edited it, on which its validity may depend.
 
     """
     styles = _compile(sheet)
     state = [(element, HOVERED) for element in ((hovered, *hovered.iterancestors()) if hovered is not None else ())]
     state += [(element, name) for element, name in ((focused, FOCUSED), (targeted, TARGETED)) if element is not None]
+    state += _validity_states(root, default_value) if styles.uses_validity else []
     for element, name in state:
         element.set(name, "")
     marks = _marks(root, styles, sheet.sized)
@@ -187,6 +197,24 @@ def mark_styles(
         element.set(dom.UNREACHABLE, "")
     for element in marks.listens:
         element.set(LISTENER_ATTRIBUTE, "")
+
+
+def _validity_states(root: HtmlElement, default_value: DefaultValue) -> Iterator[tuple[HtmlElement, str]]:
+    """Yield the elements that match `:valid` or `:invalid`: candidates for constraint validation, forms, and `fieldset` elements.
+
+    https://html.spec.whatwg.org/multipage/semantics-other.html#selector-valid
+    """
+    invalid_groups = set[HtmlElement]()
+    for control in root.iter(*_VALIDATED_TAGS):
+        if is_barred(control, dom.element_type(control)):
+            continue
+        is_invalid = bool(validity(control, default_value(control)))
+        yield control, INVALID if is_invalid else VALID
+        if is_invalid:
+            form = dom.form_owner(control)
+            invalid_groups.update((*([] if form is None else [form]), *control.iterancestors("fieldset")))
+    for group in root.iter("form", "fieldset"):
+        yield group, INVALID if group in invalid_groups else VALID
 
 
 def _marks(root: HtmlElement, styles: _Styles, sized: str) -> _Marks:

@@ -286,7 +286,12 @@ class ChromiumBrowser:
         chooser, files = self._tab.signals.file_chooser, self._context.files
         if dom.element_type(element) == "file":
             payloads = self._context.payloads(forms.file_selection(element, name, files, add=add))
-            self._act_on_element(element, lambda handle: handle.set_input_files(payloads))
+
+            async def choose(handle: "ElementHandle") -> None:
+                await handle.focus()  # as after the click that opens the file chooser
+                await handle.set_input_files(payloads)
+
+            self._act_on_element(element, choose)
         elif chooser is not None and element.tag != "select" and files and name:
             payloads = self._context.payloads([forms.find_file(name, files, "the file chooser")])
             self._act(lambda _: chooser.set_files(payloads))

@@ -29,6 +29,10 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
     Object.defineProperty(window, DRAWN, {value: location.href, configurable: true});
   }
   if (isPatient && scripted) return {early: true, scripted, title: document.title};
+  // Transitions and animations that end are at their end.
+  if (!hasScripts) for (const animation of document.getAnimations()) {
+    if (animation.playState !== "paused" && Number.isFinite(animation.effect?.getComputedTiming().endTime)) animation.finish();
+  }
   const ATTRIBUTE_NAME = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const INVALID_XML = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
@@ -212,6 +216,7 @@ async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // True if clicks at the centre of the element, of its lines, and of its part that its ancestors do not clip, hit something that is
   // neither inside it, nor around it, nor its label.
   const isCovered = (element) => {
+    if (element.localName === "label" && getComputedStyle(element).pointerEvents === "none") return false;  // text above its field
     const whole = rectOf(element), part = unclippedPart(element);
     const boxes = part.left < part.right && part.top < part.bottom ? [whole, part] : [whole];
     const lines = element.getClientRects();  // of a link that continues on the next line
