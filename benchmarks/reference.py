@@ -54,7 +54,7 @@ APPLICATION_KEYS = {
     "The application and its start": "name folder wsgi asgi command image image_port volume python loads warm environment inherits ready start_s answer_s",
     "State": "state databases uploads incidental client_state save load drop in_memory",
     "Isolation": "network shared readable hidden limits",
-    "Time and scripts": "clock virtual_time shown",
+    "Time and scripts": "clock virtual_time shown busy",
     "Tasks and archives": "tasks templates draws exclude",
     "Account": "account login",
 }

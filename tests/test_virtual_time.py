@@ -1,5 +1,6 @@
 """Virtual time in Chromium: what timers, clocks, animations and streams of pages do while it passes, and that equal actions give equal pages."""
 
+import re
 import threading
 import time
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ def visit():
     """Show bodies by their paths in a new browser with virtual time, the first at the beginning."""
     opened = []
 
-    def show(*bodies, clock=CLOCK, shown="", address=None, site=None, is_silent=False, **options):
+    def show(*bodies, clock=CLOCK, shown="", address=None, site=None, is_silent=False, busy="", **options):
         pages = {f"/{place or ''}": body for place, body in enumerate(bodies)}
 
         @Request.application
@@ -39,7 +40,7 @@ def visit():
 
         network = Network({"app.test": site or pages_of}, address=address)
         network.clock, network.ready_selector, network.virtual_time = clock, shown, True
-        network.is_silent = is_silent
+        network.is_silent, network.busy_selector = is_silent, busy
         browser = ChromiumBrowser(network, **options)
         opened.append(browser)
         browser.start([HOME], {})
@@ -367,3 +368,99 @@ def test_equal_actions_give_equal_pages_and_times(visit):
         browser.close()
     assert len(texts) == 1
     assert "found" in texts.pop()
+
+
+RANDOM = f"""{OUT}<ul id=ids></ul><button id=go>Go</button><iframe srcdoc="<p id=here></p><script>here.textContent = 'within ' + Math.random()</script>"></iframe>
+    <script>const bytes = crypto.getRandomValues(new Uint32Array(2));
+    const note = () => {{ ids.innerHTML += `<li>${{Math.random()}} ${{crypto.getRandomValues(bytes).join(' ')}}</li>` }}; note(); note(); go.onclick = note</script>
+    <a href="/">Again</a>"""
+
+
+def _random_numbers(browser) -> list[str]:
+    """Return the random numbers of a first document, of a second one with the same address, and of one that is restored from a snapshot."""
+    press(browser, "Go")
+    texts = [seen(browser)]
+    press(browser, "Again")
+    texts.append(seen(browser))
+    browser.restore(browser.snapshot())
+    texts.append(seen(browser))
+    press(browser, "Again")
+    return re.findall(r"\d[\d.]+", " ".join([*texts, seen(browser)]))
+
+
+def test_random_numbers_are_equal_in_equal_episodes_and_differ_within_one(visit):
+    browser = visit(RANDOM)
+    numbers = _random_numbers(browser)
+    assert len(numbers) == len(set(numbers)) >= 27
+    browser.start([HOME], {})
+    assert _random_numbers(browser) == numbers
+    assert _random_numbers(visit(RANDOM)) == numbers
+
+
+def test_seeded_random_numbers_are_uniform_and_crypto_works(visit):
+    script = """(() => { const many = Array.from({length: 4000}, Math.random), bytes = crypto.getRandomValues(new Uint8Array(40000));
+        const errors = [() => crypto.getRandomValues(new Float32Array(1)), () => crypto.getRandomValues(new Uint8Array(65537))].map((work) => {
+          try { work() } catch (error) { return error.name } });
+        const part = crypto.getRandomValues(new Uint8Array(8).subarray(2, 4)).buffer;
+        const counts = new Array(256).fill(0); bytes.forEach((byte) => counts[byte]++);
+        return [many.reduce((a, b) => a + b) / 4000, Math.min(...many) >= 0 && Math.max(...many) < 1, Math.min(...counts), Math.max(...counts), errors,
+          new Uint8Array(part).filter((byte, index) => byte && (index < 2 || index > 3)).length] })()"""
+    mean, is_in_range, fewest, most, errors, outside = visit("<p>x<script></script>").run_script(script)
+    assert abs(mean - 0.5) < 0.02
+    assert is_in_range
+    assert 90 < fewest < most < 230
+    assert errors == ["TypeMismatchError", "QuotaExceededError"]
+    assert outside == 0
+
+
+def test_no_element_is_hovered_on_the_first_page_of_a_new_browser(visit):
+    browser = visit(
+        f"<style>body {{ margin: 0 }}</style><div onmouseenter='this.dataset.in = 1' style='height: 300px'>Box</div>{OUT}"
+    )
+    for _ in range(2):
+        assert browser.run_script("document.querySelectorAll(':hover').length") == 0
+        browser.start([HOME], {})
+
+
+SLOW_SERVER = """let replies = [['Running', 0], ['Half', 400], ['Done', 400]];
+    onmessage = () => { const next = () => { const [text, ms] = replies.shift() ?? []; if (text) setTimeout(() => { postMessage(text); next() }, ms) }; next() }"""
+
+
+@pytest.mark.parametrize(("busy", "text"), [("", "Running"), ("[data-state=working]", "Done"), ("main[", "Running")])
+def test_a_page_is_read_once_it_is_no_longer_busy(visit, busy, text):
+    code = SLOW_SERVER.replace("\n", " ")
+    browser = visit(
+        f"""<main id=main>Idle</main><button id=go>Go</button><script>const server = new Worker(URL.createObjectURL(new Blob([`{code}`])));
+        const show = (state) => {{ main.textContent = state; main.dataset.state = state === 'Done' ? 'idle' : 'working' }};
+        server.onmessage = ({{data}}) => setTimeout(show, 50, data); go.onclick = () => {{ server.postMessage(1) }}</script>""",
+        busy=busy,
+    )
+    press(browser, "Go")
+    assert text in seen(browser)
+    assert ("cannot be searched for main[" in " ".join(browser.page().notices)) is (busy == "main[")
+
+
+@pytest.mark.parametrize(
+    ("rebuild", "text"),
+    [
+        ("render()", "Tea and jam"),
+        ("setTimeout(render)", "Tea and jam"),
+        (
+            "render(); document.querySelector('input').focus(); document.querySelector('input').setSelectionRange(99, 99)",
+            "Tea and jam",
+        ),
+        ("clearTimeout(timer); timer = setTimeout(render, 200)", "Tea and jam"),
+        ("value = value.includes('m') ? '' : value; render()", "Tea and jam"),
+    ],
+    ids=["at each key", "in a task", "with the focus", "debounced", "one that empties itself"],
+)
+def test_a_field_that_the_page_rebuilds_while_it_is_typed_into_gets_the_text(visit, rebuild, text):
+    browser = visit(
+        f"""{OUT}<div id=box></div><script>let value = '', timer; const keys = [];
+        const render = () => {{ box.innerHTML = `<input aria-label=Query value="${{value}}">` }};
+        box.oninput = ({{target}}) => {{ value = target.value; {rebuild}; say(value) }};
+        onkeydown = ({{key, target}}) => {{ if (target === document.body) keys.push(key) }}; render()</script>"""
+    )
+    browser.type(named(browser, "Query"), text)
+    expected = "" if "empties" in rebuild or "includes" in rebuild else text
+    assert browser.run_script("[value, document.querySelector('input').value, keys]") == [expected, expected, []]

@@ -94,6 +94,9 @@ class Application:
     """path whose response has a status below 500 once the application is ready"""
     shown: str = ""
     """CSS selector of elements that exist once scripts have built a page; Chromium waits for one in each document with scripts"""
+    busy: str = ""
+    """CSS selector of elements that exist while a page with scripts waits for its server, such as `[aria-busy=true]`. After each action
+    Chromium waits until there are none, at most 30 s. Needed if the server sends the page in several messages of a WebSocket"""
     start_s: float = 30.0
     """time limit for the start, in seconds"""
     answer_s: float = 30.0

@@ -77,7 +77,8 @@ class ApplicationBackend(Backend):
         self._network = Network(
             {application.host: self._serve}, {path.name: path.read_bytes() for path in files}, lambda: self._instance().address
         )
-        self._network.ready_selector, self._network.virtual_time = application.shown, application.virtual_time
+        self._network.ready_selector, self._network.busy_selector = application.shown, application.busy
+        self._network.virtual_time = application.virtual_time
         self._network.is_silent = bool(application.client_state)
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()

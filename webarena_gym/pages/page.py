@@ -125,6 +125,7 @@ class Network:
             document and is not frozen, and virtual time does not wait for event streams and WebSockets.
         virtual_time: True if the time of page scripts passes only while a browser waits for a page, as fast as they run.
         ready_selector: CSS selector of an element built by scripts. Browsers with scripts wait for it in each scripted document.
+        busy_selector: CSS selector of elements that exist while a page waits for its server. Browsers with scripts wait until there are none.
         traffic: record of the requests to the sites, without their responses; None if they are not recorded.
 
     """
@@ -133,6 +134,7 @@ class Network:
     is_silent = False
     virtual_time = False
     ready_selector = ""
+    busy_selector = ""
     traffic: Traffic | None = None
 
     def __init__(

@@ -262,17 +262,25 @@ class ChromiumBrowser:
         has_scripts = self._view is not None and self._view.has_scripts
         is_text_widget = is_editor(element) or element.get("role") in ("textbox", "combobox", "searchbox")
         value = text if is_text_widget else forms.text_after_typing(element, text)
-        keyboard = self._tab.page.keyboard
+        view, is_rebuilt = self._view, False
 
         async def fill(handle: "ElementHandle") -> None:
+            nonlocal is_rebuilt
             if has_scripts and "\n" not in value and dom.element_type(element) not in _PICKER_TYPES:
-                # Type with the keyboard rather than through the handle, as scripts may replace the field when it gets the focus.
-                await handle.select_text(timeout=ACTION_MS)
-                await (keyboard.type(value) if value else keyboard.press("Delete"))
+                is_rebuilt = not await hand.type_text(self._tab, handle, value)
             else:
                 await handle.fill(value, timeout=ACTION_MS)
 
+        async def fill_at_once(handle: "ElementHandle") -> None:
+            await handle.select_text(timeout=ACTION_MS)
+            await self._tab.page.keyboard.insert_text(value)
+
         self._act_on_element(element, fill, "fill", value)
+        if is_rebuilt and view is not None and not self._context.dialog_signals:
+            current = self._current_view().page
+            field = counterpart(element, view.page, current)
+            if field is not None and 0 < len(part := field.get("value", "")) < len(value) and value.startswith(part):
+                self._act_on_element(field, fill_at_once)
         if enter:
             self.press("Enter")
 

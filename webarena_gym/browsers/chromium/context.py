@@ -77,7 +77,8 @@ class Context:
         self._network = network
         self._serve = None if network is None else network_handler(network)
         self._sites = frozenset(() if network is None else network.hosts)
-        self._clock, self._ready_selector = ("", "") if network is None else (network.clock, network.ready_selector)
+        self._clock = "" if network is None else network.clock
+        self._selectors = ("", "") if network is None else (network.ready_selector, network.busy_selector)
         self._hosts = hosts
         self._viewport = viewport
         self._interceptor: InterceptingProxy | None = None
@@ -373,7 +374,7 @@ class Context:
             opening = Tab.of(
                 page,
                 self._reading_mode,
-                self._ready_selector,
+                self._selectors,
                 listens=self._serve is None,
                 static=self._static,
                 time=self._time,
@@ -561,20 +562,27 @@ class Context:
         tabs = [await save_tab(tab) for tab in self.tabs]
         cookies = tuple(await self._context.cookies())
         await self._check_processes()
-        elapsed_ms = 0.0 if self._time is None else self._time.elapsed_ms
+        elapsed_ms, documents = (0.0, 0) if self._time is None else (self._time.elapsed_ms, self._time.documents)
         return Session(
-            tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads}, await self.storage(), elapsed_ms
+            tuple(tabs),
+            self.active,
+            cookies,
+            self._geolocation,
+            {**self.downloads},
+            await self.storage(),
+            elapsed_ms,
+            documents,
         )
 
     async def restore(self, session: Session) -> None:
         """Restore a session in a new context: each history entry of each tab is loaded with its recorded response."""
         await self._start_context(session.geolocation, session.storage)
-        if self._time is not None:
-            self._time.is_restoring = True
         self.downloads.update(session.downloads)
         await self._context.add_cookies(list(session.cookies))
         for saved in session.tabs:
             await self.new_tab()
+            if self._time is not None:
+                await self._time.start_restoring(session.documents, self.tab.session)
             for urls, document in documents_of(saved):
                 if document is not None:
                     self._responses.replays[urls[0].partition("#")[0]] = document
@@ -596,7 +604,7 @@ class Context:
         if self._time is not None:
             self._time.is_restoring, self._time.elapsed_ms = False, max(self._time.elapsed_ms, session.elapsed_ms)
             for tab in self.tabs:
-                await self._time.synchronize(dict.fromkeys(tab.page.frames, 0.0), tab.session)
+                await self._time.synchronize(dict.fromkeys(tab.page.frames, 0.0), tab.session, has_new_document=True)
 
     async def close(self) -> None:
         """Close the context and its proxy."""

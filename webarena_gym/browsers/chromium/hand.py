@@ -20,6 +20,10 @@ _ELEMENT = """(index) => {
   const element = window[Symbol.for("webarena_gym")]?.[index];
   return element?.isConnected ? element : null;
 }"""
+_IS_LOST = """async (field) => {
+  await new Promise((done) => setTimeout(done));  // scripts may rebuild the field in a task
+  return !field.isConnected && !document.activeElement?.matches("input, textarea, select, iframe, [contenteditable]");
+}"""
 _END_CARET = """async () => {
   const field = document.activeElement;
   if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
@@ -64,6 +68,24 @@ async def press(tab: Tab, key: str, text: str, *, has_scripts: bool) -> None:
         await keyboard.press(text if text and not has_scripts else key)
     else:
         await keyboard.insert_text(text)  # no key of a US keyboard types it
+
+
+async def type_text(tab: Tab, handle: "ElementHandle", text: str) -> bool:
+    """Replace the text of a field with the keyboard. Return False if scripts have rebuilt the field and no field has the focus.
+
+    That is noticed after the first character; the others are then not typed, and would be keys of the page. The keyboard is used rather
+    than the handle, as scripts may replace the field when it gets the focus.
+    """
+    keyboard = tab.page.keyboard
+    await handle.select_text(timeout=ACTION_MS)
+    if not text:
+        await keyboard.press("Delete")
+        return True
+    await keyboard.type(text[0])
+    if await handle.evaluate(_IS_LOST):
+        return False
+    await keyboard.type(text[1:])
+    return not await handle.evaluate(_IS_LOST)
 
 
 async def element_handle(frame: "Frame", index: int) -> "ElementHandle":

@@ -68,6 +68,7 @@ class Session(NamedTuple):
     downloads: Mapping[str, bytes] = MappingProxyType({})
     storage: Storage = NO_STORAGE
     elapsed_ms: float = 0.0  # virtual time since the start
+    documents: int = 0  # number of documents that actions have opened, with virtual time
 
 
 async def save_tab(tab: Tab) -> SavedTab:

@@ -45,6 +45,7 @@ QUIET_S = 5.0  # limit for pending requests after loading
 RESTLESS_S = 1.5  # limit for scripts that keep changing a page
 WAIT_S = 3.0  # how long the action wait waits for the first change
 MAX_WAIT_S = 10.0  # limit for a wait of a given duration
+BUSY_MS = 500.0  # real time for messages of the server, between turns of virtual time
 READY_MS = 3_000.0  # virtual time for the first timers of a document
 PATIENCE_S = 1.0  # after that, an action may wait for timers of the page
 MAX_PASSES = 5  # of a page with frames, whose messages to each other may change them
@@ -76,6 +77,7 @@ _REPLACE_STORAGE = """async (items) => {
 _QUEUED = 'async () => new Promise((done) => (window[Symbol.for("webarena_gym.clock")]?.real ?? window).setTimeout(done))'
 """JavaScript function that returns after tasks that an action has queued, such as the submission of a form."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
+_HAS_NONE = "async (selector) => document.querySelector(selector) === null"
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
@@ -111,7 +113,7 @@ class Tab:
         session: "CDPSession",
         signals: Signals,
         reading_mode: tuple[bool, bool],
-        ready_selector: str,
+        selectors: tuple[str, str],
         *,
         is_static: bool,
         time: VirtualTime | None = None,
@@ -124,7 +126,8 @@ class Tab:
         self.documents: dict[int, HttpResponse] = {}  # response by history entry id
         self.mouse: tuple[int, int] | None = None  # position of the mouse in the window in pixels
         self.session = session
-        self._reading_mode, self._ready_selector = list(reading_mode), ready_selector
+        self._reading_mode = list(reading_mode)
+        self._ready_selector, self._busy_selector = selectors
         self.time = time  # None: real time
         self.used_real_time = False  # whether the scripts followed the real time, at least in part, when the page last settled
         self._elapsed_ms: dict[Frame, float] = {}  # virtual time of each frame when the page last settled
@@ -142,7 +145,7 @@ class Tab:
         cls,
         page: "Page",
         reading_mode: tuple[bool, bool],
-        ready_selector: str,
+        selectors: tuple[str, str],
         *,
         listens: bool,
         static: bool,
@@ -153,7 +156,8 @@ class Tab:
         Args:
             page: Playwright page.
             reading_mode: (strict, windowed); see SCRIPT.
-            ready_selector: CSS selector to wait for in scripted documents; see `Network`.
+            selectors: CSS selectors of elements that scripted documents must have, and must not have, once they are at rest; see
+                `ready_selector` and `busy_selector` of `Network`.
             listens: watch requests from the start.
             static: draw the page only on demand, if possible: in a headless shell with begin-frame control.
             time: virtual time of the context; None for real time.
@@ -169,7 +173,7 @@ class Tab:
         if time is not None:
             signals.awaited_types = LOADED_TYPES  # the clocks of documents wait for other requests
             await time.attach(session)
-        return cls(page, session, signals, reading_mode, ready_selector, is_static=is_static, time=time)
+        return cls(page, session, signals, reading_mode, selectors, is_static=is_static, time=time)
 
     @property
     def has_failed(self) -> bool:
@@ -211,6 +215,11 @@ class Tab:
         if "loaderId" in result and not result.get("isDownload"):
             await self._wait(self.signals.document_event)
 
+    async def hover_nowhere(self) -> None:
+        """Move the mouse out of the window, so that it hovers over no element. In a new renderer process it is at the top left corner."""
+        async with self.drawing():
+            await self.page.mouse.move(-1, -1)
+
     async def clear(self, *, is_blank: bool) -> None:
         """Clear cookies and cache, and mark the page for replacement unless it is blank. The tab keeps no other state if no script has run."""
         self.check()
@@ -221,8 +230,7 @@ class Tab:
             self.session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
         )
         if self.mouse is not None:
-            async with self.drawing():
-                await self.page.mouse.move(-1, -1)  # so that it hovers over no element of the next page
+            await self.hover_nowhere()
         self.is_stale, self.signals.has_new_document, self.mouse = not is_blank, False, None
         self.document, self.documents = None, {}
 
@@ -358,22 +366,32 @@ class Tab:
         if self.signals.has_new_document:
             self._is_ready = False
         if self.is_scripted and not self.page.is_closed():
-            self.signals.listen()
-            self.used_real_time, self._elapsed_ms = False, {}
-            await self._wait(self.signals.load_event)
-            if self._ready_selector and self.signals.has_new_document and not self.has_failed:
-                try:
-                    if self.time is not None:
-                        with suppress(PlaywrightError):  # an invalid selector, or the page has navigated
-                            await self.evaluate(HAS_ELEMENT, self._ready_selector, LOAD_S * 1000)
-                    await self.page.wait_for_selector(self._ready_selector, state="attached", timeout=LOAD_S * 1000)
-                except PlaywrightError as error:
-                    if not _GONE.search(error.message):
-                        self.signals.notices.append(f"The page has no element {self._ready_selector}: {_reason(error)}")
-            await self._wait_until_quiet()
-            if self.time is not None:
-                await self.time.synchronize(self._elapsed_ms, self.session)
-            self.reading = None
+            await self._settle_scripts()
+
+    async def _settle_scripts(self) -> None:
+        """Wait until the scripts of the page are at rest."""
+        self.signals.listen()
+        self.used_real_time, self._elapsed_ms = False, {}
+        await self._wait(self.signals.load_event)
+        if self.signals.has_new_document and self.mouse is None:
+            with suppress(PlaywrightError):  # the page may navigate
+                await self.hover_nowhere()
+        if self._ready_selector and self.signals.has_new_document and not self.has_failed:
+            try:
+                if self.time is not None:
+                    with suppress(PlaywrightError):  # an invalid selector, or the page has navigated
+                        await self.evaluate(HAS_ELEMENT, self._ready_selector, LOAD_S * 1000)
+                await self.page.wait_for_selector(self._ready_selector, state="attached", timeout=LOAD_S * 1000)
+            except PlaywrightError as error:
+                if not _GONE.search(error.message):
+                    self.signals.notices.append(f"The page has no element {self._ready_selector}: {_reason(error)}")
+        await self._wait_until_quiet()
+        if self._busy_selector and not self.has_failed:
+            await self._wait_while_busy()
+        if self.time is not None:
+            has_new_document = self.signals.has_new_document
+            await self.time.synchronize(self._elapsed_ms, self.session, has_new_document=has_new_document)
+        self.reading = None
 
     async def wait(self, for_ms: float | None) -> None:
         """Let time pass on a scripted page; see `Browser.wait`. The caller must call `settle` afterwards."""
@@ -461,6 +479,21 @@ class Tab:
             if self.time is not None:
                 await self.time.ignore_pending(self.page)
         self.signals.ignore_pending_requests()
+
+    async def _wait_while_busy(self) -> None:
+        """Wait, at most LOAD_S, until no element matches the selector of busy pages and the page is at rest again."""
+        start = asyncio.get_running_loop().time()
+        try:
+            while not await self.evaluate(_HAS_NONE, self._busy_selector):
+                if asyncio.get_running_loop().time() - start > LOAD_S:
+                    self.signals.notices.append(f"The page was still busy after {LOAD_S:g} s: it has {self._busy_selector}")
+                    return
+                with suppress(PlaywrightError):  # still busy: timers of the page may have to end it
+                    await self.page.wait_for_selector(self._busy_selector, state="detached", timeout=BUSY_MS)
+                await self._wait_until_quiet()
+        except PlaywrightError as error:  # an invalid selector, or the page has navigated
+            if not _GONE.search(error.message):
+                self.signals.notices.append(f"The page cannot be searched for {self._busy_selector}: {_reason(error)}")
 
     async def _wait_for_rest(self, patience_s: float = 0.0) -> None:
         """Wait until all frames are at rest (see `rest.js`). With patience, first wait that long for a change in one of them."""

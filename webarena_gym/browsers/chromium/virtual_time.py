@@ -1,7 +1,7 @@
 """Virtual time of pages with scripts: a page's clock passes only while the browser waits for the page, as fast as its scripts run.
 
 So equal actions give equal pages, whatever the load of the machine, and timers cost no real time. `virtual_time.js` implements the clock
-of a document. Servers and workers do not follow it: while a document has an event stream, a WebSocket or a worker, real time passes too.
+of a document, and `random.js` seeds its random numbers. Servers and workers do not follow it: while a document has an event stream, a WebSocket or a worker, real time passes too.
 """
 
 import json
@@ -15,7 +15,8 @@ from webarena_gym.browsers.chromium.driver import PlaywrightError
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Frame, Page
 
-_SCRIPT = (Path(__file__).parent / "virtual_time.js").read_text(encoding="utf-8")
+_FOLDER = Path(__file__).parent
+_SCRIPT, _RANDOM = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("virtual_time.js", "random.js"))
 _CLOCK = 'window[Symbol.for("webarena_gym.clock")]'
 _LEAD_MS = 10_000.0
 """Limit of the time between an action and a new document, at least half of which passes, as that of the old document goes on."""
@@ -39,8 +40,9 @@ class VirtualTime:
     """
 
     def __init__(self, start_ms: float | None, *, is_silent: bool = False) -> None:
-        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)}, {json.dumps(is_silent)});"
+        self.init_script = f"({_SCRIPT})({json.dumps(start_ms)}, {json.dumps(is_silent)}); ({_RANDOM})();"
         self.elapsed_ms = 0.0  # at the end of the last action
+        self.documents = 0  # that actions have opened; new documents take their random numbers from it
         self.is_restoring = False  # new documents are those of a snapshot, whose time is set later
         self._starts: dict[CDPSession, float] = {}  # elapsed time of new documents, by CDP session
         self._scripts: dict[
@@ -56,12 +58,20 @@ class VirtualTime:
     async def reset(self, session: "CDPSession") -> None:
         """Return to the initial time, in a context of which only one tab remains."""
         script = self._scripts.get(session)
-        self.elapsed_ms, self.is_restoring, self._starts, self._scripts = 0.0, False, {}, {}
+        self.elapsed_ms, self.documents, self.is_restoring, self._starts, self._scripts = 0.0, 0, False, {}, {}
         if script is not None:
             await session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
 
-    async def synchronize(self, elapsed_ms: "Mapping[Frame, float]", session: "CDPSession") -> None:
+    async def start_restoring(self, documents: int, session: "CDPSession") -> None:
+        """Prepare a tab for the documents of a snapshot, which was taken after so many `documents` and whose time is set later."""
+        self.is_restoring, self.documents = True, documents + 1
+        await self._set_start(session)
+
+    async def synchronize(self, elapsed_ms: "Mapping[Frame, float]", session: "CDPSession", *, has_new_document: bool) -> None:
         """Set the clocks of a page's frames, given with their elapsed times, to the latest of them, without running timers."""
+        if has_new_document and not self.is_restoring:
+            self.documents += 1
+            self._starts.pop(session, None)
         self.elapsed_ms = latest = max(self.elapsed_ms, *elapsed_ms.values(), 0.0)
         for frame, elapsed in elapsed_ms.items():
             if elapsed < latest:
@@ -79,11 +89,15 @@ class VirtualTime:
             await _evaluate(frame, f"() => {_CLOCK}?.ignorePending()")
 
     async def _set_start(self, session: "CDPSession") -> None:
-        if self.is_restoring or not self.elapsed_ms or self._starts.get(session, 0.0) - self.elapsed_ms > _LEAD_MS / 2:
+        if not (self.elapsed_ms or self.documents) or self._starts.get(session, 0.0) - self.elapsed_ms > _LEAD_MS / 2:
             return
-        self._starts[session] = elapsed = self.elapsed_ms + _LEAD_MS
+        elapsed = 0.0 if self.is_restoring else self.elapsed_ms + _LEAD_MS
+        self._starts[session] = elapsed
         # its order with the context's scripts is undefined
-        source = f'{{const key = Symbol.for("webarena_gym.elapsed"); window[key] = {elapsed}; {_CLOCK}?.moveTo({elapsed})}}'
+        source = (
+            f'window[Symbol.for("webarena_gym.documents")] = {self.documents};'
+            f' window[Symbol.for("webarena_gym.elapsed")] = {elapsed}; {_CLOCK}?.moveTo({elapsed})'
+        )
         with suppress(PlaywrightError):  # the page may close
             reply = await session.send("Page.addScriptToEvaluateOnNewDocument", {"source": source})
             previous, self._scripts[session] = self._scripts.get(session), reply["identifier"]
