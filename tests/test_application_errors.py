@@ -15,7 +15,7 @@ from tests.errors import expect_error
 from tests.processes import children
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import read_application
-from webarena_gym.errors import ApplicationError, WebArenaGymError
+from webarena_gym.errors import ApplicationError, EvaluationError, WebArenaGymError
 from webarena_gym.tools.application_check import exploration_task
 from webarena_gym.tools.cli import main
 
@@ -256,6 +256,24 @@ def test_the_check_names_what_is_wrong_with_a_task(describe, capsys, task, messa
     printed = "".join(capsys.readouterr())
     assert len(re.findall(message, printed)) == 1, printed
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize(("check", "message"), [
+    ({"query": "SELECT titel FROM note"}, "no such column: titel"),
+    ({"query": "SELEC 1"}, "near \"SELEC\": syntax error"),
+    ({"query": "SELECT count(*) FROM note WHERE title = ?", "parameters": []}, "Incorrect number of bindings supplied"),
+    ({"query": "DELETE FROM note"}, "not authorized"),
+])  # fmt: skip
+def test_a_wrong_query_is_an_error_of_reset(describe, check, message):
+    with closing(WebArenaLite(application=describe(tasks=[changed(check)]))) as env:
+        for _ in range(2):
+            with expect_error(EvaluationError, check["query"], message):
+                env.reset()
+
+
+def test_a_query_of_a_table_that_is_created_later_is_no_error_of_reset(describe):
+    with closing(WebArenaLite(application=describe(tasks=[changed({"query": "SELECT a FROM later"})]))) as env:
+        env.reset()
 
 
 def test_warm_pages_are_requested_with_the_host_of_the_application(describe):

@@ -195,6 +195,21 @@ def test_a_task_whose_solution_sends_a_request_that_fails_is_not_saved(tmp_path,
     close_all()
 
 
+def test_a_write_that_the_application_rejects_is_named(tmp_path, monkeypatch, capsys):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "webarena-app.toml").write_text(
+        'name = "one"\nwsgi = "one:application"\nstate = "state"\ntasks = "tasks.json"\n'
+    )
+    (tmp_path / "one.py").write_text(BROKEN_FORM.replace("500 Internal Server Error", "422 Unprocessable Content"))
+    assert record(tmp_path, monkeypatch, "click Nothing", "click Add", "exit") == 0
+    rejection = "POST http://one.test/: status 422 Unprocessable Content"
+    out = capsys.readouterr().out
+    assert """actions that failed are no steps of the solution (1), such as do(action="Click", element="Nothing")""" in out
+    assert out.count(f"note: the application rejected {rejection}") == 1
+    assert f"step 1 of the solution sends a request that is rejected, {rejection}; if" in out
+    close_all()
+
+
 def test_a_solution_that_cannot_be_replayed_is_not_saved(folder, monkeypatch, capsys):
     def click_code(_):
         (code,) = {line.partition("Code ")[2][:8] for line in capsys.readouterr().out.splitlines() if "Code " in line}

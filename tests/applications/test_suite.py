@@ -82,6 +82,17 @@ def test_static_files_of_a_suite_are_requested_once_and_the_state_each_time(erra
 
 
 @needs.chromium
+def test_a_kept_static_file_is_requested_again_once_it_has_changed(board, errands):
+    board.reset(options={"task": "board.card"})
+    file, address = errands.parent / "board" / "index.html", "http://board.test/"
+    for path in ("", "index.html"):
+        before = board.network.request("GET", address + path).body
+        file.write_bytes(before.replace(b"</body>", b"") + f"<p>{path or 'start'}</p>".encode())
+        assert f"<p>{path or 'start'}</p>".encode() in board.network.request("GET", address + path).body
+    assert "index.html" in board.reset(options={"task": "board.card"})[0]
+
+
+@needs.chromium
 def test_the_kept_static_files_of_an_application_have_a_limit(board, monkeypatch):
     board.reset(options={"task": "board.card"})
     files = application.launcher_of(board.backend.application).static_files

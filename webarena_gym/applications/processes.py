@@ -50,7 +50,7 @@ class AppLauncher:
         cookies: cookies of the signed-in user in the base state, by host and name; None before `prepare`.
         storage: local storage of the signed-in user, by origin and key.
         client_state: state of the pages at the start of an episode (see `Application.client_state`); None before the first.
-        static_files: responses of the application that do not depend on its state, by path and `Accept` header: status, headers and body.
+        static_files: responses of the application that do not depend on its state, by path, `Accept` header and version of the file: status, headers and body.
         own_name: value of {env} in the base state.
 
     """
@@ -74,7 +74,7 @@ class AppLauncher:
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
         self.storage: Mapping[str, Mapping[str, str]] = {}
         self.client_state: Mapping[str, Any] | None = None
-        self.static_files: dict[tuple[str, str], tuple[str, Sequence[tuple[str, str]], bytes]] = {}
+        self.static_files: dict[tuple[object, ...], tuple[str, Sequence[tuple[str, str]], bytes]] = {}
         self._lock = threading.RLock()
         self._instances: list[AppInstance] = []
         self._retired: list[AppInstance] = []

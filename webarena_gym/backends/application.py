@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, HostUnknownError, ServerError, SnapshotError, TaskError
+from webarena_gym.evaluators.kinds.state import check_queries
 from webarena_gym.logins import is_signed_in, log_in
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Network, Page
@@ -34,6 +36,15 @@ from webarena_gym.texts import first_difference
 _MAX_ERRORS = 100  # number of recorded error responses in an episode
 _MAX_STATIC_BYTES = 100_000_000  # size of the kept static files of an application
 _EXCERPT = 200  # characters of a page in an error message
+
+
+def _version(folder: str, path: str) -> tuple[int, int] | None:
+    """Return the time and size of the file of a folder that a path names; None for a path that names none, such as a page of a program."""
+    with suppress(OSError, ValueError):
+        file = Path(folder, path.lstrip("/"))
+        status = (file / "index.html" if file.is_dir() else file).stat()
+        return status.st_mtime_ns, status.st_size
+    return None
 
 
 class ApplicationSnapshot(NamedTuple):
@@ -63,8 +74,12 @@ class ApplicationBackend(Backend):
         self._current: AppInstance | None = None
         self._connections: list[sqlite3.Connection] = []
         self._solution_changes: dict[tuple[object, ...], Sequence[Change]] = {}
+        self._checked_evals: dict[str, Mapping[str, Any]] = {}  # by task id: those with valid queries
         self.initial_database = self._initial_database
         self.error_responses: list[ErrorResponse] = []
+        self.rejected_writes: list[
+            ErrorResponse
+        ] = []  # of the current episode: requests other than GET with a status of 400 to 499
         self._use_application(application)
 
     def _use_application(self, application: Application) -> None:
@@ -87,6 +102,9 @@ class ApplicationBackend(Backend):
         self._expect_own_addresses(task)
         with start_page_errors(task):
             self.start_episode(task.start_url, signed_in=task.require_login)
+        if self._checked_evals.get(task.task_id) is not task.eval:
+            check_queries(task.eval, self._initial_database)
+            self._checked_evals[task.task_id] = task.eval
         if self.browser.has_failed:
             page, application = self.browser.page(), self.application
             raise TaskError(
@@ -202,15 +220,19 @@ class ApplicationBackend(Backend):
     def _clear_errors(self) -> None:
         self._network.errors.clear()
         self.error_responses.clear()
+        self.rejected_writes.clear()
 
     def _serve(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         instance = self._instance()
 
         def record_status(status: str, headers: list[tuple[str, str]]) -> Any:
             is_image = environ.get("HTTP_ACCEPT", "").startswith("image/")  # which not all browsers load
-            if status >= "500" and not is_image and len(self.error_responses) < _MAX_ERRORS:
+            method = environ["REQUEST_METHOD"]
+            is_write = "400" <= status < "500" and method not in ("GET", "HEAD", "OPTIONS")
+            responses = self.error_responses if status >= "500" and not is_image else self.rejected_writes if is_write else None
+            if responses is not None and len(responses) < _MAX_ERRORS:
                 url = self.application.url + quote(environ["PATH_INFO"].encode("latin-1"))
-                self.error_responses.append(ErrorResponse(environ["REQUEST_METHOD"], url, status))
+                responses.append(ErrorResponse(method, url, status))
             return start_response(status, headers)
 
         try:
@@ -416,14 +438,12 @@ class SuiteBackend(ApplicationBackend):
             self._current = self._idle.pop(name, None)
 
     def _forward(self, instance: AppInstance, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Forward a request, but request static files only once if the server keeps no other state."""
+        """Forward a request, but request static files only once, and again when they change, if the server keeps no other state."""
         if not self.application.client_state or environ["REQUEST_METHOD"] != "GET" or environ["QUERY_STRING"]:
             return super()._forward(instance, environ, start_response)
-        files = launcher_of(self.application).static_files
-        key = (
-            environ["PATH_INFO"],
-            environ.get("HTTP_ACCEPT", ""),
-        )  # some servers return a page instead of a missing file to browsers
+        files, path = launcher_of(self.application).static_files, environ["PATH_INFO"]
+        # some servers return a page instead of a missing file to browsers
+        key = (path, environ.get("HTTP_ACCEPT", ""), _version(self.application.folder, path))
 
         def keep(status: str, headers: list[tuple[str, str]]) -> Any:
             head.extend((status, headers))

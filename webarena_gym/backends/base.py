@@ -33,7 +33,7 @@ _PAUSE_SCRIPT = "new Promise((done) => setTimeout(done, 100))"
 
 
 class ErrorResponse(NamedTuple):
-    """A response of an application with a status of 500 or more.
+    """A response of an application with an error status.
 
     >>> response = ErrorResponse("GET", "http://notes.test/a%20b", "500 Internal Server Error")
     >>> str(response), response.is_of("http://notes.test/a%20b?page=2#top"), response.is_of("http://notes.test/a")
@@ -66,6 +66,8 @@ class Backend:
     """Errors that in-process sites have raised in the current episode."""
     error_responses: Sequence[ErrorResponse] = ()
     """Responses of an application with a status of 500 or more in the current episode. They do not make the episode a failure."""
+    rejected_writes: Sequence[ErrorResponse] = ()
+    """Responses of an application with a status of 400 to 499 in the current episode, to requests other than GET and HEAD."""
     cookies: Mapping[str, Mapping[str, str]] = {}
     """Initial cookies of the current episode: host to name to value."""
     urls: Mapping[str, str] = {}

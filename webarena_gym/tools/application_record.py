@@ -27,6 +27,7 @@ from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.archive import FILE
 from webarena_gym.applications.processes import launcher_of
 from webarena_gym.applications.state import open_database
+from webarena_gym.backends.base import ErrorResponse
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError, ApplicationError
@@ -120,13 +121,22 @@ def _record(application: Application, task: Task, browser: object) -> tuple[dict
     steps: list[Step] = []
     changes: list[Change] = []
     pages: list[Page] = []
+    rejected: list[tuple[int, ErrorResponse]] = []  # number of the step of the solution, and the response
+    failed: list[str] = []  # replies that are no steps of the solution
+    count = 0  # of rejected requests so far
     changed_s = monotonic()
     settings: dict[str, Any] = {"application": application, "browser": browser, "elements": "label", "max_steps": 100}
 
     def on_step(step: StepRecord) -> None:
-        nonlocal changed_s
-        if not step.info["action_error"]:
+        nonlocal changed_s, count
+        responses, count = env.backend.rejected_writes[count:], len(env.backend.rejected_writes)
+        for response in responses:
+            print(f"note: the application rejected {response}")
+        if step.info["action_error"]:
+            failed.append(step.reply)
+        else:
             steps.append(Step(env.dialect.parse(step.reply)))
+            rejected.extend((len(steps), response) for response in responses)
         if not step.terminated:
             changes[:] = env.changes()
             pages[:] = [env.page]
@@ -134,6 +144,12 @@ def _record(application: Application, task: Task, browser: object) -> tuple[dict
 
     with closing(WebArenaLite(**settings, tasks=[task])) as env:  # also if a dialog is open
         play_in_terminal(env, on_step=on_step)
+        if failed:
+            print(f"actions that failed are no steps of the solution ({len(failed)}), such as {failed[0]}")
+        for number, response in rejected:
+            print(
+                f"step {number} of the solution sends a request that is rejected, {response}; if that is a mistake, record the task again"
+            )
         if not steps or steps[-1].action.kind is not Kind.EXIT:
             return {}, "the task was not ended with exit"
         solved = replace(task, solution=tuple(steps))

@@ -97,6 +97,20 @@ def _restrict(database: sqlite3.Connection, steps: Iterator[int], end_s: float) 
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, length_limit)
 
 
+def check_queries(evaluation: Mapping[str, Any], open_database: Callable[[str], sqlite3.Connection]) -> None:
+    """Raise EvaluationError if a query of an `eval` block is invalid SQL in the initial databases, without running it.
+
+    A missing table is allowed, since an episode may create it.
+    """
+    steps, end_s = count(_STEPS_PER_CALLBACK, _STEPS_PER_CALLBACK), time.monotonic() + _TIMEOUT_S
+    for check in evaluation.get("state") or ():
+        try:
+            _run_query(open_database, {**check, "query": f"EXPLAIN {check['query']}"}, steps, end_s)
+        except EvaluationError as error:
+            if not isinstance(error.__cause__, KeyError) and not str(error.__cause__).startswith("no such table"):
+                raise EvaluationError(_failure(check["query"], error.__cause__)) from error
+
+
 def _judge_all(checks: Sequence[Mapping[str, Any]], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
     """Return the verdict of each query. All queries share the limits on instructions and time."""
     steps, end_s = count(_STEPS_PER_CALLBACK, _STEPS_PER_CALLBACK), time.monotonic() + _TIMEOUT_S
